@@ -1,0 +1,187 @@
+"""Models: an annotated function, read once into what the engine needs to wire and run it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, get_type_hints
+
+import numpy as np
+
+from dse.problems import InputError, Problem
+from dse.quantity import Array, Quantity, Resource, declared, nan_outside
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def composed_of(*parts: Callable[..., Any]) -> Callable[[F], F]:
+    """Declare that a model gathers the outputs of smaller models.
+
+    The engine then wires and runs the parts, so that an output needs the inputs of its own part
+    only: a break-even granularity can be asked for without naming a granularity. The function
+    itself stays what scripts call. `dse.testing.check_model` holds the whole to its parts.
+    """
+
+    def mark(function: F) -> F:
+        function.__parts__ = parts  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model as the engine sees it.
+
+    Parameters
+    ----------
+    name : str
+        ``module:function``.
+    function : callable
+        Takes the inputs by their own names, returns a NamedTuple of arrays.
+    inputs : mapping of str to Quantity or Resource
+        By quantity name, in the order of the signature.
+    defaults : mapping of str to float
+        Inputs that may be left out.
+    outputs : mapping of str to Quantity
+        By quantity name.
+    parts : tuple of Model
+        The models that together give every output; the model itself where it has none.
+    arguments, fields : mapping of str to str
+        From quantity names to the function's parameter and output names (they differ where a study
+        renames).
+    """
+
+    name: str
+    function: Callable[..., Any]
+    inputs: Mapping[str, Quantity | Resource]
+    defaults: Mapping[str, float]
+    outputs: Mapping[str, Quantity]
+    arguments: Mapping[str, str]
+    fields: Mapping[str, str]
+    parts: tuple[Model, ...] = ()
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], name: str = "") -> Model:
+        """Read a model from an annotated function.
+
+        Raises
+        ------
+        InputError
+            Where a parameter or an output lacks its declaration; all such at once.
+        """
+        name = name or f"{function.__module__}:{getattr(function, '__name__', function)}"
+        problems: list[Problem] = []
+        inputs = _inputs(function, problems)
+        outputs = _outputs(function, problems)
+        if problems:
+            raise InputError(name, problems)
+        signature = inspect.signature(function)
+        defaults = {
+            n: p.default for n, p in signature.parameters.items() if p.default is not p.empty
+        }
+        parts = tuple(cls.from_function(part) for part in getattr(function, "__parts__", ()))
+        return cls(
+            name,
+            nan_outside(function),
+            inputs,
+            defaults,
+            outputs,
+            {n: n for n in inputs},
+            {n: n for n in outputs},
+            parts,
+        )
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Inputs and outputs that are arrays, by name."""
+        arrays = {n: q for n, q in self.inputs.items() if isinstance(q, Quantity)}
+        return arrays | dict(self.outputs)
+
+    @property
+    def leaves(self) -> tuple[Model, ...]:
+        """The models to run: the parts of parts, or the model itself."""
+        if not self.parts:
+            return (self,)
+        return tuple(leaf for part in self.parts for leaf in part.leaves)
+
+    def renamed(self, names: Mapping[str, str]) -> Model:
+        """Return the model with some of its quantities under other names (own name → new name)."""
+
+        def keys(mapping: Mapping[str, Any]) -> dict[str, Any]:
+            return {names.get(k, k): v for k, v in mapping.items()}
+
+        return replace(
+            self,
+            inputs=keys(self.inputs),
+            defaults=keys(self.defaults),
+            outputs=keys(self.outputs),
+            arguments=keys(self.arguments),
+            fields=keys(self.fields),
+            parts=tuple(part.renamed(names) for part in self.parts),
+        )
+
+    def __call__(self, columns: Mapping[str, Any]) -> dict[str, Array]:
+        """Run the model on columns by quantity name; each broadcasts with the others.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The outputs by quantity name. Elements outside a domain are NaN.
+        """
+        given = {self.arguments[n]: columns[n] for n in self.inputs if n in columns}
+        with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
+            result = self.function(**given)
+        return {name: getattr(result, field) for name, field in self.fields.items()}
+
+
+def _inputs(
+    function: Callable[..., Any], problems: list[Problem]
+) -> dict[str, Quantity | Resource]:
+    found = declared(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            problems.append(Problem(name, "takes any number of arguments", "name each input"))
+        elif parameter.kind is parameter.POSITIONAL_ONLY:
+            problems.append(Problem(name, "is positional only", "inputs are passed by name"))
+        elif name not in found:
+            problems.append(
+                Problem(
+                    name,
+                    "has no quantity",
+                    f'annotate it: {name}: Annotated[Floats, Quantity("unit", "what it is")]',
+                )
+            )
+    return found
+
+
+def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str, Quantity]:
+    result = get_type_hints(function, include_extras=True).get("return")
+    if not (isinstance(result, type) and hasattr(result, "_fields")):
+        problems.append(Problem("return", "is not a NamedTuple", "return a NamedTuple of arrays"))
+        return {}
+    hints = get_type_hints(result, include_extras=True)
+    outputs = {}
+    for field in result._fields:
+        notes = getattr(hints[field], "__metadata__", ())
+        quantity = next((n for n in notes if isinstance(n, Quantity)), None)
+        if quantity is None:
+            problems.append(
+                Problem(
+                    f"{result.__name__}.{field}",
+                    "has no quantity",
+                    f'annotate it: {field}: Annotated[Array, Quantity("unit", "what it is")]',
+                )
+            )
+        else:
+            outputs[field] = quantity
+            if quantity.part_of and quantity.part_of not in result._fields:
+                problems.append(
+                    Problem(
+                        f"{result.__name__}.{field}",
+                        f"is part of '{quantity.part_of}', which is no output",
+                        f"outputs: {', '.join(result._fields)}",
+                    )
+                )
+    return outputs

@@ -1,0 +1,187 @@
+"""Quantities: what a number means, in which unit, where it is defined, and which way is better.
+
+A model's inputs and outputs are annotated with a :class:`Quantity`. The declaration is at once the
+glossary (``dse list``), the validation, the documentation and the source of test data.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+"""What a model returns: one element a design."""
+Floats: TypeAlias = float | NDArray[np.float64]
+"""What a model takes: a number, or an array of any shape that broadcasts with the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """The declaration of one input or output of a model.
+
+    Parameters
+    ----------
+    unit : str
+        Base unit of the number in arrays: ``"B"``, ``"cycle"``, ``"s"``, ``"cycle/B"``, ``"1"``…
+    about : str
+        What it is, in a few words, without the unit.
+    symbol : str
+        The field's symbol (``"g"``); the name stands for it where it is empty.
+    low, high : float
+        Closed bounds of the domain.
+    above, below : float
+        Open bounds of the domain, for a domain such as "greater than 0".
+    integer : bool
+        Whether only whole numbers are in the domain.
+    better : {"lower", "higher", None}
+        Which way an *improvement* of an input goes; the bottleneck analysis uses it.
+    typical : tuple of float, optional
+        A range of everyday values, from which tests draw.
+    part_of : str
+        For an output: the output of the same model of which it is an additive part.
+    """
+
+    unit: str
+    about: str
+    symbol: str = ""
+    low: float = -np.inf
+    high: float = np.inf
+    above: float = -np.inf
+    below: float = np.inf
+    integer: bool = False
+    better: Literal["lower", "higher"] | None = None
+    typical: tuple[float, float] | None = None
+    part_of: str = ""
+
+    def domain(self) -> str:
+        """Return the domain as an interval, such as ``(0, inf)``.
+
+        >>> Quantity("B", "data", low=1).domain()
+        '[1, inf)'
+        """
+        left = f"({self.above:g}" if self.above >= self.low else f"[{self.low:g}"
+        right = f"{self.below:g})" if self.below <= self.high else f"{self.high:g}]"
+        return ("whole numbers in " if self.integer else "") + f"{left}, {right}"
+
+    def contains(self, values: Floats) -> NDArray[np.bool_]:
+        """Tell for each element whether it is in the domain; NaN never is."""
+        x = np.asarray(values, dtype=np.float64)
+        inside = (x >= self.low) & (x <= self.high)
+        if self.above > -np.inf:
+            inside &= x > self.above
+        if self.below < np.inf:
+            inside &= x < self.below
+        if self.integer:
+            inside &= (x == np.floor(x)) | np.isinf(x)
+        return inside
+
+    def contains_all(self, values: Floats) -> bool:
+        """Tell whether every element is in the domain, in one pass and without temporaries."""
+        x = np.asarray(values)
+        if x.size == 0:
+            return True
+        if self.integer and not np.issubdtype(x.dtype, np.integer):
+            return bool(np.all(self.contains(x)))
+        least, most = x.min(), x.max()  # NaN propagates and fails each comparison
+        return bool(
+            least >= self.low and most <= self.high and least > self.above and most < self.below
+        ) or (bool(np.all(self.contains(x))) if np.isinf(least) or np.isinf(most) else False)
+
+    def draw(self, rng: np.random.Generator, count: int) -> Array:
+        """Draw `count` values, from `typical` where declared, log-uniform over wide ranges."""
+        low, high = self.typical or (max(self.low, self.above), min(self.high, self.below))
+        if not np.isfinite(low):
+            low = min(-1e3, high - 1e3) if np.isfinite(high) else -1e3
+        if not np.isfinite(high):
+            high = max(low * 1e3, low + 1e3)
+        if low > 0 and high / low > 100:
+            values = np.exp(rng.uniform(np.log(low), np.log(high), count)).clip(low, high)
+        else:
+            values = rng.uniform(low, high, count)
+        if self.integer:
+            values = np.clip(np.round(values), np.ceil(low), np.floor(high))
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """The declaration of an input that is no array: an object from a file, constant in a study.
+
+    Parameters
+    ----------
+    load : callable
+        Takes the path and returns the object; raises ``ValueError`` or ``OSError`` with a message.
+    about : str
+        What it is, in a few words.
+    """
+
+    load: Callable[[str], Any]
+    about: str
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def declared(function: Callable[..., Any]) -> dict[str, Quantity | Resource]:
+    """Return the declarations of a function's parameters, by name, in order.
+
+    Parameters without a declaration are left out.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    found = {}
+    for name in inspect.signature(function).parameters:
+        for note in getattr(hints.get(name), "__metadata__", ()):
+            if isinstance(note, Quantity | Resource):
+                found[name] = note
+    return found
+
+
+def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
+    """Make every output NaN at the elements where an input is outside its declared domain.
+
+    The function must return a NamedTuple of arrays. Nothing is copied where all inputs are inside.
+    The engine wraps every model in this; a shipped model is wrapped where it is defined, so that
+    scripts which call it see the same.
+
+    >>> from typing import Annotated
+    >>> class Out(NamedTuple):
+    ...     root: Annotated[Array, Quantity("1", "square root")]
+    >>> @nan_outside
+    ... def square_root(x: Annotated[Floats, Quantity("1", "any number", low=0)]) -> Out:
+    ...     return Out(np.sqrt(x))
+    >>> square_root(np.array([4.0, -1.0])).root
+    array([ 2., nan])
+    """
+    if hasattr(function, "__nan_outside__"):
+        return function
+    signature = inspect.signature(function)
+    domains: dict[str, Quantity] = {}
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        if not domains:  # read late: annotations may name what is defined below the function
+            domains.update({n: q for n, q in declared(function).items() if isinstance(q, Quantity)})
+        bound = signature.bind(*args, **kwargs).arguments
+        bad: NDArray[np.bool_] | None = None
+        for name, quantity in domains.items():
+            if name in bound and not quantity.contains_all(bound[name]):
+                outside = ~quantity.contains(bound[name])
+                bad = outside if bad is None else bad | outside
+        if bad is None:
+            return function(*args, **kwargs)
+        with np.errstate(all="ignore"):  # what these elements give is thrown away
+            result: Any = function(*args, **kwargs)
+        return type(result)(*(np.where(bad, np.nan, output) for output in result))  # type: ignore[no-any-return]
+
+    wrapped.__nan_outside__ = True  # type: ignore[attr-defined]
+    return wrapped
+
+
+__all__ = ["Array", "Floats", "NamedTuple", "Quantity", "Resource", "declared", "nan_outside"]

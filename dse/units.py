@@ -1,0 +1,195 @@
+"""Units: read where a string is met, printed where a number is shown; arrays are in base units.
+
+Cycles and seconds are different things that a clock relates: a text in seconds is accepted for a
+quantity in cycles (and the other way round) where a clock is given.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pint
+
+_DEFINITIONS = """
+kilo- = 1e3 = k-
+mega- = 1e6 = M-
+giga- = 1e9 = G-
+tera- = 1e12 = T-
+milli- = 1e-3 = m-
+micro- = 1e-6 = µ- = u-
+nano- = 1e-9 = n-
+pico- = 1e-12 = p-
+kibi- = 1024 = Ki-
+mebi- = 1048576 = Mi-
+gibi- = 1073741824 = Gi-
+byte = [information] = B
+bit = byte / 8 = bit
+second = [time] = s
+minute = 60 * second = min
+hour = 3600 * second = h
+cycle = [cycle]
+hertz = 1 / second = Hz
+meter = [length] = m
+gram = [mass] = g
+newton = 1000 * gram * meter / second ** 2 = N
+joule = newton * meter = J
+watt = joule / second = W
+lut = [lut] = LUT
+slice = [slice]
+flip_flop = [flip_flop] = FF
+gate = [gate] = GE
+percent = 0.01 = %
+count = []
+element = []
+stream = []
+call = []
+instruction = []
+word = 4 * byte
+""".strip().splitlines()
+
+
+class UnitError(ValueError):
+    """A text that is no number with a fitting unit; its message says what would be."""
+
+
+@functools.cache
+def _registry() -> pint.UnitRegistry[Any]:
+    import pint  # a tenth of a second, spared where every number is in its base unit
+
+    registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, autoconvert_to_preferred=False)
+    for line in _DEFINITIONS:
+        registry.define(line)
+    return registry
+
+
+def is_unit(unit: str) -> bool:
+    """Tell whether a text names a known unit; ``"1"`` is one.
+
+    >>> is_unit("cycle/B"), is_unit("furlong")
+    (True, False)
+    """
+    try:
+        _dimension(unit)
+    except UnitError:
+        return False
+    return True
+
+
+def factor(given: str, wanted: str) -> tuple[float, int]:
+    """Return the factor from one unit to another, and the power of the clock that goes with it.
+
+    A value in `given` times the factor times ``clock ** power`` (clock in Hz) is in `wanted`.
+
+    Raises
+    ------
+    UnitError
+        Where no factor relates them.
+
+    >>> factor("KiB", "B")
+    (1024.0, 0)
+    >>> factor("ns", "cycle")
+    (1e-09, 1)
+    """
+    if given == wanted:
+        return 1.0, 0
+    from_scale, from_dimension = _dimension(given)
+    to_scale, to_dimension = _dimension(wanted)
+    power = to_dimension.get("[cycle]", 0) - from_dimension.get("[cycle]", 0)
+    moved = dict(from_dimension)
+    for name, change in (("[cycle]", power), ("[time]", -power)):
+        moved[name] = moved.get(name, 0) + change
+    if {k: v for k, v in moved.items() if v} != {k: v for k, v in to_dimension.items() if v}:
+        raise UnitError(f"a value in {given!r} is no value in {wanted!r}")
+    ratio = from_scale / to_scale
+    return (float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio), int(power)
+
+
+def read(text: str, unit: str, clock: float | None = None) -> float:
+    """Read a number with a unit, such as ``"1.16 GHz"``, into the base unit.
+
+    Parameters
+    ----------
+    text : str
+        The number; a number alone is in `unit` already.
+    unit : str
+        Base unit of the result.
+    clock : float, optional
+        Clock rate [Hz] that relates cycles and seconds.
+
+    Raises
+    ------
+    UnitError
+        Where the text is no number, has an unknown unit, or one that does not fit.
+
+    >>> read("1 KiB", "B"), read("10 ns", "cycle", clock=1e9)
+    (1024.0, 10.0)
+    """
+    number, _, rest = _split(text)
+    if not rest:
+        return number
+    scale, power = factor(rest, unit)
+    if power and clock is None:
+        raise UnitError(
+            f"{text!r} is in {'seconds' if power > 0 else 'cycles'} where {unit!r} is wanted, "
+            "and no clock relates them: give 'clock' in [inputs], such as clock = \"1 GHz\""
+        )
+    value = number * scale * (clock or 1.0) ** power
+    return float(f"{value:.15g}")
+
+
+def show(value: float, unit: str) -> str:
+    """Return a value with its unit for people.
+
+    >>> show(1024.0, "B"), show(0.5, "1"), show(2.5e-7, "s")
+    ('1,024 B', '0.5', '250 ns')
+    """
+    if unit in ("s", "Hz") and value and math.isfinite(value):
+        power = max(-4, min(3, math.floor(math.log10(abs(value)) / 3)))
+        prefix = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}[power]
+        return f"{value / 1000.0**power:.4g} {prefix}{unit}"
+    if value == round(value) and abs(value) < 1e7:
+        number = f"{int(value):,}"
+    else:
+        number = f"{value:,.4g}" if abs(value) < 1e5 else f"{value:.3e}"
+    return number if unit == "1" else f"{number} {unit}"
+
+
+def _split(text: str) -> tuple[float, str, str]:
+    """Split into number and unit: the longest head that is a number."""
+    stripped = text.strip()
+    for end in range(len(stripped), 0, -1):
+        head = stripped[:end].rstrip()
+        try:
+            number = float(head)
+        except ValueError:
+            continue
+        if head[-1:].isalpha():  # "inf", "nan" are words, not numbers with a unit
+            continue
+        return number, head, stripped[end:].strip()
+    if stripped.lower() in ("inf", "infinity"):
+        return math.inf, stripped, ""
+    raise UnitError(f'{text!r} is no number with a unit, such as "1.5 KiB"')
+
+
+@functools.lru_cache(maxsize=512)
+def _dimension(unit: str) -> tuple[float, dict[str, int]]:
+    """Return the scale to the registry's own base and the powers of the dimensions."""
+    if unit in ("1", ""):
+        return 1.0, {}
+    import pint
+
+    registry = _registry()
+    try:
+        parsed = registry.parse_units("percent" if unit == "%" else unit)
+        base = registry.Quantity(1.0, parsed).to_base_units()
+    except (pint.errors.PintError, ValueError, TypeError, AttributeError, AssertionError) as error:
+        raise UnitError(
+            f"unknown unit {unit!r}; known are B, bit, s, cycle, Hz, m, J, W, LUT…, "
+            "with prefixes such as k, M, n, Ki"
+        ) from error
+    except Exception as error:  # pint lets its parser's own errors through for odd text
+        raise UnitError(f"{unit!r} is no unit") from error
+    return float(base.magnitude), {k: int(float(str(v))) for k, v in base.dimensionality.items()}

@@ -1,0 +1,1 @@
+"""Catalogs: interfaces, platforms and kernels as TOML, with the source of each figure."""

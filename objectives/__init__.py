@@ -1,1 +1,1 @@
-"""Models: plain annotated functions over arrays, one paper a module. The engine does not import them."""
+"""Models: plain annotated functions over arrays, one paper a module; the engine imports none."""

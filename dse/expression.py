@@ -67,7 +67,7 @@ class Relation:
         """Return by how much each element breaks the relation; 0 or less where it holds."""
         left, right = _value(self.left, values), _value(self.right, values)
         if self.relation == "==":
-            return np.abs(left - right)
+            return np.asarray(np.abs(left - right), dtype=np.float64)
         over = left - right if self.relation.startswith("<") else right - left
         if self.strict:
             # equality breaks it: the least positive number says so, and keeps order otherwise

@@ -1,4 +1,4 @@
-"""Search spaces: variables that are numbers or catalog rows, counted, decoded and encoded as arrays.
+"""Search spaces: variables that are numbers or catalog rows, as arrays of designs.
 
 A *design* is one value for each variable. Finite spaces number their designs by mixed radix, the
 last variable fastest, so that a range of indices decodes in a few vectorised steps.
@@ -65,11 +65,11 @@ class Real:
     def to_unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return coordinates in [0, 1) that decode to these values."""
         if self.steps is not None:
-            return (_nearest(self.levels(), values) + 0.5) / self.steps
+            return np.asarray((_nearest(self.levels(), values) + 0.5) / self.steps)
         if self.high == self.low:
             return np.zeros_like(values)
         if self.log:
-            return (np.log(values) - np.log(self.low)) / (np.log(self.high) - np.log(self.low))
+            return np.asarray(np.log(values / self.low) / np.log(self.high / self.low))
         return (values - self.low) / (self.high - self.low)
 
 
@@ -103,8 +103,10 @@ class Integer:
     def to_unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return coordinates in [0, 1) that decode to these values."""
         if self.log:
-            return np.log((values + 0.5) / self.low) / np.log((self.high + 1) / self.low)
-        return ((values - self.low) / self.step + 0.5) / self.count
+            return np.asarray(
+                np.log((values + 0.5) / self.low) / np.log((self.high + 1) / self.low)
+            )
+        return np.asarray(((values - self.low) / self.step + 0.5) / self.count)
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ class Space:
         owners: dict[str, str] = {}
         for name, variable in self.variables.items():
             if isinstance(variable, Choice):
-                owners.update({q: name for q in next(iter(variable.rows.values()))})
+                owners.update(dict.fromkeys(next(iter(variable.rows.values())), name))
             else:
                 owners[name] = name
         return owners
@@ -215,7 +217,7 @@ class Space:
         """
         points: Points = {}
         rest = np.asarray(index)
-        for name, variable in reversed(self.variables.items()):
+        for name, variable in reversed(tuple(self.variables.items())):
             count = variable.count
             if count is None:
                 raise ValueError(f"'{name}' is continuous: its designs have no numbers")

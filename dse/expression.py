@@ -1,4 +1,4 @@
-"""Relations between quantities, such as ``lanes * streams <= 64``, read as data and never run as code."""
+"""Relations between quantities, such as ``lanes * streams <= 64``: data, never run as code."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Real:
             values = np.exp(np.log(self.low) + unit * (np.log(self.high) - np.log(self.low)))
         else:
             values = self.low + unit * (self.high - self.low)
-        return np.clip(values, self.low, self.high)
+        return np.asarray(np.clip(values, self.low, self.high))
 
     def to_unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return coordinates in [0, 1) that decode to these values."""
@@ -98,7 +98,7 @@ class Integer:
             level = np.clip((np.floor(values) - self.low) // self.step, 0, self.count - 1)
         else:
             level = _level(unit, self.count)
-        return self.low + self.step * level.astype(np.float64)
+        return np.asarray(self.low + self.step * level.astype(np.float64))
 
     def to_unit(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return coordinates in [0, 1) that decode to these values."""

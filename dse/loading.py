@@ -1,0 +1,160 @@
+"""Loading code: models come from installed packages or from files in the study's own folder."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import pkgutil
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dse.model import Model
+from dse.problems import InputError, Problem, nearest
+
+
+def load_model(reference: str, folder: Path | None) -> tuple[Model, Path | None]:
+    """Load the model that a study names.
+
+    Parameters
+    ----------
+    reference : str
+        ``module:function`` of an installed package, or ``file.py:function`` in `folder`.
+    folder : Path or None
+        The study's own folder.
+
+    Returns
+    -------
+    Model
+        The model.
+    Path or None
+        The file that its code came from.
+
+    Raises
+    ------
+    InputError
+        Where there is no such module or function, or it is no model.
+    """
+    source, colon, name = reference.partition(":")
+    if not colon or not name.isidentifier() or not source:
+        raise InputError(
+            reference,
+            [
+                Problem(
+                    "",
+                    f"'{reference}' names no model",
+                    'write "module:function", or "file.py:function" for a file beside the study',
+                )
+            ],
+        )
+    is_file = source.endswith(".py")
+    module = _from_file(reference, source, folder) if is_file else _installed(reference, source)
+    function = getattr(module, name, None)
+    origin = Path(module.__file__) if getattr(module, "__file__", None) else None
+    if not inspect.isfunction(function):
+        known = [n for n, _ in inspect.getmembers(module, inspect.isfunction) if n[0] != "_"]
+        raise InputError(
+            reference,
+            [Problem("", f"{origin or source} has no function '{name}'", nearest(name, known))],
+        )
+    return Model.from_function(function, reference), origin
+
+
+def _from_file(reference: str, source: str, folder: Path | None) -> ModuleType:
+    if folder is None:
+        raise InputError(reference, [Problem("", "a study without a folder cannot load a file")])
+    path = (folder / source).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise InputError(
+            reference,
+            [
+                Problem(
+                    "",
+                    f"'{source}' lies outside the study's folder",
+                    "code is loaded from the study's own folder or from installed packages only",
+                )
+            ],
+        )
+    if not path.is_file():
+        known = (p.name for p in folder.glob("*.py"))
+        raise InputError(
+            reference, [Problem("", f"there is no file '{source}'", nearest(source, known))]
+        )
+    # a name of its own: two studies may each have a model.py, and none may hide a package
+    digest = hashlib.sha256(path.read_bytes() + str(path).encode()).hexdigest()[:12]
+    name = f"dse_study_{digest}_{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(reference, [Problem("", f"'{source}' is no Python file")])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # files beside it may be imported, last of all
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if not isinstance(error, Exception | SystemExit):
+            raise
+        raise InputError(reference, [_raised(source, error)]) from error
+    return module
+
+
+def _installed(reference: str, source: str) -> ModuleType:
+    try:
+        return importlib.import_module(source)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (source + ".").startswith(error.name + "."):
+            raise InputError(reference, [_raised(source, error)]) from error
+        top = source.partition(".")[0]
+        answered = sys.modules.get(top)
+        where = getattr(answered, "__file__", None)
+        said = f"; '{top}' was imported from {where}" if where and top != source else ""
+        known = [n for model in shipped_models() for n in (model.name,)]
+        raise InputError(
+            reference,
+            [Problem("", f"there is no module '{source}'{said}", nearest(reference, known))],
+        ) from None
+    except Exception as error:
+        raise InputError(reference, [_raised(source, error)]) from error
+
+
+def _raised(source: str, error: BaseException) -> Problem:
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    last = frames[-1] if frames else None
+    line = f", line {last.lineno} of {Path(last.filename).name}" if last else ""
+    return Problem("", f"importing {source} raised {type(error).__name__}: {error}{line}")
+
+
+def shipped_models() -> Iterator[Model]:
+    """Yield the models of every package that lists itself in the group ``dse.models``."""
+    for entry in importlib.metadata.entry_points(group="dse.models"):
+        try:
+            package = importlib.import_module(entry.value)
+        except ImportError:
+            continue
+        for info in pkgutil.walk_packages(getattr(package, "__path__", []), f"{entry.value}."):
+            if not info.name.rpartition(".")[2].startswith("_"):
+                yield from models_in(importlib.import_module(info.name))
+
+
+def models_in(module: ModuleType) -> Iterator[Model]:
+    """Yield the models that a module defines, in the order of the file."""
+    found: list[tuple[int, Callable[..., Any]]] = []
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if function.__module__ == module.__name__ and not name.startswith("_"):
+            plain = inspect.unwrap(function)
+            found.append((plain.__code__.co_firstlineno, function))
+    for _, function in sorted(found, key=lambda pair: pair[0]):
+        try:
+            yield Model.from_function(function)
+        except (InputError, NameError, TypeError):
+            continue  # a helper beside the models

@@ -56,7 +56,7 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, Path | None]
     is_file = source.endswith(".py")
     module = _from_file(reference, source, folder) if is_file else _installed(reference, source)
     function = getattr(module, name, None)
-    origin = Path(module.__file__) if getattr(module, "__file__", None) else None
+    origin = Path(module.__file__) if module.__file__ else None
     if not inspect.isfunction(function):
         known = [n for n, _ in inspect.getmembers(module, inspect.isfunction) if n[0] != "_"]
         raise InputError(
@@ -149,6 +149,7 @@ def shipped_models() -> Iterator[Model]:
 def models_in(module: ModuleType) -> Iterator[Model]:
     """Yield the models that a module defines, in the order of the file."""
     found: list[tuple[int, Callable[..., Any]]] = []
+    function: Callable[..., Any]
     for name, function in inspect.getmembers(module, inspect.isfunction):
         if function.__module__ == module.__name__ and not name.startswith("_"):
             plain = inspect.unwrap(function)

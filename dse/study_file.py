@@ -201,7 +201,7 @@ class StudyFile(_Table):
     constraint: list[ConstraintTable] = Field(default_factory=list)
     search: SearchTable = Field(default_factory=SearchTable)  # type: ignore[arg-type]
     run: RunTable = Field(default_factory=RunTable)  # type: ignore[arg-type]
-    bottlenecks: BottleneckTable = Field(default_factory=BottleneckTable)  # type: ignore[arg-type]
+    bottlenecks: BottleneckTable = Field(default_factory=BottleneckTable)
     regions: RegionsTable | None = None
 
 

@@ -175,4 +175,4 @@ class Evaluator:
         feasible = ~np.isnan(objectives).any(axis=1)
         if self.limits:
             feasible &= (excess <= 0).all(axis=1)
-        return Evaluated(objectives, excess, feasible)
+        return Evaluated(objectives, excess, np.asarray(feasible))

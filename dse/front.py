@@ -140,7 +140,7 @@ def pivots(points: Array) -> Array:
     ranks = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0, kind="stable")
     central = np.argsort(ranks.sum(axis=1), kind="stable")[: _PIVOTS // 2]
     spread = np.linspace(0, len(points) - 1, _PIVOTS - len(central)).astype(np.int64)
-    return points[np.unique(np.concatenate([central, spread]))]
+    return np.asarray(points[np.unique(np.concatenate([central, spread]))])
 
 
 def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -1,0 +1,28 @@
+"""From a study file to an evaluator: load, convert, join, and report every problem at once."""
+
+from __future__ import annotations
+
+
+def evaluator(ctx: Context) -> Evaluator | None:
+    """Resolve everything; None where that is impossible (`problems` says why)."""
+    models = resolve_models(ctx)
+    glossary = Wiring(models, {}, frozenset())
+    ctx.problems += glossary.problems()
+    if not models:
+        return None
+    constants = resolve_constants(ctx, glossary)
+    variables = resolve_variables(ctx, glossary, constants)
+    if not variables:
+        return None
+    space = Space(variables)
+    wiring = replace(
+        glossary, constants=constants, varied=frozenset(space.quantities()), models=models
+    )
+    check_given_twice(ctx, wiring, space)
+    goals = resolve_goals(ctx, wiring)
+    limits = resolve_limits(ctx, wiring)
+    if not any(p.where.startswith("study.models") for p in ctx.problems):
+        check_missing(ctx, wiring, goals, limits)
+        check_dead(ctx, wiring, space, goals, limits)
+    check_regions(ctx, wiring, goals)
+    return Evaluator(wiring, space, tuple(goals), tuple(limits))

@@ -1,0 +1,95 @@
+"""Constants and catalog rows: numbers in the base units of their quantities."""
+
+from __future__ import annotations
+
+
+def resolve_constants(ctx: Context, wiring: Wiring) -> dict[str, Any]:
+    constants: dict[str, Any] = {}
+    given: list[tuple[str, str, float | str, bool]] = []  # place, quantity, number, from a row
+    for key, entry in ctx.file.inputs.items():
+        where = f"inputs.{key}"
+        if isinstance(entry, CatalogRow):
+            for name, figure in catalog_row(ctx, where, entry.catalog, entry.row, entry.rename):
+                if name in wiring.known:
+                    given.append((where, name, figure.text, True))
+        elif key in wiring.resources:
+            _resource(ctx, wiring, constants, key, entry)
+        elif key in wiring.quantities:
+            given.append((where, key, entry, False))
+        elif key == "clock":
+            given.append((where, key, entry, False))
+        else:
+            ctx.unknown(wiring, where, key, "input")
+    clock = None
+    for where, name, number, _ in given:
+        if name == "clock":
+            clock = ctx.number(where, name, number, "Hz", None)
+    for where, name, number, from_row in given:
+        if name in constants:
+            if from_row:
+                ctx.add(where, f"'{name}' is given twice", "leave one out, or rename it")
+            continue
+        unit = wiring.quantities[name].unit if name in wiring.quantities else "Hz"
+        value = ctx.number(where, name, number, unit, clock)
+        if value is not None:
+            constants[name] = value
+            ctx.in_domain(wiring, where, name, value)
+    return constants
+
+
+def _resource(
+    ctx: Context, wiring: Wiring, constants: dict[str, Any], key: str, entry: float | str
+) -> None:
+    resource = wiring.resources[key]
+    where = f"inputs.{key}"
+    if not isinstance(entry, str):
+        ctx.add(where, f"{entry!r} is no file", f"{key} is {resource.about}: name its file")
+        return
+    path = (ctx.folder or Path()) / entry
+    try:
+        constants[key] = resource.load(str(path))
+        ctx.files.append(path)
+    except FileNotFoundError:
+        near = nearest(path.name, (p.name for p in path.parent.glob("*")))
+        ctx.add(where, f"there is no file '{entry}'", near)
+        ctx.incomplete = True
+    except InputError as error:
+        ctx.problems += [replace(p, where=f"{where}: {entry}: {p.where}") for p in error.problems]
+        ctx.incomplete = True
+    except (OSError, ValueError) as error:
+        ctx.add(where, f"'{entry}' cannot be read: {error}")
+        ctx.incomplete = True
+
+
+def catalog_row(
+    ctx: Context, where: str, catalog: str, row: str, rename: Mapping[str, str]
+) -> list[tuple[str, Figure]]:
+    rows = catalog_rows(ctx, where, catalog, [row])
+    return renamed(rows[row], rename) if row in rows else []
+
+
+def catalog_rows(ctx: Context, where: str, name: str, options: Sequence[str] | None) -> dict[str, Row]:
+    """Return rows of a catalog, with a problem for each that is not there."""
+    try:
+        path = find_catalog(name, ctx.folder)
+        catalog = load_catalog(path)
+    except InputError as error:
+        for p in error.problems:
+            ctx.add(f"{where}.catalog", f"{p.where}: {p.message}" if p.where else p.message, p.remedy)
+        ctx.incomplete = True
+        return {}
+    ctx.files.append(path)
+    found = {}
+    for option in options or catalog.rows:
+        if option in catalog.rows:
+            found[option] = catalog.rows[option]
+        else:
+            ctx.add(
+                where, f"catalog '{name}' has no row '{option}'", nearest(option, catalog.rows)
+            )
+            ctx.incomplete = True
+    return found
+
+
+def renamed(row: Row, rename: Mapping[str, str]) -> list[tuple[str, Figure]]:
+    return [(rename.get(name, name), figure) for name, figure in row.figures.items()]

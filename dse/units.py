@@ -127,7 +127,7 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     >>> read("1 KiB", "B"), read("10 ns", "cycle", clock=1e9)
     (1024.0, 10.0)
     """
-    number, _, rest = _split(text)
+    number, _, rest = split(text)
     if not rest:
         return number
     scale, power = factor(rest, unit)
@@ -157,8 +157,19 @@ def show(value: float, unit: str) -> str:
     return number if unit == "1" else f"{number} {unit}"
 
 
-def _split(text: str) -> tuple[float, str, str]:
-    """Split into number and unit: the longest head that is a number."""
+def split(text: str) -> tuple[float, str, str]:
+    """Split a text into its number, the number as written, and its unit (empty where it has none).
+
+    The number is the longest head of the text that is one; nothing is converted.
+
+    Raises
+    ------
+    UnitError
+        Where the text does not begin with a number.
+
+    >>> split("1.16 GHz")
+    (1.16, '1.16', 'GHz')
+    """
     stripped = text.strip()
     for end in range(len(stripped), 0, -1):
         head = stripped[:end].rstrip()

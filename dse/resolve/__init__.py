@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-def evaluator(ctx: Context) -> Evaluator | None:
+from dse.evaluate import Evaluator
+from dse.resolve.checks import check_dead, check_given_twice, check_missing, check_regions
+from dse.resolve.context import Context
+from dse.resolve.goals import resolve_goals, resolve_limits
+from dse.resolve.inputs import resolve_constants
+from dse.resolve.models import resolve_models
+from dse.resolve.variables import resolve_variables
+from dse.space import Space
+from dse.wiring import Wiring
+
+
+def resolve(ctx: Context) -> Evaluator | None:
     """Resolve everything; None where that is impossible (`problems` says why)."""
     models = resolve_models(ctx)
     glossary = Wiring(models, {}, frozenset())

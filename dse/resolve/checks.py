@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from dse.evaluate import Goal, Limit
+from dse.problems import nearest
+from dse.resolve.context import Context
+from dse.resolve.goals import targets
+from dse.space import Choice, Space
+from dse.units import show
+from dse.wiring import Wiring
+
 
 def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
+    """Demand that no quantity has two origins."""
     owner: dict[str, str] = {}
     for name in wiring.constants:
         owner[name] = "[inputs]"
@@ -11,21 +22,24 @@ def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
         names = next(iter(variable.rows.values())) if isinstance(variable, Choice) else [key]
         for name in names:
             if name in owner:
-                ctx.add(f"space.{key}", f"'{name}' is given twice: here and in {owner[name]}",
-                          "leave one out")
+                ctx.add(
+                    f"space.{key}",
+                    f"'{name}' is given twice: here and in {owner[name]}",
+                    "leave one out",
+                )
             owner[name] = f"space.{key}"
     for name, where in owner.items():
         if name in wiring.producers:
             place = f"inputs.{name}" if where == "[inputs]" else where
             ctx.add(
                 place,
-                f"'{name}' is given twice: here and as an output of "
-                f"{wiring.producers[name].name}",
+                f"'{name}' is given twice: here and as an output of {wiring.producers[name].name}",
                 "leave it out, leave the model out, or rename the model's output",
             )
 
 
 def check_missing(ctx: Context, wiring: Wiring, goals: list[Goal], limits: list[Limit]) -> None:
+    """Demand that every input that a target needs has an origin."""
     if ctx.incomplete:
         return
     for target, names, binding in targets(goals, limits):
@@ -46,6 +60,7 @@ def check_missing(ctx: Context, wiring: Wiring, goals: list[Goal], limits: list[
 def check_dead(
     ctx: Context, wiring: Wiring, space: Space, goals: list[Goal], limits: list[Limit]
 ) -> None:
+    """Demand that every variable matters to a target, and every objective to a variable."""
     if ctx.incomplete or len(goals) < len(ctx.file.objective):
         return
     used: set[str] = set()
@@ -54,11 +69,13 @@ def check_dead(
         live = set(wiring.needs(names, binding).names) - set(binding)
         used |= live
         if not live & set(owners) and target.startswith("objective"):
-            ctx.add("space", f"no variable changes {target}: every design gives the same",
-                      "add a variable that it depends on, or leave the objective out")
+            ctx.add(
+                "space",
+                f"no variable changes {target}: every design gives the same",
+                "add a variable that it depends on, or leave the objective out",
+            )
     for key in space.variables:
-        names = {q for q, owner in owners.items() if owner == key}
-        if not names & used:
+        if not used & {q for q, owner in owners.items() if owner == key}:
             reach = sorted(used & (set(wiring.quantities) - set(wiring.producers)))
             ctx.add(
                 f"space.{key}",
@@ -71,6 +88,7 @@ def check_dead(
 
 
 def check_regions(ctx: Context, wiring: Wiring, goals: list[Goal]) -> None:
+    """Demand that the axis of the optimization regions is an input with a range."""
     table = ctx.file.regions
     if table is None:
         return
@@ -85,11 +103,17 @@ def check_regions(ctx: Context, wiring: Wiring, goals: list[Goal]) -> None:
     high = ctx.number("regions.high", table.axis, table.high, unit, clock)
     if low is not None and high is not None:
         if not 0 < low < high:
-            ctx.add("regions", f"low = {show(low, unit)} and high = {show(high, unit)} span "
-                      "no range", "give 0 < low < high: the axis is logarithmic")
+            ctx.add(
+                "regions",
+                f"low = {show(low, unit)} and high = {show(high, unit)} span no range",
+                "give 0 < low < high: the axis is logarithmic",
+            )
         else:
             ctx.in_domain(wiring, "regions", table.axis, np.array([low, high]))
     names = [goal.info.name for goal in goals]
     if table.objective is not None and table.objective not in names:
-        ctx.add("regions.objective", f"no objective is called '{table.objective}'",
-                  nearest(table.objective, names))
+        ctx.add(
+            "regions.objective",
+            f"no objective is called '{table.objective}'",
+            nearest(table.objective, names),
+        )

@@ -31,6 +31,7 @@ class Context:
     """Whether an entry that could set quantities was taken out: nothing is then called missing."""
 
     def add(self, where: str, message: str, remedy: str = "") -> None:
+        """Note a problem."""
         self.problems.append(Problem(where, message, remedy))
 
     def number(
@@ -63,6 +64,7 @@ class Context:
         return True
 
     def unknown(self, wiring: Wiring, where: str, name: str, what: str) -> None:
+        """Note that no model knows a name, with the nearest one and its unit."""
         if self.incomplete and any(p.where.startswith("study.models") for p in self.problems):
             return  # the model that would know it is the one that could not be loaded
         near = nearest(name, wiring.known)
@@ -79,9 +81,12 @@ def declarations(wiring: Wiring, name: str) -> list[Quantity]:
     if held is None:
         return []
     found = [m.inputs[name] for m in wiring.models if name in m.inputs]
-    quantities = [q for q in found if isinstance(q, Quantity) and factor(held.unit, q.unit) == (1.0, 0)]
+    quantities = [
+        q for q in found if isinstance(q, Quantity) and factor(held.unit, q.unit) == (1.0, 0)
+    ]
     return quantities or [held]
 
 
 def shown(given: float | str) -> str:
+    """Return a number as the study wrote it."""
     return given if isinstance(given, str) else f"{given:g}"

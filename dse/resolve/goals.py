@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-def read_binding(ctx: Context, wiring: Wiring, where: str, given: Mapping[str, Any]) -> dict[str, float]:
+from dse.evaluate import Goal, Limit
+from dse.expression import ExpressionError, read_relation
+from dse.resolve.context import Context, shown
+from dse.result import Objective
+from dse.study_file import ConstraintTable, ObjectiveTable
+from dse.wiring import Binding, Wiring
+
+
+def read_binding(
+    ctx: Context, wiring: Wiring, where: str, given: Mapping[str, Any]
+) -> dict[str, float]:
+    """Read the inputs that are bound for one target alone."""
     binding = {}
     for name, number in given.items():
         place = f"{where}.{name}"
@@ -18,6 +33,7 @@ def read_binding(ctx: Context, wiring: Wiring, where: str, given: Mapping[str, A
 
 
 def resolve_goals(ctx: Context, wiring: Wiring) -> list[Goal]:
+    """Read the objectives, each with a name of its own."""
     goals: list[Goal] = []
     for i, table in enumerate(ctx.file.objective):
         goal = _goal(ctx, wiring, f"objective[{i + 1}]", table)
@@ -40,8 +56,11 @@ def resolve_goals(ctx: Context, wiring: Wiring) -> list[Goal]:
 
 def _goal(ctx: Context, wiring: Wiring, where: str, table: ObjectiveTable) -> Goal | None:
     if (table.maximize is None) == (table.minimize is None):
-        ctx.add(where, "does not say what is better",
-                  'give exactly one of maximize = "quantity" or minimize = "quantity"')
+        ctx.add(
+            where,
+            "does not say what is better",
+            'give exactly one of maximize = "quantity" or minimize = "quantity"',
+        )
         return None
     direction = "minimize" if table.maximize is None else "maximize"
     quantity = table.maximize or table.minimize or ""
@@ -56,13 +75,19 @@ def _goal(ctx: Context, wiring: Wiring, where: str, table: ObjectiveTable) -> Go
         if name in at:
             ctx.add(f"{where}.over.{name}", f"'{name}' is also bound by at", "leave one out")
     if over and table.reduce is None:
-        ctx.add(f"{where}.reduce", "does not say how the scenarios become one number",
-                  'give reduce = "mean", "min", "max", "harmonic mean" or "quantile"')
+        ctx.add(
+            f"{where}.reduce",
+            "does not say how the scenarios become one number",
+            'give reduce = "mean", "min", "max", "harmonic mean" or "quantile"',
+        )
     if table.reduce and not over:
         ctx.add(f"{where}.reduce", "has no scenarios to reduce", "give over = { input = [...] }")
     if (table.reduce == "quantile") != (table.quantile is not None):
-        ctx.add(f"{where}.quantile", "reduce = \"quantile\" and quantile = q go together",
-                  "q is in [0, 1]")
+        ctx.add(
+            f"{where}.quantile",
+            'reduce = "quantile" and quantile = q go together',
+            "q is in [0, 1]",
+        )
     declared = wiring.quantities[quantity]
     words = [f"{n} = {shown(v)}" for n, v in table.at.items()]
     condition = f"at {', '.join(words)}" if words else ""
@@ -86,15 +111,19 @@ def _goal(ctx: Context, wiring: Wiring, where: str, table: ObjectiveTable) -> Go
 
 
 def resolve_limits(ctx: Context, wiring: Wiring) -> list[Limit]:
+    """Read the constraints; one with two bounds gives two limits."""
     limits: list[Limit] = []
     for i, table in enumerate(ctx.file.constraint):
         where = f"constraint[{i + 1}]"
         binding = read_binding(ctx, wiring, f"{where}.at", table.at)
         at = ", ".join(f"{n} = {shown(v)}" for n, v in table.at.items())
         if (table.quantity is None) == (table.relation is None):
-            ctx.add(where, "does not say what is bounded",
-                      'give quantity = "name" with at_most or at_least, '
-                      'or relation = "lanes * streams <= 64"')
+            ctx.add(
+                where,
+                "does not say what is bounded",
+                'give quantity = "name" with at_most or at_least, '
+                'or relation = "lanes * streams <= 64"',
+            )
         elif table.relation is not None:
             limits += _relation(ctx, wiring, where, table, binding, at)
         else:

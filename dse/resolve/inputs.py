@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dse.catalog import Figure, Row, find_catalog, load_catalog
+from dse.problems import InputError, nearest
+from dse.resolve.context import Context
+from dse.study_file import CatalogRow
+from dse.wiring import Wiring
+
 
 def resolve_constants(ctx: Context, wiring: Wiring) -> dict[str, Any]:
+    """Read ``[inputs]``: numbers, resources, and the figures of catalog rows."""
     constants: dict[str, Any] = {}
-    given: list[tuple[str, str, float | str, bool]] = []  # place, quantity, number, from a row
+    given: list[tuple[str, str, float | str]] = []  # place, quantity, number
     for key, entry in ctx.file.inputs.items():
         where = f"inputs.{key}"
         if isinstance(entry, CatalogRow):
             for name, figure in catalog_row(ctx, where, entry.catalog, entry.row, entry.rename):
                 if name in wiring.known:
-                    given.append((where, name, figure.text, True))
+                    given.append((where, name, figure.text))
         elif key in wiring.resources:
             _resource(ctx, wiring, constants, key, entry)
-        elif key in wiring.quantities:
-            given.append((where, key, entry, False))
-        elif key == "clock":
-            given.append((where, key, entry, False))
+        elif key in wiring.quantities or key == "clock":
+            given.append((where, key, entry))
         else:
             ctx.unknown(wiring, where, key, "input")
     clock = None
-    for where, name, number, _ in given:
+    for where, name, number in given:
         if name == "clock":
             clock = ctx.number(where, name, number, "Hz", None)
-    for where, name, number, from_row in given:
+    for where, name, number in given:
         if name in constants:
-            if from_row:
-                ctx.add(where, f"'{name}' is given twice", "leave one out, or rename it")
+            ctx.add(where, f"'{name}' is given twice in [inputs]", "leave one out, or rename it")
             continue
         unit = wiring.quantities[name].unit if name in wiring.quantities else "Hz"
         value = ctx.number(where, name, number, unit, clock)
@@ -64,18 +73,23 @@ def _resource(
 def catalog_row(
     ctx: Context, where: str, catalog: str, row: str, rename: Mapping[str, str]
 ) -> list[tuple[str, Figure]]:
+    """Return the figures of one row, renamed."""
     rows = catalog_rows(ctx, where, catalog, [row])
     return renamed(rows[row], rename) if row in rows else []
 
 
-def catalog_rows(ctx: Context, where: str, name: str, options: Sequence[str] | None) -> dict[str, Row]:
+def catalog_rows(
+    ctx: Context, where: str, name: str, options: Sequence[str] | None
+) -> dict[str, Row]:
     """Return rows of a catalog, with a problem for each that is not there."""
     try:
         path = find_catalog(name, ctx.folder)
         catalog = load_catalog(path)
     except InputError as error:
         for p in error.problems:
-            ctx.add(f"{where}.catalog", f"{p.where}: {p.message}" if p.where else p.message, p.remedy)
+            ctx.add(
+                f"{where}.catalog", f"{p.where}: {p.message}" if p.where else p.message, p.remedy
+            )
         ctx.incomplete = True
         return {}
     ctx.files.append(path)
@@ -84,12 +98,11 @@ def catalog_rows(ctx: Context, where: str, name: str, options: Sequence[str] | N
         if option in catalog.rows:
             found[option] = catalog.rows[option]
         else:
-            ctx.add(
-                where, f"catalog '{name}' has no row '{option}'", nearest(option, catalog.rows)
-            )
+            ctx.add(where, f"catalog '{name}' has no row '{option}'", nearest(option, catalog.rows))
             ctx.incomplete = True
     return found
 
 
 def renamed(row: Row, rename: Mapping[str, str]) -> list[tuple[str, Figure]]:
+    """Return a row's figures under the study's names."""
     return [(rename.get(name, name), figure) for name, figure in row.figures.items()]

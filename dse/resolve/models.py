@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
+from dse.loading import load_model
+from dse.model import Model
+from dse.problems import InputError, nearest
+from dse.resolve.context import Context
+from dse.study_file import ModelUse
+
 
 def resolve_models(ctx: Context) -> tuple[Model, ...]:
+    """Load the models that the study names and return their leaves."""
     leaves: list[Model] = []
     for i, entry in enumerate(ctx.file.study.models):
         where = f"study.models[{i + 1}]"
@@ -26,10 +36,7 @@ def resolve_models(ctx: Context) -> tuple[Model, ...]:
                     nearest(name, known),
                 )
         leaves += model.renamed(names).leaves
-    return tuple(
-        replace(leaf, name=f"{leaf.name}#{n}") if n > 1 else leaf
-        for leaf, n in zip(leaves, _occurrences(m.name for m in leaves), strict=True)
-    )
+    return _with_own_names(leaves)
 
 
 def _model(ctx: Context, reference: str) -> Model:
@@ -39,3 +46,14 @@ def _model(ctx: Context, reference: str) -> Model:
     if path is not None:
         ctx.files.append(path)
     return model
+
+
+def _with_own_names(leaves: list[Model]) -> tuple[Model, ...]:
+    """Tell a model that is used twice, under different renames, from itself."""
+    seen: Counter[str] = Counter()
+    named = []
+    for leaf in leaves:
+        seen[leaf.name] += 1
+        count = seen[leaf.name]
+        named.append(replace(leaf, name=f"{leaf.name}#{count}") if count > 1 else leaf)
+    return tuple(named)

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
 
-def resolve_variables(ctx: Context, wiring: Wiring, constants: Mapping[str, Any]) -> dict[str, Variable]:
+import numpy as np
+
+from dse.resolve.context import Context, declarations
+from dse.resolve.inputs import catalog_rows, renamed
+from dse.space import Choice, Integer, Real, Values, Variable
+from dse.study_file import CatalogTable, IntegerTable, RealTable, RowsTable, ValuesTable
+from dse.units import show
+from dse.wiring import Wiring
+
+
+def resolve_variables(
+    ctx: Context, wiring: Wiring, constants: Mapping[str, Any]
+) -> dict[str, Variable]:
+    """Read ``[space]``; a variable with a problem is left out."""
     clock = constants.get("clock")
     variables: dict[str, Variable] = {}
     for key, table in ctx.file.space.items():
@@ -98,17 +114,19 @@ def _choice(
             return None
         rows = catalog_rows(ctx, where, table.catalog, table.options)
         listed = {
-            o: [(n, f.text) for n, f in renamed(row, table.rename)]
-            for o, row in rows.items()
+            o: [(n, f.text) for n, f in renamed(row, table.rename)] for o, row in rows.items()
         }
-        if table.options and len(rows) < len(table.options) or not rows:
+        if (table.options and len(rows) < len(table.options)) or not rows:
             return None
     sets = {o: {n for n, _ in figures if n in wiring.quantities} for o, figures in listed.items()}
     every = set().union(*sets.values())
     if not every:
         if not ctx.incomplete:
-            ctx.add(where, "no model takes any quantity that its rows set",
-                      f"rows set: {', '.join(sorted({n for f in listed.values() for n, _ in f}))}")
+            ctx.add(
+                where,
+                "no model takes any quantity that its rows set",
+                f"rows set: {', '.join(sorted({n for f in listed.values() for n, _ in f}))}",
+            )
         return None
     short = {o: every - names for o, names in sets.items() if every - names}
     for option, absent in short.items():

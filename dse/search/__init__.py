@@ -1,0 +1,1 @@
+"""Search: how designs are chosen, and what is kept of them."""

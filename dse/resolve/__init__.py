@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from dse.evaluate import Evaluator
 from dse.resolve.checks import check_dead, check_given_twice, check_missing, check_regions

@@ -1,0 +1,155 @@
+"""Exhaustive search: every design of a finite space, streamed through a running front.
+
+Memory grows with the front, not with the space. What comes out does not depend on how the designs
+are cut into slabs and chunks, nor on how many workers there are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import joblib
+import numpy as np
+
+from dse.evaluate import Evaluator
+from dse.front import Archive, Stream
+from dse.problems import DseError
+from dse.search.tally import Tally
+from dse.units import show
+from dse.wiring import ModelError
+
+_SLAB_SECONDS = 0.4  # joblib polls every 10 ms: tasks must be much longer than that
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work.
+
+    Parameters
+    ----------
+    count : int
+        Threads or processes.
+    backend : {"threading", "loky", "dask"}
+        joblib's name; threads serve models that release the interpreter lock, as numpy does.
+    """
+
+    count: int
+    backend: str = "threading"
+
+
+@dataclass(frozen=True)
+class State:
+    """How far an enumeration is: the designs before `done` are in the archive and the tally."""
+
+    done: int
+    archive: Archive
+    tally: Tally
+
+
+class DesignError(DseError):
+    """A model raised for one design."""
+
+
+def enumerate_designs(
+    evaluator: Evaluator, chunk: int, workers: Workers, start: State | None = None
+) -> Iterator[State]:
+    """Evaluate every design; yield the state after each slab.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        With a finite space.
+    chunk : int
+        Designs evaluated at once; a matter of speed alone.
+    workers : Workers
+        Who evaluates.
+    start : State, optional
+        Where to go on.
+
+    Raises
+    ------
+    DesignError
+        Where a model raises; the message names the design.
+    """
+    total = evaluator.space.size
+    if total is None:
+        raise ValueError("a space with a continuous variable cannot be enumerated")
+    state = start or State(
+        0, Archive.empty(len(evaluator.goals)), Tally.empty(len(evaluator.limits))
+    )
+    if state.done < total:  # the first chunk tells how long the others take
+        began = time.perf_counter()
+        stop = min(state.done + chunk, total)
+        state = _with(state, stop, slab(evaluator, state.done, stop, chunk))
+        pace = (time.perf_counter() - began) / max(stop - (start.done if start else 0), 1)
+        yield state
+        size = max(chunk, int(_SLAB_SECONDS / max(pace, 1e-9)) // chunk * chunk)
+        size = min(size, max(chunk, -(-(total - state.done) // (4 * workers.count))))
+        edges = [*range(state.done, total, size), total]
+        yield from _parallel(evaluator, chunk, workers, state, edges)
+
+
+def _parallel(
+    evaluator: Evaluator, chunk: int, workers: Workers, state: State, edges: list[int]
+) -> Iterator[State]:
+    bounds = list(itertools.pairwise(edges))
+    if workers.count == 1 and workers.backend == "threading":
+        for low, high in bounds:
+            state = _with(state, high, slab(evaluator, low, high, chunk))
+            yield state
+        return
+    with joblib.parallel_config(backend=workers.backend, n_jobs=workers.count):
+        tasks = (joblib.delayed(slab)(evaluator, low, high, chunk) for low, high in bounds)
+        results = joblib.Parallel(return_as="generator")(tasks)
+        for (_, high), result in zip(bounds, results, strict=True):
+            state = _with(state, high, result)
+            yield state
+
+
+def _with(state: State, done: int, result: tuple[Archive, Tally]) -> State:
+    archive, tally = result
+    return State(done, state.archive.merged(archive.index, archive.points), state.tally + tally)
+
+
+def slab(evaluator: Evaluator, start: int, stop: int, chunk: int) -> tuple[Archive, Tally]:
+    """Return the front and the tally of the designs from `start` up to `stop`."""
+    stream = Stream(len(evaluator.goals))
+    tally = Tally.empty(len(evaluator.limits))
+    for low in range(start, stop, chunk):
+        index = np.arange(low, min(low + chunk, stop))
+        try:
+            judged = evaluator.evaluate(evaluator.space.from_index(index))
+        except ModelError as error:
+            raise _located(evaluator, low, int(index[-1]) + 1, error) from error
+        tally += Tally.of(index, judged)
+        stream.add(index[judged.feasible], (judged.objectives * evaluator.signs)[judged.feasible])
+    return stream.archive(), tally
+
+
+def _located(evaluator: Evaluator, low: int, high: int, error: ModelError) -> DesignError:
+    """Find the first design of a failing chunk that fails on its own."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            evaluator.evaluate(evaluator.space.from_index(np.arange(low, middle)))
+        except ModelError as inner:
+            high, error = middle, inner
+        else:
+            low = middle
+    labels = evaluator.space.labels(evaluator.space.from_index(np.arange(low, low + 1)))
+    return design_error(evaluator, {n: v[0] for n, v in labels.items()}, f"design {low:,}", error)
+
+
+def design_error(
+    evaluator: Evaluator, values: dict[str, object], name: str, error: ModelError
+) -> DesignError:
+    """Return the error that names the design for which a model raised."""
+    units = {n: q.unit for n, q in evaluator.wiring.quantities.items()}
+    words = [
+        f"{n} = {show(float(v), units[n]) if n in units and not isinstance(v, str) else v}"  # type: ignore[arg-type]
+        for n, v in values.items()
+    ]
+    return DesignError(f"{name} ({', '.join(words)}): {error}")

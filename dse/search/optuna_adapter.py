@@ -1,0 +1,398 @@
+"""Optuna: its samplers by name, and studies in its own storage. The only module that imports it.
+
+Samplers work on a study in memory, a generation at a time, so that models see whole batches; each
+finished generation is written to the storage in one transaction. A killed run loses at most the
+generation under way.
+"""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+import json
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import optuna
+import sqlalchemy
+from numpy.typing import NDArray
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+    distribution_to_json,
+)
+from optuna.storages import InMemoryStorage, RDBStorage
+from optuna.storages._rdb import models as tables
+from optuna.trial import FrozenTrial, TrialState
+
+from dse.evaluate import Evaluated, Evaluator
+from dse.problems import DseError, Problem, nearest
+from dse.result import Objective
+from dse.search.exhaustive import design_error
+from dse.search.plan import Plan
+from dse.space import Choice, Integer, Points, Real, Space, Values
+from dse.study_file import SearchTable
+from dse.wiring import ModelError
+
+# name: (designs asked for together where the study does not say, options that are the engine's)
+_SAMPLERS = {
+    "NSGAIISampler": 50,
+    "NSGAIIISampler": 50,
+    "TPESampler": 8,
+    "GPSampler": 4,
+    "RandomSampler": 1_000,
+    "QMCSampler": 1_024,
+}
+_OURS = {"self", "seed", "constraints_func"}
+_REFUSED = 1e300  # an excess for what has no number: Optuna takes no NaN
+
+
+class StorageError(DseError):
+    """The storage cannot be reached or read."""
+
+
+def sampler_names() -> list[str]:
+    """Return the multi-objective samplers that a study may name."""
+    return list(_SAMPLERS)
+
+
+def check_sampler(method: str, table: SearchTable, objectives: int, problems: list[Problem]) -> int:
+    """Check a sampler's options; return how many designs it is asked for together."""
+    kind = getattr(optuna.samplers, method)
+    allowed = [n for n in inspect.signature(kind.__init__).parameters if n not in _OURS]
+    for name in table.options:
+        if name not in allowed:
+            where = f"search.options.{name}"
+            remedy = "give search.seed" if name == "seed" else nearest(name, allowed)
+            problems.append(Problem(where, f"{method} has no option '{name}'", remedy))
+            return 1
+    if method == "GPSampler" and find_spec("torch") is None:
+        problems.append(
+            Problem(
+                "search.method",
+                "GPSampler needs PyTorch, which is not installed",
+                "pip install torch, or choose another method",
+            )
+        )
+        return 1
+    try:
+        _sampler(method, dict(table.options), 0)
+    except Exception as error:  # each sampler has its own checks and errors
+        problems.append(Problem("search.options", f"{method} refuses its options: {error}"))
+        return 1
+    population = table.options.get("population_size", _SAMPLERS[method])
+    return table.generation or int(population)
+
+
+def _sampler(method: str, options: dict[str, Any], seed: int) -> optuna.samplers.BaseSampler:
+    with _quiet():
+        sampler: optuna.samplers.BaseSampler = getattr(optuna.samplers, method)(
+            seed=seed, **options
+        )
+    return sampler
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        optuna.logging.set_verbosity(verbosity)
+
+
+def distributions(space: Space) -> dict[str, BaseDistribution]:
+    """Return the space in Optuna's terms; grids of real numbers are snapped to (`Space.snap`)."""
+    found: dict[str, BaseDistribution] = {}
+    for name, variable in space.variables.items():
+        match variable:
+            case Real():
+                found[name] = FloatDistribution(variable.low, variable.high, log=variable.log)
+            case Integer():
+                high = variable.low + (variable.count - 1) * variable.step
+                step = 1 if variable.log else variable.step
+                found[name] = IntDistribution(variable.low, high, log=variable.log, step=step)
+            case Values():
+                found[name] = CategoricalDistribution(variable.values)
+            case Choice():
+                found[name] = CategoricalDistribution(variable.names)
+    return found
+
+
+class _Snapping(InMemoryStorage):
+    """In memory, with grid values in the place of what a sampler drew between them."""
+
+    def __init__(self, space: Space) -> None:
+        super().__init__()
+        self._space = space
+
+    def set_trial_param(
+        self,
+        trial_id: int,
+        param_name: str,
+        param_value_internal: float,
+        distribution: BaseDistribution,
+    ) -> None:
+        if isinstance(self._space.variables.get(param_name), Real):
+            param_value_internal = self._space.snap(param_name, param_value_internal)
+        super().set_trial_param(trial_id, param_name, param_value_internal, distribution)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A study in Optuna's own relational storage.
+
+    Parameters
+    ----------
+    storage : RDBStorage
+        The open storage.
+    study : optuna.Study
+        The study in it.
+    """
+
+    storage: RDBStorage
+    study: optuna.Study
+
+    @classmethod
+    def open(cls, url: str, name: str, objectives: Sequence[Objective]) -> Store:
+        """Open a storage, and make the study in it where there is none.
+
+        Raises
+        ------
+        StorageError
+            Where the storage cannot be reached, or holds another study of this name.
+        """
+        directions = [o.direction for o in objectives]
+        with _quiet():
+            try:
+                storage = RDBStorage(url, engine_kwargs={"hide_parameters": True})
+                study = optuna.create_study(
+                    storage=storage, study_name=name, directions=directions, load_if_exists=True
+                )
+            except Exception as error:  # drivers, servers and schemas fail in their own ways
+                reason = str(error).replace(url, shown_url(url)).splitlines()[0]
+                raise StorageError(
+                    f"the storage {shown_url(url)} cannot be used: {reason}"
+                ) from None
+        if [d.name.lower() for d in study.directions] != directions:
+            raise StorageError(
+                f"the storage {shown_url(url)} holds another study named '{name}', "
+                "with other objectives: rename the study"
+            )
+        with _quiet():
+            study.set_metric_names([o.name for o in objectives])
+        return cls(storage, study)
+
+    def trials(self) -> list[FrozenTrial]:
+        """Return the finished trials, in order."""
+        return self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
+
+    def append(self, trials: Sequence[FrozenTrial]) -> None:
+        """Write finished trials in one transaction, numbered after those that are there."""
+        if not trials:
+            return
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        study_id = self.study._study_id
+        with self.storage.engine.begin() as connection:
+            trial = tables.TrialModel.__table__
+            first = connection.execute(
+                sqlalchemy.select(sqlalchemy.func.count())
+                .select_from(trial)
+                .where(trial.c.study_id == study_id)
+            ).scalar_one()
+            rows = [
+                {
+                    "number": first + i,
+                    "study_id": study_id,
+                    "state": t.state,
+                    "datetime_start": now,
+                    "datetime_complete": now,
+                }
+                for i, t in enumerate(trials)
+            ]
+            insert = sqlalchemy.insert(trial).returning(
+                trial.c.trial_id, sort_by_parameter_order=True
+            )
+            ids = [row[0] for row in connection.execute(insert, rows)]
+            for table, content in _rows(ids, trials):
+                if content:
+                    connection.execute(sqlalchemy.insert(table), content)
+
+    def close(self) -> None:
+        """Let go of the database's connections."""
+        self.storage.scoped_session.remove()
+        self.storage.engine.dispose()
+
+
+def _rows(
+    ids: Sequence[int], trials: Sequence[FrozenTrial]
+) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+    """Yield the rows of each table that hold these trials."""
+    texts: dict[int, str] = {}  # distributions are shared: written once
+    params, values = [], []
+    attributes: dict[Any, list[dict[str, Any]]] = {
+        tables.TrialUserAttributeModel.__table__: [],
+        tables.TrialSystemAttributeModel.__table__: [],
+    }
+    for trial_id, trial in zip(ids, trials, strict=True):
+        for name, distribution in trial.distributions.items():
+            key = id(distribution)
+            if key not in texts:
+                texts[key] = distribution_to_json(distribution)
+            params.append(
+                {
+                    "trial_id": trial_id,
+                    "param_name": name,
+                    "param_value": distribution.to_internal_repr(trial.params[name]),
+                    "distribution_json": texts[key],
+                }
+            )
+        for objective, value in enumerate(trial.values or ()):
+            stored, kind = tables.TrialValueModel.value_to_stored_repr(value)
+            values.append(
+                {"trial_id": trial_id, "objective": objective, "value": stored, "value_type": kind}
+            )
+        for table, content in zip(attributes, (trial.user_attrs, trial.system_attrs), strict=True):
+            attributes[table] += [
+                {"trial_id": trial_id, "key": k, "value_json": json.dumps(v)}
+                for k, v in content.items()
+            ]
+    yield tables.TrialParamModel.__table__, params
+    yield tables.TrialValueModel.__table__, values
+    yield from attributes.items()
+
+
+def shown_url(url: str) -> str:
+    """Return a storage URL without its password."""
+    try:
+        return sqlalchemy.make_url(url).render_as_string(hide_password=True)
+    except sqlalchemy.exc.ArgumentError:
+        return "(no database URL)"
+
+
+def trials_of(
+    evaluator: Evaluator, numbers: NDArray[np.int64], points: Points, objectives: Any
+) -> list[FrozenTrial]:
+    """Return feasible designs as finished trials; ``design`` is their number."""
+    labels = evaluator.space.labels(points)
+    shared = distributions(evaluator.space)
+    names = list(evaluator.space.variables)
+    columns = [labels[n].tolist() for n in names]
+    holds = {f"constraints:{limit.name}": 0.0 for limit in evaluator.limits}
+    return [
+        FrozenTrial(
+            number=-1,
+            trial_id=-1,
+            state=TrialState.COMPLETE,
+            value=None,
+            values=values,
+            datetime_start=None,
+            datetime_complete=None,
+            params=dict(zip(names, row, strict=True)),
+            distributions=shared,
+            user_attrs={"design": number},
+            system_attrs=holds,
+            intermediate_values={},
+        )
+        for number, values, row in zip(
+            numbers.tolist(), objectives.tolist(), zip(*columns, strict=True), strict=True
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One evaluated generation: designs, what they give, and how many there are so far."""
+
+    points: Points
+    judged: Evaluated
+    done: int
+
+
+def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Batch]:
+    """Search with an Optuna sampler; yield each generation, those in the storage first.
+
+    The seed of a generation depends on the study's seed and on how many designs there are, so that
+    a resumed search goes on as an uninterrupted one would.
+
+    Raises
+    ------
+    DesignError
+        Where a model raises.
+    """
+    with _quiet():
+        study = optuna.create_study(
+            storage=_Snapping(evaluator.space),
+            directions=[goal.info.direction for goal in evaluator.goals],
+        )
+        known = store.trials() if store is not None else []
+        study.add_trials(known)
+    done = len(known)
+    if known:
+        yield _judged(evaluator, known, done)
+    shared = distributions(evaluator.space)
+    while done < plan.evaluations:
+        with _quiet():
+            # one sequence for the quasi-random sampler, which numbers its own points
+            fixed = plan.method == "QMCSampler"
+            seed = np.random.SeedSequence([plan.seed, 0 if fixed else done]).generate_state(1)[0]
+            study.sampler = _sampler(plan.method, dict(plan.options), int(seed))
+            count = min(plan.generation, plan.evaluations - done)
+            asked = [study.ask(shared) for _ in range(count)]
+            # the sampler's draws are snapped in the storage: read them back from there
+            drawn = study.get_trials(deepcopy=False)[-count:]
+        labels = {n: [t.params[n] for t in drawn] for n in shared}
+        points = evaluator.space.from_labels(labels)
+        judged = _judge(evaluator, points, done)
+        with _quiet():
+            for i, trial in enumerate(asked):
+                _tell(study, trial, evaluator, judged, i)
+            finished = study.get_trials(deepcopy=False)[-count:]
+        if store is not None:
+            store.append(finished)
+        done += count
+        yield Batch(points, judged, done)
+
+
+def _judge(evaluator: Evaluator, points: Points, first: int) -> Evaluated:
+    try:
+        return evaluator.evaluate(points)
+    except ModelError:
+        count = len(next(iter(points.values())))
+        for i in range(count):
+            one = {n: v[i : i + 1] for n, v in points.items()}
+            try:
+                evaluator.evaluate(one)
+            except ModelError as error:
+                labels = {n: v[0] for n, v in evaluator.space.labels(one).items()}
+                raise design_error(evaluator, labels, f"design {first + i:,}", error) from error
+        raise
+
+
+def _tell(
+    study: optuna.Study, trial: optuna.Trial, evaluator: Evaluator, judged: Evaluated, i: int
+) -> None:
+    for limit, excess in zip(evaluator.limits, judged.excess[i], strict=True):
+        trial.set_constraint(limit.name, float(np.nan_to_num(excess, nan=_REFUSED)))
+    values = judged.objectives[i]
+    if np.isnan(values).any():
+        study.tell(trial, state=TrialState.FAIL)
+    else:
+        study.tell(trial, values.tolist())
+
+
+def _judged(evaluator: Evaluator, trials: Sequence[FrozenTrial], done: int) -> Batch:
+    """Return what the storage holds as a batch; evaluated again, as models are pure and quick."""
+    names: Mapping[str, Any] = evaluator.space.variables
+    points = evaluator.space.from_labels({n: [t.params[n] for t in trials] for n in names})
+    return Batch(points, _judge(evaluator, points, 0), done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -160,14 +160,23 @@ class Evaluator:
         count = len(next(iter(points.values())))
         return self.evaluate_columns(self.space.columns(points), count)
 
+    def objectives(self, columns: Mapping[str, Array], count: int) -> Array:
+        """Return the objectives (designs, objectives) of designs given as columns."""
+        requests = [(g.info.quantity, s) for g in self.goals for s in g.scenarios]
+        return self._gathered(iter(self.wiring.evaluate(requests, columns)), count)
+
+    def _gathered(self, answers: Iterator[Any], count: int) -> Array:
+        objectives = np.empty((count, len(self.goals)))
+        for i, goal in enumerate(self.goals):
+            objectives[:, i] = goal.reduce([next(answers) for _ in goal.scenarios])
+        return objectives
+
     def evaluate_columns(self, columns: Mapping[str, Array], count: int) -> Evaluated:
         """Judge designs given as columns by quantity name."""
         requests = [(g.info.quantity, s) for g in self.goals for s in g.scenarios]
         requests += [(name, limit.binding) for limit in self.limits for name in limit.names]
         answers = iter(self.wiring.evaluate(requests, columns))
-        objectives = np.empty((count, len(self.goals)))
-        for i, goal in enumerate(self.goals):
-            objectives[:, i] = goal.reduce([next(answers) for _ in goal.scenarios])
+        objectives = self._gathered(answers, count)
         excess = np.empty((count, len(self.limits)))
         with np.errstate(all="ignore"):
             for i, limit in enumerate(self.limits):

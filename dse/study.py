@@ -61,10 +61,26 @@ class Study:
     @property
     def digest(self) -> str:
         """A digest of all that decides the result: the study, and the files it loads."""
-        state = hashlib.sha256(self.text.encode())
+        state = hashlib.sha256(self.shown_text.encode())
         for path in sorted(set(self.code)):
             state.update(path.name.encode() + b"\0" + path.read_bytes())
         return state.hexdigest()
+
+    @property
+    def shown_storage(self) -> str:
+        """The storage URL without its password; the run folder's own where there is none."""
+        url = self.file.run.storage
+        if url is None:
+            return "sqlite:///study.db"
+        from dse.search.optuna_adapter import shown_url
+
+        return shown_url(url)
+
+    @property
+    def shown_text(self) -> str:
+        """The study's text, as it may be kept and shown: without the storage's password."""
+        url = self.file.run.storage
+        return self.text if url is None else self.text.replace(url, self.shown_storage)
 
     def evaluate(self, designs: pd.DataFrame) -> pd.DataFrame:
         """Evaluate designs of one's own.

@@ -1,9 +1,9 @@
 """Evolution: NSGA-II over whole generations as arrays, for spaces too large to enumerate.
 
-Ranking by non-dominated sorting and crowding distance, feasible designs first (Deb et al., A fast and
-elitist multiobjective genetic algorithm: NSGA-II, IEEE TEC 2002), simulated binary crossover and
-polynomial mutation for numbers, uniform crossover for choices. The first generation is a scrambled
-Sobol sequence; in a finite space no design is evaluated twice.
+Ranking by non-dominated sorting and crowding distance, feasible designs first (Deb et al., A fast
+and elitist multiobjective genetic algorithm: NSGA-II, IEEE TEC 2002), simulated binary crossover
+and polynomial mutation for numbers, uniform crossover for choices. The first generation is a
+scrambled Sobol sequence; in a finite space no design is evaluated twice.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from scipy.stats import qmc
 from dse.evaluate import Evaluated, Evaluator
 from dse.front import scaled
 from dse.quantity import Array
-from dse.search.exhaustive import design_error
+from dse.search.judging import judge
 from dse.search.plan import Plan
-from dse.space import Choice, Points, Values
-from dse.wiring import ModelError
+from dse.space import Choice, Values
 
 _CROSSOVER, _MUTATION = 15.0, 20.0  # distribution indices: how near children stay to parents
 
@@ -69,7 +68,7 @@ def evolve(evaluator: Evaluator, plan: Plan, start: Evolved | None = None) -> It
         )
         if len(unit) == 0:
             return  # every design of a finite space has been evaluated
-        judged = _judge(evaluator, evaluator.space.from_unit(unit), done)
+        judged = judge(evaluator, evaluator.space.from_unit(unit), done)
         if state is not None:
             unit = np.concatenate([state.unit, unit])
             judged = Evaluated(
@@ -84,20 +83,6 @@ def evolve(evaluator: Evaluator, plan: Plan, start: Evolved | None = None) -> It
         order = np.lexsort((candidates, -crowd, rank))[: plan.generation]
         state = Evolved(unit, judged, candidates[order])
         yield state
-
-
-def _judge(evaluator: Evaluator, points: Points, first: int) -> Evaluated:
-    try:
-        return evaluator.evaluate(points)
-    except ModelError:
-        for i in range(len(next(iter(points.values())))):
-            one = {n: v[i : i + 1] for n, v in points.items()}
-            try:
-                evaluator.evaluate(one)
-            except ModelError as error:
-                labels = {n: v[0] for n, v in evaluator.space.labels(one).items()}
-                raise design_error(evaluator, labels, f"design {first + i:,}", error) from error
-        raise
 
 
 def _canonical(evaluator: Evaluator, unit: Array) -> Array:
@@ -193,7 +178,7 @@ def _mixed(mother: Array, father: Array, rng: np.random.Generator) -> Array:
 
 
 def _crossed(mother: Array, father: Array, rng: np.random.Generator) -> Array:
-    """Simulated binary crossover, on each coordinate with probability one half."""
+    """Cross by simulated binary crossover, on each coordinate with probability one half."""
     u = rng.random(mother.shape)
     spread = np.where(
         u <= 0.5,
@@ -206,7 +191,7 @@ def _crossed(mother: Array, father: Array, rng: np.random.Generator) -> Array:
 
 
 def _mutated(unit: Array, named: NDArray[np.bool_], rng: np.random.Generator) -> Array:
-    """Polynomial mutation of numbers, a fresh draw for choices and now and then for numbers."""
+    """Mutate: polynomially for numbers, a fresh draw for choices and now and then for numbers."""
     u = rng.random(unit.shape)
     step = np.where(
         u < 0.5,

@@ -16,10 +16,8 @@ import numpy as np
 
 from dse.evaluate import Evaluator
 from dse.front import Archive, Stream
-from dse.problems import DseError
+from dse.search.judging import judge
 from dse.search.tally import Tally
-from dse.units import show
-from dse.wiring import ModelError
 
 _SLAB_SECONDS = 0.4  # joblib polls every 10 ms: tasks must be much longer than that
 
@@ -47,10 +45,6 @@ class State:
     done: int
     archive: Archive
     tally: Tally
-
-
-class DesignError(DseError):
-    """A model raised for one design."""
 
 
 def enumerate_designs(
@@ -120,36 +114,7 @@ def slab(evaluator: Evaluator, start: int, stop: int, chunk: int) -> tuple[Archi
     tally = Tally.empty(len(evaluator.limits))
     for low in range(start, stop, chunk):
         index = np.arange(low, min(low + chunk, stop))
-        try:
-            judged = evaluator.evaluate(evaluator.space.from_index(index))
-        except ModelError as error:
-            raise _located(evaluator, low, int(index[-1]) + 1, error) from error
+        judged = judge(evaluator, evaluator.space.from_index(index), low)
         tally += Tally.of(index, judged)
         stream.add(index[judged.feasible], (judged.objectives * evaluator.signs)[judged.feasible])
     return stream.archive(), tally
-
-
-def _located(evaluator: Evaluator, low: int, high: int, error: ModelError) -> DesignError:
-    """Find the first design of a failing chunk that fails on its own."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        try:
-            evaluator.evaluate(evaluator.space.from_index(np.arange(low, middle)))
-        except ModelError as inner:
-            high, error = middle, inner
-        else:
-            low = middle
-    labels = evaluator.space.labels(evaluator.space.from_index(np.arange(low, low + 1)))
-    return design_error(evaluator, {n: v[0] for n, v in labels.items()}, f"design {low:,}", error)
-
-
-def design_error(
-    evaluator: Evaluator, values: dict[str, object], name: str, error: ModelError
-) -> DesignError:
-    """Return the error that names the design for which a model raised."""
-    units = {n: q.unit for n, q in evaluator.wiring.quantities.items()}
-    words = [
-        f"{n} = {show(float(v), units[n]) if n in units and not isinstance(v, str) else v}"  # type: ignore[arg-type]
-        for n, v in values.items()
-    ]
-    return DesignError(f"{name} ({', '.join(words)}): {error}")

@@ -35,11 +35,10 @@ from optuna.trial import FrozenTrial, TrialState
 from dse.evaluate import Evaluated, Evaluator
 from dse.problems import DseError, Problem, nearest
 from dse.result import Objective
-from dse.search.exhaustive import design_error
+from dse.search.judging import Judged, judge
 from dse.search.plan import Plan
 from dse.space import Choice, Integer, Points, Real, Space, Values
 from dse.study_file import SearchTable
-from dse.wiring import ModelError
 
 # name: (designs asked for together where the study does not say, options that are the engine's)
 _SAMPLERS = {
@@ -310,16 +309,7 @@ def trials_of(
     ]
 
 
-@dataclass(frozen=True)
-class Batch:
-    """One evaluated generation: designs, what they give, and how many there are so far."""
-
-    points: Points
-    judged: Evaluated
-    done: int
-
-
-def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Batch]:
+def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Judged]:
     """Search with an Optuna sampler; yield each generation, those in the storage first.
 
     The seed of a generation depends on the study's seed and on how many designs there are, so that
@@ -339,7 +329,7 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ba
         study.add_trials(known)
     done = len(known)
     if known:
-        yield _judged(evaluator, known, done)
+        yield _judged(evaluator, known)
     shared = distributions(evaluator.space)
     while done < plan.evaluations:
         with _quiet():
@@ -353,7 +343,7 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ba
             drawn = study.get_trials(deepcopy=False)[-count:]
         labels = {n: [t.params[n] for t in drawn] for n in shared}
         points = evaluator.space.from_labels(labels)
-        judged = _judge(evaluator, points, done)
+        judged = judge(evaluator, points, done)
         with _quiet():
             for i, trial in enumerate(asked):
                 _tell(study, trial, evaluator, judged, i)
@@ -361,22 +351,7 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ba
         if store is not None:
             store.append(finished)
         done += count
-        yield Batch(points, judged, done)
-
-
-def _judge(evaluator: Evaluator, points: Points, first: int) -> Evaluated:
-    try:
-        return evaluator.evaluate(points)
-    except ModelError:
-        count = len(next(iter(points.values())))
-        for i in range(count):
-            one = {n: v[i : i + 1] for n, v in points.items()}
-            try:
-                evaluator.evaluate(one)
-            except ModelError as error:
-                labels = {n: v[0] for n, v in evaluator.space.labels(one).items()}
-                raise design_error(evaluator, labels, f"design {first + i:,}", error) from error
-        raise
+        yield Judged(points, judged)
 
 
 def _tell(
@@ -391,8 +366,8 @@ def _tell(
         study.tell(trial, values.tolist())
 
 
-def _judged(evaluator: Evaluator, trials: Sequence[FrozenTrial], done: int) -> Batch:
+def _judged(evaluator: Evaluator, trials: Sequence[FrozenTrial]) -> Judged:
     """Return what the storage holds as a batch; evaluated again, as models are pure and quick."""
     names: Mapping[str, Any] = evaluator.space.variables
     points = evaluator.space.from_labels({n: [t.params[n] for t in trials] for n in names})
-    return Batch(points, _judge(evaluator, points, 0), done)
+    return Judged(points, judge(evaluator, points, 0))

@@ -56,7 +56,7 @@ def of_enumeration(evaluator: Evaluator, state: State) -> Outcome:
     return Outcome(numbers, points, judged, on_front, state.tally, _no_convergence())
 
 
-def of_all(evaluator: Evaluator, points: Points, judged: Evaluated) -> Outcome:
+def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated) -> Outcome:
     """Keep all evaluated designs; a design that was drawn twice counts once on the front."""
     numbers = np.arange(len(judged.feasible))
     stream = Stream(len(evaluator.goals))

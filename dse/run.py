@@ -1,0 +1,229 @@
+"""A run: search the space, keep what is found, resume what was cut short."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dse import folder as files
+from dse.problems import DseError, InputError, Problem
+from dse.result import StudyResult
+from dse.search.engine import Search, search
+from dse.search.exhaustive import Workers
+from dse.search.outcome import Outcome
+from dse.search.plan import Progress
+from dse.search.tally import why_infeasible
+from dse.study import Study
+from dse.tables import result_of
+
+if TYPE_CHECKING:
+    from dse.search.optuna_adapter import Store
+
+_CHECKPOINT_SECONDS = 2.0
+_EXPLAINED = 40
+"""Designs that the report explains in full."""
+
+
+class StoppedError(DseError):
+    """A model's error ended the run; what was done is kept."""
+
+
+def run(
+    study: Study,
+    out: Path | None,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    backend: str | None = None,
+) -> StudyResult:
+    """Run a study; see `Study.run`.
+
+    Parameters
+    ----------
+    backend : str, optional
+        joblib's backend; threads or processes, as the study says, where it is None.
+
+    Raises
+    ------
+    InputError
+        Where no design is feasible, or the folder cannot be used.
+    StoppedError
+        Where a model raised; what was done is saved first.
+    """
+    claimed = files.claim(out, study.digest, study.name) if out is not None else "new"
+    if out is not None and claimed == "finished":
+        return files.load_result(out)
+    store = _store_of(study, out)
+    try:
+        return _run(study, out, store, _workers(study, workers, backend), progress)
+    except InputError:
+        if out is not None and claimed == "new":
+            files.discard(out)
+        raise
+
+
+def _workers(study: Study, count: int | None, backend: str | None) -> Workers:
+    table = study.file.run
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    chosen = backend or ("loky" if table.processes else "threading")
+    return Workers(count or table.workers or cores or 1, chosen)
+
+
+def _store_of(study: Study, out: Path | None) -> Callable[[], Store] | None:
+    """Return what opens the run's storage: the study's own, else one in the folder."""
+    url = study.file.run.storage
+    if url is None and out is not None:
+        url = f"sqlite:///{(out / files.STORAGE).resolve()}"
+    if url is None:
+        return None
+    chosen = url
+
+    def opened() -> Store:
+        from dse.search.optuna_adapter import Store
+
+        return Store.open(chosen, study.name, [g.info for g in study.evaluator.goals])
+
+    return opened
+
+
+def _run(
+    study: Study,
+    out: Path | None,
+    store: Callable[[], Store] | None,
+    workers: Workers,
+    progress: Callable[[Progress], None] | None,
+) -> StudyResult:
+    began = time.monotonic()
+    checkpoint = out / files.CHECKPOINT if out is not None else None
+    under_way = search(
+        study.evaluator,
+        study.plan,
+        chunk=study.file.run.chunk,
+        workers=workers,
+        checkpoint=checkpoint,
+        store=store,
+    )
+    error: DseError | None = None
+    try:
+        stopped = _follow(under_way, study.plan.timeout, checkpoint, progress, began)
+    except DseError as raised:
+        error, stopped = raised, f"error: {raised}"
+    if under_way.progress().done == 0:
+        if error is not None:
+            raise StoppedError(f"{study.name}: {error}") from error
+        raise KeyboardInterrupt
+    outcome = under_way.outcome()
+    if outcome.tally.feasible == 0 and stopped in files.FINISHED:
+        message, remedy = why_infeasible(outcome.tally, study.evaluator.limits)
+        raise InputError(str(study.path or study.name), [Problem("constraint", message, remedy)])
+    result = result_of(study, outcome, stopped, time.monotonic() - began, workers)
+    if out is not None and checkpoint is not None:
+        if stopped not in files.FINISHED:
+            files.write_whole(checkpoint, under_way.save)
+        _keep(study, result, outcome, out, store)
+        if stopped in files.FINISHED:
+            checkpoint.unlink(missing_ok=True)
+    if error is not None:
+        raise StoppedError(f"{study.name}: {error}") from error
+    return result
+
+
+def _follow(
+    under_way: Search,
+    timeout: float | None,
+    checkpoint: Path | None,
+    progress: Callable[[Progress], None] | None,
+    began: float,
+) -> str:
+    """Work until the end, a time-out or Ctrl-C; return the reason."""
+    last = time.monotonic()
+    steps = under_way.steps()
+    try:
+        for _ in steps:
+            now = time.monotonic()
+            state = under_way.progress()
+            if progress is not None:
+                progress(state)
+            if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
+                files.write_whole(checkpoint, under_way.save)
+                last = now
+            if timeout is not None and now - began > timeout and state.done < state.total:
+                return "timeout"
+    except KeyboardInterrupt:
+        return "interrupted"
+    return "complete"
+
+
+def _keep(
+    study: Study,
+    result: StudyResult,
+    outcome: Outcome,
+    out: Path,
+    store: Callable[[], Store] | None,
+) -> None:
+    """Write tables, study, storage and report into the run folder."""
+    _copy_study(study, out / files.STUDY)
+    if study.plan.method in ("exhaustive", "evolution") and store is not None:
+        _register(study, outcome, store, result.certificate.stopped in files.FINISHED)
+    report(study, result, out / files.REPORT)
+    files.save(result, out)  # last: the summary says that the run is finished
+
+
+def _copy_study(study: Study, folder: Path) -> None:
+    """Copy the study and what it loads from its own folder, so that the run explains itself."""
+    folder.mkdir(exist_ok=True)
+    name = study.path.name if study.path else "study.json"
+    files.write_text(folder / name, study.shown_text)
+    if study.path is None:
+        return
+    own = study.path.parent.resolve()
+    for path in sorted(set(study.code)):
+        if path.resolve().is_relative_to(own):
+            target = folder / path.resolve().relative_to(own)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+
+
+def _register(study: Study, outcome: Outcome, store: Callable[[], Store], finished: bool) -> None:
+    """Write the front into the storage, once, when it is final."""
+    if not finished:
+        return
+    from dse.search.optuna_adapter import trials_of
+
+    opened = store()
+    if not opened.trials():
+        rows = np.flatnonzero(outcome.on_front)
+        points = {n: v[rows] for n, v in outcome.points.items()}
+        opened.append(
+            trials_of(
+                study.evaluator, outcome.numbers[rows], points, outcome.judged.objectives[rows]
+            )
+        )
+    opened.close()
+
+
+def report(study: Study, result: StudyResult, path: Path) -> None:
+    """Write the report of a result, with the designs that matter most explained in full."""
+    from dse.explain import explain
+    from dse.report import write_report
+
+    numbers = notable(result)
+    write_report(result, explain(study, result, numbers), path, study.shown_text)
+
+
+def notable(result: StudyResult) -> list[int]:
+    """Return the designs to explain first: the knee, the best ones, and an even sample."""
+    front = result.front
+    if len(front) == 0:
+        return []
+    chosen = [front.knee().name, *(front.best(o.name).name for o in result.objectives)]
+    every = front.designs.index.to_numpy()
+    if len(result.designs) <= _EXPLAINED:
+        every = result.designs.index[result.designs["feasible"].to_numpy(dtype=bool)].to_numpy()
+    spread = every[np.unique(np.linspace(0, len(every) - 1, _EXPLAINED).astype(int))]
+    return list(dict.fromkeys(int(n) for n in (*chosen, *spread)))[: _EXPLAINED + len(chosen)]

@@ -1,0 +1,57 @@
+"""Judging designs during a search: a model that raises is traced to the design that did it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dse.evaluate import Evaluated, Evaluator
+from dse.problems import DseError
+from dse.space import Points
+from dse.units import show
+from dse.wiring import ModelError
+
+
+class DesignError(DseError):
+    """A model raised for one design."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Designs and what they give."""
+
+    points: Points
+    judged: Evaluated
+
+
+def judge(evaluator: Evaluator, points: Points, first: int) -> Evaluated:
+    """Evaluate designs whose numbers start at `first`.
+
+    Raises
+    ------
+    DesignError
+        Where a model raises; the message names the first design that makes it do so.
+    """
+    try:
+        return evaluator.evaluate(points)
+    except ModelError as error:
+        raise _located(evaluator, points, first, error) from error
+
+
+def _located(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> DesignError:
+    """Halve the batch until one design is left that fails on its own."""
+    low, high = 0, len(next(iter(points.values())))
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            evaluator.evaluate({n: v[low:middle] for n, v in points.items()})
+        except ModelError as inner:
+            high, error = middle, inner
+        else:
+            low = middle
+    labels = evaluator.space.labels({n: v[low:high] for n, v in points.items()})
+    units = {n: q.unit for n, q in evaluator.wiring.quantities.items()}
+    words = [
+        f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
+        for n, v in labels.items()
+    ]
+    return DesignError(f"design {first + low:,} ({', '.join(words)}): {error}")

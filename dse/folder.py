@@ -10,12 +10,15 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from dse.problems import InputError, Problem
 from dse.result import Certificate, Column, Objective, StudyResult
+
+if TYPE_CHECKING:
+    from dse.study import Study
 
 FORMAT = 1
 """Version of the folder's layout."""
@@ -117,7 +120,7 @@ def claim(folder: Path, digest: str, name: str) -> str:
                 str(folder),
                 [Problem("", "holds files that are no run", "give another folder with --out DIR")],
             )
-        if read_json(folder / MARKER).get("digest") == digest:
+        if is_run_of(folder, digest):
             return "finished" if _is_finished(folder) else "resume"
         move_aside(folder)
     try:
@@ -126,6 +129,32 @@ def claim(folder: Path, digest: str, name: str) -> str:
     except OSError as error:
         raise InputError(str(folder), [Problem("", f"cannot be written: {error}")]) from None
     return "new"
+
+
+def is_run_of(folder: Path, digest: str) -> bool:
+    """Tell whether a folder holds a run of the study with this digest."""
+    return (folder / MARKER).is_file() and read_json(folder / MARKER).get("digest") == digest
+
+
+def study_of(folder: Path) -> Study:
+    """Load the study of a run from the copy in its folder.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or what it loads is no longer there.
+    """
+    from dse.study import load
+
+    copies = sorted((folder / STUDY).glob("*.toml"))
+    named = read_json(folder / SUMMARY).get("provenance", {}).get("study")
+    for copy in copies:
+        if copy.name == named:
+            return load(copy)
+    raise InputError(
+        str(folder),
+        [Problem("", "holds no copy of its study", "only runs of files can be explained")],
+    )
 
 
 def move_aside(folder: Path) -> Path:

@@ -1,0 +1,192 @@
+"""The command line. The only module that imports click; everything else is imported when needed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+_DESIGN_HELP = "Design number, as in front.csv; may be given several times."
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="dse-accelerators", prog_name="dse")
+def commands() -> None:
+    """Explore the design space of a hardware accelerator.
+
+    Check a study with "dse check studies/crypto.toml", run it with "dse run studies/crypto.toml", look
+    at runs/crypto/report.html, and ask about a design with "dse explain runs/crypto --design 17".
+    """
+
+
+@commands.command("run")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
+@click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
+@click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
+@click.option("--fresh", is_flag=True, help="Start anew where the folder holds a run of the study.")
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+def run_command(
+    study: Path, out: Path | None, workers: int | None, dask: str | None, fresh: bool, quiet: bool
+) -> None:
+    """Run STUDY and write the report, tables and storage into a run folder.
+
+    A run that was cut short goes on where it was. A finished run of the same study is not repeated;
+    the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
+    """
+    from dse.folder import REPORT, default_folder, is_run_of, move_aside
+    from dse.study import load
+    from dse.terminal import Terminal
+
+    resolved = load(study)
+    folder = out or default_folder(resolved.name)
+    if fresh and folder.is_dir() and is_run_of(folder, resolved.digest):
+        move_aside(folder)
+    terminal = Terminal(quiet)
+    signal.signal(signal.SIGTERM, _terminated)
+    with terminal.running(resolved, folder) as watch:
+        result = _with_dask(dask, lambda backend: _run(resolved, folder, workers, watch, backend))
+    terminal.summary(result, folder / REPORT)
+    if result.certificate.stopped == "interrupted":
+        sys.exit(130)
+
+
+def _run(study: Any, folder: Path, workers: int | None, watch: Any, backend: str | None) -> Any:
+    from dse.run import run
+
+    return run(study, folder, workers, watch, backend)
+
+
+def _with_dask(address: str | None, work: Any) -> Any:
+    if address is None:
+        return work(None)
+    from dse.problems import DseError
+
+    try:
+        from distributed import Client
+    except ImportError:
+        raise DseError(
+            "--dask needs Dask, which is not installed: pip install 'dse-accelerators[dask]'"
+        ) from None
+    try:
+        client = Client(address, timeout="20s")
+    except (OSError, ValueError) as error:
+        raise DseError(f"no Dask scheduler answers at {address}: {error}") from None
+    with client:
+        return work("dask")
+
+
+def _terminated(*_: Any) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@commands.command("check")
+@click.argument("study", type=click.Path(path_type=Path))
+def check_command(study: Path) -> None:
+    """Check STUDY without running it: every problem at once, or what a run would do."""
+    from dse.study import load
+    from dse.terminal import Terminal
+
+    Terminal().plan(load(study))
+
+
+@commands.command("explain")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--design", "designs", type=int, multiple=True, help=_DESIGN_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
+    """Say what limits a design of RUN and what to change next; the knee where none is given."""
+    from dse.explain import explain
+    from dse.folder import load_result, study_of
+    from dse.terminal import Terminal, explanation_data
+
+    result = load_result(run)
+    chosen = list(dict.fromkeys(designs)) or [int(str(result.knee().name))]
+    found = explain(study_of(run), result, chosen)
+    if as_json:
+        data = [explanation_data(e) for e in found]
+        click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
+        return
+    terminal = Terminal()
+    for explanation in found:
+        terminal.explanation(result, explanation)
+
+
+@commands.command("report")
+@click.argument("run", type=click.Path(path_type=Path))
+def report_command(run: Path) -> None:
+    """Write the report of RUN anew from its tables."""
+    from dse.folder import REPORT, load_result, study_of
+    from dse.run import report
+
+    report(study_of(run), load_result(run), run / REPORT)
+    click.echo(f"{run / REPORT}")
+
+
+@commands.command("compare")
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+def compare_command(first: Path, second: Path, as_json: bool) -> None:
+    """Compare the fronts of two runs with the same objectives."""
+    from dse.compare import compare
+    from dse.folder import load_result
+    from dse.terminal import Terminal
+
+    comparison = compare(load_result(first), load_result(second), str(first), str(second))
+    if as_json:
+        click.echo(json.dumps(comparison.data(), indent=2))
+    else:
+        Terminal().comparison(comparison)
+
+
+@commands.command("list")
+@click.argument("name", required=False)
+def list_command(name: str | None) -> None:
+    """Show models with their inputs and outputs, and catalogs with their rows.
+
+    NAME narrows it to a model, a quantity, a catalog or a part of such a name.
+    """
+    from dse.listing import catalogs, models
+    from dse.terminal import Terminal
+
+    Terminal().listing(models(name), catalogs(name), name)
+
+
+@commands.command("schema")
+@click.argument("what", type=click.Choice(["study"]), default="study")
+def schema_command(what: str) -> None:
+    """Print the JSON Schema of a study file, for editors."""
+    from dse.study_file import json_schema
+
+    del what  # one choice so far
+    click.echo(json.dumps(json_schema(), indent=2))
+
+
+def main() -> None:
+    """Run the command line: exit code 2 for bad input, 1 for a model's error, 130 for Ctrl-C."""
+    try:
+        commands(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo("interrupted before anything was evaluated", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        from dse.problems import DseError
+        from dse.run import StoppedError
+
+        if not isinstance(error, DseError):
+            raise
+        click.echo(str(error), err=True)
+        sys.exit(1 if isinstance(error, StoppedError) else 2)

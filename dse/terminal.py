@@ -1,0 +1,229 @@
+"""What the command line shows: progress, summaries and explanations, at any width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich import progress as bars
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dse.bottleneck import Explanation
+from dse.catalog import Catalog
+from dse.compare import Comparison
+from dse.listing import Listed
+from dse.quantity import Quantity
+from dse.result import StudyResult
+from dse.search.plan import Progress
+from dse.study import Study
+from dse.units import show
+
+
+def explanation_data(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as plain values, for JSON; infinities as texts."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: plain(v) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(v) for v in value]
+        if isinstance(value, np.ndarray):
+            return plain(value.tolist())
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, float) and not np.isfinite(value):
+            return None if np.isnan(value) else str(value)
+        return value
+
+    data: dict[str, Any] = plain(asdict(explanation))
+    return data
+
+
+class Terminal:
+    """Prints for people: tables on standard output, progress on standard error."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._out = Console(highlight=False, quiet=quiet)
+        self._err = Console(highlight=False, stderr=True, quiet=quiet)
+
+    @contextmanager
+    def running(self, study: Study, folder: Path) -> Iterator[Callable[[Progress], None]]:
+        """Show a progress bar while a run goes on; the callable takes the progress."""
+        size = study.evaluator.space.size
+        shown = f"{size:,}" if size is not None else "a continuum of"
+        self._out.print(
+            f"[bold]{escape(study.name)}[/]: {shown} designs, {study.plan.method} search, "
+            f"results in {escape(str(folder))}",
+            soft_wrap=True,
+        )
+        columns = [
+            bars.BarColumn(bar_width=None),
+            bars.MofNCompleteColumn(),
+            bars.TextColumn("{task.fields[pace]}"),
+            bars.TextColumn("front {task.fields[front]:,}"),
+            bars.TimeRemainingColumn(),
+        ]
+        with bars.Progress(*columns, console=self._err, transient=True) as bar:
+            task = bar.add_task("", total=study.plan.evaluations, pace="", front=0)
+
+            def watch(state: Progress) -> None:
+                speed = bar.tasks[0].speed
+                pace = f"{speed:,.0f}/s" if speed else ""
+                bar.update(
+                    task, completed=state.done, total=state.total, pace=pace, front=state.front
+                )
+
+            yield watch
+
+    def summary(self, result: StudyResult, report: Path) -> None:
+        """Show what a run found."""
+        self._out.print(escape(result.certificate.statement))
+        front = result.front
+        if len(front):
+            self._out.print(self._designs(result))
+        for note in result.notes:
+            self._out.print(f"note: {escape(note)}")
+        seconds = result.provenance.get("seconds")
+        pace = result.provenance.get("designs_per_second")
+        if seconds is not None and pace is not None:
+            self._out.print(f"{seconds:.2f} s, {pace:,} designs/s")
+        self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
+
+    def _designs(self, result: StudyResult) -> Table:
+        """Return a table: a row for the best design in each objective, and the knee."""
+        front = result.front
+        table = Table(box=None, pad_edge=False)
+        table.add_column("")
+        table.add_column("design", justify="right")
+        for objective in result.objectives:
+            unit = f" [{objective.unit}]" if objective.unit != "1" else ""
+            table.add_column(escape(objective.name + unit), justify="right", overflow="fold")
+        rows = [(f"best {o.name}", front.best(o.name)) for o in result.objectives]
+        rows.append(("knee", front.knee()))
+        for label, design in rows:
+            values = [_number(float(design[o.name])) for o in result.objectives]
+            table.add_row(escape(label), str(design.name), *values)
+        return table
+
+    def plan(self, study: Study) -> None:
+        """Show what a run of a study would do."""
+        evaluator = study.evaluator
+        size = evaluator.space.size
+        shown = f"{size:,} designs" if size is not None else "a continuous space"
+        budget = "" if study.plan.method == "exhaustive" else f" of {study.plan.evaluations:,}"
+        self._out.print(
+            f"{escape(study.name)}: no problems; {shown}, {study.plan.method} search{budget}"
+        )
+        for name, variable in evaluator.space.variables.items():
+            count = f"{variable.count:,} values" if variable.count is not None else "continuous"
+            self._out.print(f"  variable   {escape(name)}: {count}")
+        for goal in evaluator.goals:
+            info = goal.info
+            text = f"  {info.direction}   {info.name} [{info.unit}] {info.condition}"
+            self._out.print(escape(text))
+        for limit in evaluator.limits:
+            self._out.print(f"  constraint {escape(limit.name)}")
+        for model in evaluator.wiring.models:
+            self._out.print(f"  model      {escape(model.name)}")
+        for note in study.notes:
+            self._out.print(f"note: {escape(note)}")
+
+    def explanation(self, result: StudyResult, explanation: Explanation) -> None:
+        """Show what limits a design."""
+        self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
+        units = {n: c.unit for n, c in result.columns.items()}
+        units |= {n: u for n, (_, u) in result.constants.items()}
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for name, value in explanation.values.items():
+            shown = value if isinstance(value, str) else show(float(value), units.get(name) or "1")
+            table.add_row(escape(name), escape(shown))
+        self._out.print(table)
+        for total in dict.fromkeys((p.objective, p.total) for p in explanation.parts):
+            parts = [p for p in explanation.parts if (p.objective, p.total) == total]
+            words = [f"{p.name} {p.share:.0%}" for p in sorted(parts, key=lambda p: -p.share)]
+            self._out.print(escape(f"{total[1]} (for {total[0]}): {', '.join(words)}"))
+        table = Table(box=None, pad_edge=False)
+        for head in ("improve", "from", "to", "objective", "gain"):
+            table.add_column(head, justify="right" if head in ("from", "to", "gain") else "left")
+        helpful = [s for s in explanation.sensitivities if s.bottleneck]
+        for s in helpful:
+            table.add_row(
+                escape(f"{s.input} ({s.symbol})" if s.symbol != s.input else s.input),
+                show(s.value, s.unit),
+                show(s.improved, s.unit),
+                escape(s.objective),
+                f"{s.gain:.2f}x" if np.isfinite(s.gain) else "never → reached",
+            )
+        if helpful:
+            self._out.print("bottlenecks, the largest gain first:")
+            self._out.print(table)
+        else:
+            self._out.print("no single input is a bottleneck")
+        for regions in explanation.regions:
+            self._out.print(f"optimization regions of {escape(regions.objective)}:")
+            for region in regions.regions:
+                low, high = (
+                    show(region.low, regions.axis_unit),
+                    show(region.high, regions.axis_unit),
+                )
+                names = ", ".join(region.inputs) or "none"
+                label = f"{region.label}: " if region.label else ""
+                self._out.print(escape(f"  {low} to {high}  {label}{names}"))
+
+    def comparison(self, comparison: Comparison) -> None:
+        """Show two runs side by side."""
+        if comparison.equal:
+            self._out.print("both fronts hold the same points")
+        table = Table(box=None, pad_edge=False)
+        table.add_column("")
+        sides = (comparison.first, comparison.second)
+        for side in sides:
+            table.add_column(escape(side.name), justify="right", overflow="fold")
+        table.add_row("designs on the front", *(f"{s.front:,}" for s in sides))
+        table.add_row("not dominated by the other", *(f"{s.survive:,}" for s in sides))
+        table.add_row("dominated by the other", *(f"{s.dominated:,}" for s in sides))
+        table.add_row("hypervolume", *(f"{s.hypervolume:.6g}" for s in sides))
+        for objective in comparison.objectives:
+            values = [show(s.best[objective.name], objective.unit) for s in sides]
+            table.add_row(escape(f"best {objective.name}"), *values)
+        self._out.print(table)
+
+    def listing(
+        self, models: Sequence[Listed], catalogs: Sequence[Catalog], name: str | None
+    ) -> None:
+        """Show models and catalogs."""
+        if not models and not catalogs:
+            self._out.print(f"nothing is called '{escape(name or '')}'; see: dse list")
+        for listed in models:
+            self._out.print(f"[bold]{escape(listed.model.name)}[/]  {escape(listed.about)}")
+            table = Table(box=None, pad_edge=False, show_header=False)
+            for kind, quantities in (("in", listed.model.inputs), ("out", listed.model.outputs)):
+                for quantity, declared in quantities.items():
+                    if isinstance(declared, Quantity):
+                        default = listed.model.defaults.get(quantity)
+                        after = f" (default {default:g})" if default is not None else ""
+                        domain = declared.domain() if kind == "in" else ""
+                        unit = f"\\[{escape(declared.unit)}]"
+                        about = escape(declared.about + after)
+                        table.add_row(f"  {kind}", quantity, declared.symbol, unit, domain, about)
+                    else:
+                        table.add_row(f"  {kind}", quantity, "", "", "", escape(declared.about))
+            self._out.print(table)
+        for catalog in catalogs:
+            self._out.print(f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}")
+            for row in catalog.rows.values():
+                figures = ", ".join(f"{n} = {f.text}" for n, f in row.figures.items())
+                self._out.print(
+                    f"  {escape(row.name)}: {escape(row.about)} [dim]{escape(figures)}[/]"
+                )
+
+
+def _number(value: float) -> str:
+    return "never" if value == np.inf else show(value, "1")

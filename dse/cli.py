@@ -18,8 +18,8 @@ _DESIGN_HELP = "Design number, as in front.csv; may be given several times."
 def commands() -> None:
     """Explore the design space of a hardware accelerator.
 
-    Check a study with "dse check studies/crypto.toml", run it with "dse run studies/crypto.toml", look
-    at runs/crypto/report.html, and ask about a design with "dse explain runs/crypto --design 17".
+    Check a study with "dse check studies/crypto.toml", run it with "dse run studies/crypto.toml",
+    look at runs/crypto/report.html, and ask with "dse explain runs/crypto --design 17".
     """
 
 

@@ -1,0 +1,188 @@
+"""Catalog files: what is read, what is refused and with which words, and where they are found."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dse.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
+from dse.problems import InputError
+from dse.units import read
+
+GOOD = """
+about = "Ways to attach an engine"
+source = "A book"
+note = "of the whole"
+
+[fast-port]
+about = "a port"
+note = "of the row"
+overhead = 29_000
+clock = "1.16 GHz"
+area = { value = 900, unit = "LUT", source = "A guide", note = "assumption: …" }
+[fast-port.text]
+processor = "S2"
+
+[slow-card]
+about = "a card"
+source = "A table"
+overhead = { value = "3", unit = "kcycle" }
+"""
+
+
+def load(folder: Path, text: str) -> Catalog:
+    path = folder / "made.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_catalog(path)
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        load(folder, text)
+    return str(caught.value)
+
+
+def test_reads_rows_figures_and_where_each_is_from(tmp_path: Path) -> None:
+    catalog = load(tmp_path, GOOD)
+    assert (catalog.name, catalog.about) == ("made", "Ways to attach an engine")
+    assert list(catalog.rows) == ["fast-port", "slow-card"]
+    row = catalog.rows["fast-port"]
+    assert (row.about, row.note, dict(row.text)) == ("a port", "of the row", {"processor": "S2"})
+    assert list(row.figures) == ["overhead", "clock", "area"]
+    assert row.figures["overhead"].value == 29_000
+    assert row.figures["overhead"].source == "A book"
+    assert row.figures["area"].source == "A guide"
+    assert row.figures["area"].note == "assumption: …"
+    assert catalog.rows["slow-card"].figures["overhead"].source == "A table"
+
+
+def test_figures_keep_their_unit_until_they_are_read(tmp_path: Path) -> None:
+    rows = load(tmp_path, GOOD).rows
+    figures = rows["fast-port"].figures
+    assert (figures["clock"].value, figures["clock"].unit) == ("1.16 GHz", "GHz")
+    assert (figures["overhead"].unit, figures["area"].unit) == ("", "LUT")
+    assert read(figures["clock"].text, "Hz") == 1.16e9
+    assert read(figures["overhead"].text, "cycle") == 29_000
+    assert read(figures["area"].text, "LUT") == 900
+    assert read(rows["slow-card"].figures["overhead"].text, "cycle") == 3000
+
+
+def test_says_every_problem_at_once(tmp_path: Path) -> None:
+    message = refusal(
+        tmp_path,
+        """
+        sorce = "A book"
+        [Fast_Port]
+        overhead = true
+        latency = { value = 3, unt = "cycle" }
+        [port]
+        about = "a port"
+        area = { value = 3, unit = "furlong", source = "A book" }
+        clock = "fast"
+        """,
+    )
+    assert "about: is missing" in message
+    assert "sorce: is no table" in message
+    assert "did you mean 'source'?" in message
+    assert "Fast_Port: is no name of a row" in message
+    assert "Fast_Port.about: is missing" in message
+    assert "Fast_Port.overhead: is a truth value, no number" in message
+    assert "Fast_Port.overhead: has no source" in message
+    assert "Fast_Port.latency.unt: is unknown in a figure" in message
+    assert "did you mean 'unit'?" in message
+    assert "Fast_Port.latency: has no source" in message
+    assert "port.area: has the unknown unit 'furlong'" in message
+    assert "port.clock: 'fast' is no number" in message
+    assert "port.clock: has no source" in message
+    assert message.startswith(f"{tmp_path / 'made.toml'}: 11 problems")
+
+
+@pytest.mark.parametrize(
+    ("figure", "words"),
+    [
+        ("[1, 2]", "is a list, no number"),
+        ("nan", "is not a number"),
+        ("2020-01-01", "is date, no number"),
+        ('{ unit = "B" }', "has no value"),
+        ('{ value = "3 B", unit = "KiB" }', "has two units, 'B' and 'KiB'"),
+        ("{ value = 3, note = 4 }", "note: is 4, no text"),
+        ('"3 furlong"', "has the unknown unit 'furlong'"),
+    ],
+)
+def test_refuses_what_is_no_figure(tmp_path: Path, figure: str, words: str) -> None:
+    text = f'about = "x"\nsource = "y"\n[row]\nabout = "z"\nlatency = {figure}\n'
+    message = refusal(tmp_path, text)
+    assert words in message
+    assert "row.latency" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("about = ", "is no TOML"),
+        ('about = "x"', "has no rows"),
+        ('about = "x"\n[row]\nabout = "y"', "row: has no figures"),
+        ('about = "x"\nsource="s"\n[row]\nabout = "y"\ntext = 3\na = 1', "row.text: is no table"),
+        ('about = "x"\nsource="s"\n[row]\nabout = "y"\n"a b" = 1', "is no name of a quantity"),
+        ('about = "x"\nsource="s"\n[row]\nabout = "y"\na = 1\n[row.text]\nb = 1', "row.text.b"),
+    ],
+)
+def test_refuses_what_is_no_catalog(tmp_path: Path, text: str, words: str) -> None:
+    assert words in refusal(tmp_path, text)
+
+
+def test_a_file_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        load_catalog(tmp_path / "absent.toml")
+    (tmp_path / "latin.toml").write_bytes(b'about = "\xe9"')
+    with pytest.raises(InputError, match="is no TOML"):
+        load_catalog(tmp_path / "latin.toml")
+
+
+def test_the_study_folder_comes_first(tmp_path: Path) -> None:
+    assert find_catalog("interfaces", tmp_path).parent.name == "spaces"
+    own = tmp_path / "interfaces.toml"
+    own.write_text(GOOD, encoding="utf-8")
+    assert find_catalog("interfaces", tmp_path) == own.resolve()
+    assert find_catalog("interfaces.toml", tmp_path) == own.resolve()
+    assert find_catalog("interfaces").parent.name == "spaces"
+
+
+def test_a_file_outside_the_study_folder_is_refused(tmp_path: Path) -> None:
+    study = tmp_path / "study"
+    study.mkdir()
+    outside = tmp_path / "outside.toml"
+    outside.write_text(GOOD, encoding="utf-8")
+    (study / "link.toml").symlink_to(outside)
+    for name in ("../outside.toml", str(outside), "link.toml", "link"):
+        with pytest.raises(InputError, match="lies outside the study"):
+            find_catalog(name, study)
+    with pytest.raises(InputError, match="there is no study"):
+        find_catalog("outside.toml")
+
+
+def test_an_unknown_name_meets_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="did you mean 'interfaces'"):
+        find_catalog("interface", tmp_path)
+    with pytest.raises(InputError, match=r"known: .*engines"):
+        find_catalog("zzz", tmp_path)
+    (tmp_path / "mine.toml").write_text(GOOD, encoding="utf-8")
+    with pytest.raises(InputError, match=r"did you mean 'mine\.toml'"):
+        find_catalog("mein.toml", tmp_path)
+    with pytest.raises(InputError, match="did you mean 'mine'"):
+        find_catalog("mien", tmp_path)
+
+
+def test_another_package_of_the_name_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impostor = tmp_path / "spaces"
+    impostor.mkdir()
+    (impostor / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "spaces", raising=False)
+    assert shipped_catalogs() == []
+    with pytest.raises(InputError) as caught:
+        find_catalog("interfaces")
+    words = f"{impostor} answers to the package name 'spaces' and holds no catalogs"
+    assert words in str(caught.value)

@@ -1,0 +1,256 @@
+"""Every figure that the papers print is in a catalog; the literals are typed from the papers."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from dse.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
+from dse.units import read
+
+UNITS = {
+    "latency": "cycle",
+    "latency_per_byte": "cycle/B",
+    "overhead": "cycle",
+    "computational_index": "cycle/B",
+    "acceleration": "1",
+    "complexity": "1",
+    "interface_area": "LUT",
+    "clock": "Hz",
+    "device_clock": "Hz",
+    "cores": "1",
+    "compute_units": "1",
+    "peak_performance": "1/s",
+}
+
+
+def catalog(name: str) -> Catalog:
+    return load_catalog(find_catalog(name))
+
+
+def figure(of: Catalog, row: str, quantity: str) -> float:
+    return read(of.rows[row].figures[quantity].text, UNITS[quantity])
+
+
+@pytest.mark.parametrize("path", shipped_catalogs(), ids=lambda path: str(path.stem))
+def test_every_shipped_figure_is_finite_and_has_a_source(path: Path) -> None:
+    for row in load_catalog(path).rows.values():
+        for name, entry in row.figures.items():
+            assert entry.source.strip(), f"{row.name}.{name}"
+            assert math.isfinite(read(entry.text, entry.unit or "1")), f"{row.name}.{name}"
+
+
+def test_every_derived_figure_of_an_interface_says_how() -> None:
+    for row in catalog("interfaces").rows.values():
+        for name, entry in row.figures.items():
+            assert entry.note or not entry.source.startswith("derived"), f"{row.name}.{name}"
+        assert "assumption" in row.figures["interface_area"].note
+
+
+@pytest.mark.parametrize("name", ["interfaces", "accelerators", "kernels", "engines", "memories"])
+def test_every_row_can_stand_in_for_every_other(name: str) -> None:
+    rows = list(catalog(name).rows.values())
+    assert len(rows) > 1
+    assert len({frozenset(row.figures) for row in rows}) == 1
+
+
+# Altaf and Wood, ISCA 2017, Table 2
+TABLE_2 = {
+    "pci-crypto": ("AMD A8-3850", 2.9e9, "0.98o", "Ubuntu 3.13.0-55"),
+    "ultrasparc-t2": ("S2", 1.16e9, "0.98o", "Oracle Solaris 11"),
+    "sparc-t3": ("S2", 1.65e9, "0.98o", "Oracle Solaris 11"),
+    "sparc-t4": ("S3", 3e9, "1.02, 1.0.1k", "Oracle Solaris 11.2"),
+    "sandy-bridge": ("Intel Core i7-2600", 3.4e9, "0.98o", "Linux2.6.32-504"),
+}
+# Table 3: name, architecture, host; cores, compute units, clock, peak FLOPS, host's clock
+TABLE_3 = {
+    "discrete-gpu": (
+        ("Tesla C2070", "Fermi", "Intel Xeon E5520"),
+        (16, 448, 1.5e9, 1e12, 2.27e9),
+    ),
+    "integrated-gpu": (
+        ("Radeon HD 6550", "Beaver Creek", "AMD A8-3850"),
+        (5, 400, 600e6, 480e9, 2.9e9),
+    ),
+    "shared-memory-gpu": (
+        ("Radeon R7", "Kaveri", "AMD A10-7850K"),
+        (8, 512, 720e6, 856e9, 1.7e9),
+    ),
+}
+
+
+def test_platforms_of_table_2() -> None:
+    platforms = catalog("platforms")
+    for name, printed in TABLE_2.items():
+        text = platforms.rows[name].text
+        clock = figure(platforms, name, "clock")
+        assert (text["processor"], clock, text["openssl_version"], text["kernel"]) == printed
+
+
+def test_platforms_of_table_3() -> None:
+    platforms = catalog("platforms")
+    numbers = ("cores", "compute_units", "device_clock", "peak_performance", "clock")
+    for name, (words, figures) in TABLE_3.items():
+        text = platforms.rows[name].text
+        assert (text["name"], text["architecture"], text["processor"]) == words
+        assert tuple(figure(platforms, name, quantity) for quantity in numbers) == figures
+    assert set(platforms.rows) == set(TABLE_2) | set(TABLE_3)
+
+
+# Table 4: complexity in elements, exponent of granularity
+TABLE_4 = {
+    "aes": ("O(n)", 1.01),
+    "sha": ("O(n)", 0.97),
+    "gemm": ("O(n^3)", 1.7),
+    "fft": ("O(n log n)", 1.2),
+    "radix-sort": ("O(k n)", 0.94),
+    "binary-search": ("O(log n)", 0.14),
+}
+# Table 5: the C of each kernel on a GPU's host; the L, o and A of each GPU
+GPU_INDEX = {"aes": 174, "radix-sort": 290, "gemm": 2, "fft": 290, "binary-search": 116}
+GPUS = {"discrete-gpu": ("3e3 cycles", 2e8, 30), "integrated-gpu": ("15 cycles", 4e8, 7)}
+# L, o, C and A of the AES rows
+ON_CHIP_AES = {
+    "ultrasparc-t2": (1500, 2.9e4, 90, 19),
+    "sparc-t3": (1500, 2.7e4, 90, 12),
+    "sparc-t4": (500, 435, 32, 12),
+    "sparc-t4-instructions": (4, 111, 32, 12),
+    "sandy-bridge": (3, 10, 35, 6),
+}
+# the two figures that the SHA rows print, read as o and C
+ON_CHIP_SHA = {
+    "ultrasparc-t2": (10.5e3, 72),
+    "sparc-t3": (10.5e3, 72),
+    "sparc-t4": (16e3, 32),
+    "sparc-t4-instructions": (1638, 32),
+}
+
+
+def kernel_of(row: str) -> str:
+    return next(kernel for kernel in TABLE_4 if row.startswith(f"{kernel}-"))
+
+
+def test_complexities_of_table_4() -> None:
+    for name in ("kernels", "accelerators"):
+        of = catalog(name)
+        assert {kernel_of(row) for row in of.rows} == set(TABLE_4)
+        for row in of.rows:
+            assert figure(of, row, "complexity") == TABLE_4[kernel_of(row)][1]
+    for row, entry in catalog("kernels").rows.items():
+        assert entry.text["complexity_in_elements"] == TABLE_4[kernel_of(row)][0]
+
+
+def test_gpu_rows_of_table_5() -> None:
+    accelerators, kernels, interfaces = map(catalog, ("accelerators", "kernels", "interfaces"))
+    for device, (printed, overhead, acceleration) in GPUS.items():
+        assert interfaces.rows[device].text["printed_latency"] == printed
+        assert figure(interfaces, device, "overhead") == overhead
+        for kernel, index in GPU_INDEX.items():
+            row = f"{kernel}-{device}"
+            assert accelerators.rows[row].text["printed_latency"] == printed
+            assert figure(accelerators, row, "overhead") == overhead
+            assert figure(accelerators, row, "computational_index") == index
+            assert figure(accelerators, row, "acceleration") == acceleration
+            assert figure(kernels, f"{kernel}-gpu-host", "computational_index") == index
+            per_byte = figure(interfaces, device, "latency_per_byte")
+            assert figure(accelerators, row, "latency_per_byte") == per_byte
+    assert figure(interfaces, "integrated-gpu", "latency_per_byte") == 15
+
+
+def test_on_chip_rows_of_table_5() -> None:
+    accelerators = catalog("accelerators")
+    quantities = ("latency", "overhead", "computational_index", "acceleration")
+    for device, printed in ON_CHIP_AES.items():
+        row = f"aes-{device}"
+        assert tuple(figure(accelerators, row, name) for name in quantities) == printed
+        assert figure(accelerators, row, "latency_per_byte") == 0
+    for device, (overhead, index) in ON_CHIP_SHA.items():
+        latency, _, _, acceleration = ON_CHIP_AES[device]
+        row = f"sha-{device}"
+        got = tuple(figure(accelerators, row, name) for name in quantities)
+        assert got == (latency, overhead, index, acceleration)
+        assert "read as overhead" in accelerators.rows[row].note
+
+
+def test_interfaces_and_kernels_agree_with_table_5() -> None:
+    interfaces, kernels = catalog("interfaces"), catalog("kernels")
+    names = {
+        "privileged-dma": "ultrasparc-t2",
+        "privileged-dma-t3": "sparc-t3",
+        "user-port": "sparc-t4",
+        "instruction": "sparc-t4-instructions",
+        "instruction-aesni": "sandy-bridge",
+    }
+    for row, device in names.items():
+        latency, overhead, index, _ = ON_CHIP_AES[device]
+        assert figure(interfaces, row, "latency") == latency
+        assert figure(interfaces, row, "overhead") == overhead
+        assert figure(interfaces, row, "latency_per_byte") == 0
+        host = device.removesuffix("-instructions")
+        assert figure(kernels, f"aes-{host}", "computational_index") == index
+        if device in ON_CHIP_SHA:
+            assert figure(kernels, f"sha-{host}", "computational_index") == ON_CHIP_SHA[device][1]
+
+
+# Derived figures. A 10x better overhead gives 20 % where T1 / (T1 - 0.9 o) = 1.2, which is where
+# the rest of T1 is 4.4 o; a 10x better acceleration where the rest is 4.4 times the compute time.
+CUT_OFF = 0.9 * 1.2 / 0.2 - 1
+
+
+def test_overhead_of_the_pci_card_follows_from_its_cut_off() -> None:
+    interfaces = catalog("interfaces")
+    per_byte = figure(interfaces, "pci-card", "latency_per_byte")
+    assert per_byte == pytest.approx(2 * 2.9e9 / (4 * 100e6 / 3), rel=1e-3)
+    overhead = figure(interfaces, "pci-card", "overhead")
+    assert overhead == pytest.approx(per_byte * 256 * 1024 / CUT_OFF, rel=1e-3)
+    assert per_byte > figure(catalog("kernels"), "aes-sandy-bridge", "computational_index")
+
+
+def test_latency_of_the_discrete_gpu_is_one_over_the_bandwidth() -> None:
+    per_byte = figure(catalog("interfaces"), "discrete-gpu", "latency_per_byte")
+    link = 16 * 5e9 * 8 / 10 / 8  # lanes, transfers a second, 8b/10b, bits of a byte
+    assert per_byte == pytest.approx(2.27e9 / link, rel=2e-3)
+
+
+def test_overhead_of_the_shared_memory_gpu_follows_from_its_cut_offs() -> None:
+    accelerators, row = catalog("accelerators"), "gemm-shared-memory-gpu"
+    gpu = 512 * 2 * 720e6
+    acceleration = figure(accelerators, row, "acceleration")
+    assert acceleration == pytest.approx(gpu / (856e9 - gpu), rel=1e-3)
+    overhead, latency, index, exponent = (
+        figure(accelerators, row, name)
+        for name in ("overhead", "latency", "computational_index", "complexity")
+    )
+    compute = index * 8192**exponent / acceleration
+    assert overhead == pytest.approx(compute / CUT_OFF, rel=1e-3)
+    # acceleration starts to matter where compute is o / 4.4: next power of two is the printed 2 KB
+    start = (overhead / CUT_OFF * acceleration / index) ** (1 / exponent)
+    assert 1024 < start < 2048
+    # latency in no region, whatever the granularity
+    assert CUT_OFF * latency < overhead
+    interfaces = catalog("interfaces")
+    assert figure(interfaces, "shared-memory-gpu", "overhead") == overhead
+    assert figure(interfaces, "shared-memory-gpu", "latency") == latency
+
+
+# Kenter, Platzner, Plessl and Kauschke, 2010, Table I
+TABLE_I = {
+    "processor_cycles_per_instruction": (1.0, "cycle/instruction"),
+    "accelerator_cycles_per_instruction": (0.5, "cycle/instruction"),
+    "control_latency": (2, "cycle"),
+    "register_push_latency": (1, "cycle"),
+    "register_pull_latency": (3, "cycle"),
+    "level1_latency": (3, "cycle"),
+    "level2_latency": (15, "cycle"),
+    "memory_latency": (200, "cycle"),
+    "level1_size": (32 * 1024, "B"),
+    "level2_size": (4 * 1024**2, "B"),
+    "accelerator_size": (128, "instruction"),
+}
+
+
+def test_memory_hierarchy_of_table_i() -> None:
+    row = catalog("memory_hierarchies").rows["private-level1-shared-level2"]
+    got = {name: read(row.figures[name].text, unit) for name, (_, unit) in TABLE_I.items()}
+    assert got == {name: value for name, (value, _) in TABLE_I.items()}
+    assert set(row.figures) == set(TABLE_I)

@@ -82,16 +82,19 @@ class Quantity:
         return inside
 
     def contains_all(self, values: Floats) -> bool:
-        """Tell whether every element is in the domain, in one pass and without temporaries."""
+        """Tell whether every element is in the domain, without temporaries."""
         x = np.asarray(values)
         if x.size == 0:
             return True
         if self.integer and not np.issubdtype(x.dtype, np.integer):
             return bool(np.all(self.contains(x)))
-        least, most = x.min(), x.max()  # NaN propagates and fails each comparison
-        return bool(
-            least >= self.low and most <= self.high and least > self.above and most < self.below
-        ) or (bool(np.all(self.contains(x))) if np.isinf(least) or np.isinf(most) else False)
+        least = x.min()  # NaN propagates and fails each comparison
+        if not least >= self.low or (self.above > -np.inf and not least > self.above):
+            return False
+        if self.high == self.below == np.inf:
+            return True  # as most quantities: one pass is enough
+        most = x.max()
+        return bool(most <= self.high and (self.below == np.inf or most < self.below))
 
     def draw(self, rng: np.random.Generator, count: int) -> Array:
         """Draw `count` values, from `typical` where declared, log-uniform over wide ranges."""
@@ -168,7 +171,7 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         if not domains:  # read late: annotations may name what is defined below the function
             domains.update({n: q for n, q in declared(function).items() if isinstance(q, Quantity)})
-        bound = signature.bind(*args, **kwargs).arguments
+        bound = signature.bind(*args, **kwargs).arguments if args else kwargs
         bad: NDArray[np.bool_] | None = None
         for name, quantity in domains.items():
             if name in bound and not quantity.contains_all(bound[name]):

@@ -132,7 +132,7 @@ def _check(node: ast.expr, names: set[str]) -> None:
         case ast.Call(func=ast.Name(id=name)):
             raise ExpressionError(f"unknown function '{name}'; {nearest(name, _FUNCTIONS)}")
         case _:
-            raise ExpressionError(f"'{ast.unparse(node)}' is not allowed; allowed are {_WORDS}")
+            raise ExpressionError(f"{ast.unparse(node)!r} is not allowed; allowed are {_WORDS}")
 
 
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:

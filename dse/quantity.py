@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +153,7 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
     The engine wraps every model in this; a shipped model is wrapped where it is defined, so that
     scripts which call it see the same.
 
-    >>> from typing import Annotated
+    >>> from typing import Annotated, NamedTuple
     >>> class Out(NamedTuple):
     ...     root: Annotated[Array, Quantity("1", "square root")]
     >>> @nan_outside
@@ -171,7 +171,9 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         if not domains:  # read late: annotations may name what is defined below the function
             domains.update({n: q for n, q in declared(function).items() if isinstance(q, Quantity)})
-        bound = signature.bind(*args, **kwargs).arguments if args else kwargs
+        bound: dict[str, Any] = (
+            dict(signature.bind(*args, **kwargs).arguments) if args else dict(kwargs)
+        )
         bad: NDArray[np.bool_] | None = None
         for name, quantity in domains.items():
             if name in bound and not quantity.contains_all(bound[name]):
@@ -185,6 +187,3 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
 
     wrapped.__nan_outside__ = True  # type: ignore[attr-defined]
     return wrapped
-
-
-__all__ = ["Array", "Floats", "NamedTuple", "Quantity", "Resource", "declared", "nan_outside"]

@@ -58,10 +58,12 @@ def run(
     claimed = files.claim(out, study.digest, study.name) if out is not None else "new"
     if out is not None and claimed == "finished":
         return files.load_result(out)
-    store = _store_of(study, out)
     try:
+        store = _store_of(study, out)
         return _run(study, out, store, _workers(study, workers, backend), progress)
-    except InputError:
+    except StoppedError:
+        raise
+    except DseError:
         if out is not None and claimed == "new":
             files.discard(out)
         raise
@@ -74,27 +76,22 @@ def _workers(study: Study, count: int | None, backend: str | None) -> Workers:
     return Workers(count or table.workers or cores or 1, chosen)
 
 
-def _store_of(study: Study, out: Path | None) -> Callable[[], Store] | None:
-    """Return what opens the run's storage: the study's own, else one in the folder."""
+def _store_of(study: Study, out: Path | None) -> Store | None:
+    """Open the run's storage, the study's own or one in the folder: before the work, not after."""
     url = study.file.run.storage
     if url is None and out is not None:
         url = f"sqlite:///{(out / files.STORAGE).resolve()}"
     if url is None:
         return None
-    chosen = url
+    from dse.search.optuna_adapter import Store
 
-    def opened() -> Store:
-        from dse.search.optuna_adapter import Store
-
-        return Store.open(chosen, study.name, [g.info for g in study.evaluator.goals])
-
-    return opened
+    return Store.open(url, study.name, [g.info for g in study.evaluator.goals])
 
 
 def _run(
     study: Study,
     out: Path | None,
-    store: Callable[[], Store] | None,
+    store: Store | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
 ) -> StudyResult:
@@ -164,7 +161,7 @@ def _keep(
     result: StudyResult,
     outcome: Outcome,
     out: Path,
-    store: Callable[[], Store] | None,
+    store: Store | None,
 ) -> None:
     """Write tables, study, storage and report into the run folder."""
     _copy_study(study, out / files.STUDY)
@@ -189,22 +186,20 @@ def _copy_study(study: Study, folder: Path) -> None:
             shutil.copyfile(path, target)
 
 
-def _register(study: Study, outcome: Outcome, store: Callable[[], Store], finished: bool) -> None:
+def _register(study: Study, outcome: Outcome, store: Store, finished: bool) -> None:
     """Write the front into the storage, once, when it is final."""
     if not finished:
         return
     from dse.search.optuna_adapter import trials_of
 
-    opened = store()
-    if not opened.trials():
+    if not store.trials():
         rows = np.flatnonzero(outcome.on_front)
         points = {n: v[rows] for n, v in outcome.points.items()}
-        opened.append(
+        store.append(
             trials_of(
                 study.evaluator, outcome.numbers[rows], points, outcome.judged.objectives[rows]
             )
         )
-    opened.close()
 
 
 def report(study: Study, result: StudyResult, path: Path) -> None:

@@ -198,7 +198,8 @@ def _study(
         raise InputError(source, problems)
     folder = path.parent if path else None
     context = Context(file, folder, functions, problems)
-    context.incomplete = any(entry.startswith(("inputs.", "space.")) for entry in dropped)
+    context.incomplete = any(entry.startswith("space.") for entry in dropped)
+    context.doubtful = {e.partition(".")[2] for e in dropped if e.startswith("inputs.")}
     evaluator = resolve(context)
     chosen = plan(
         file.search, evaluator.space if evaluator else None, len(file.objective), problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -257,14 +258,11 @@ def parse(raw: dict[str, Any], problems: list[Problem]) -> tuple[StudyFile | Non
         try:
             file = StudyFile.model_validate(kept)
         except ValidationError as error:
-            changed = False
-            for detail in error.errors(include_url=False):
-                problem = _problem(detail, kept)
+            details = error.errors(include_url=False)
+            for problem in _problems(details, kept, dropped):
                 if problem not in problems:
                     problems.append(problem)
-            for detail in error.errors(include_url=False):
-                changed |= _drop(kept, detail["loc"], dropped)
-            if not changed:
+            if sum(_drop(kept, detail["loc"], dropped) for detail in details) == 0:
                 return None, dropped
         else:
             _unknown_keys(file, "", problems)
@@ -316,7 +314,32 @@ _SAY = {
     "dict_type": "is no table",
     "model_type": "is no table",
     "finite_number": "is not finite",
+    "too_short": "has too few entries",
+    "too_long": "has too many entries",
+    "string_too_short": "is empty",
 }
+
+
+def _problems(details: list[Any], kept: dict[str, Any], dropped: set[str]) -> Iterator[Problem]:
+    """Yield one problem for each place; a place that may hold several types fails in each."""
+    places: dict[str, list[Any]] = {}
+    for detail in details:
+        places.setdefault(_place(detail["loc"], kept)[0], []).append(detail)
+    for where, found in places.items():
+        kinds = {detail["type"] for detail in found}
+        if kinds == {"missing"} and where in dropped:
+            continue  # taken out before, for a problem that is told already
+        if len(kinds) > 1:
+            _, value = _place(found[0]["loc"], kept)
+            infinite = "finite_number" in kinds
+            yield Problem(
+                where,
+                f"{_written(value)} is "
+                + ("not finite" if infinite else "neither a number nor a text"),
+                'give a number in the base unit, or a text with a unit such as "1 KiB"',
+            )
+        else:
+            yield _problem(found[0], kept)
 
 
 def _problem(detail: Any, kept: dict[str, Any]) -> Problem:
@@ -332,10 +355,15 @@ def _problem(detail: Any, kept: dict[str, Any]) -> Problem:
     message = _SAY.get(kind)
     if message is None:
         message = detail["msg"][0].lower() + detail["msg"][1:]
-        message = message.replace("input ", "", 1).replace("list should", "should")
+        message = message.replace("input ", "", 1)
+    context = detail.get("ctx", {})
+    wanted = [
+        f"{word} {context[key]}"
+        for key, word in (("min_length", "at least"), ("max_length", "at most"))
+        if key in context
+    ]
     given = "" if kind == "missing" else f"{_written(value)} "
-    remedy = "a number in the base unit, or a text with a unit" if kind == "float_type" else ""
-    return Problem(where, f"{given}{message}", remedy)
+    return Problem(where, f"{given}{message}", f"give {' and '.join(wanted)}" if wanted else "")
 
 
 def _written(value: Any) -> str:

@@ -42,19 +42,23 @@ def check_missing(ctx: Context, wiring: Wiring, goals: list[Goal], limits: list[
     """Demand that every input that a target needs has an origin."""
     if ctx.incomplete:
         return
+    wanted: dict[str, tuple[str, list[str]]] = {}
     for target, names, binding in targets(goals, limits):
         for name, by in wiring.needs(names, binding).missing.items():
-            quantity = wiring.quantities.get(name)
-            what = f" [{quantity.unit}] ({quantity.about})" if quantity else ""
-            if name in wiring.resources:
-                what = f" ({wiring.resources[name].about})"
-            needed = f", needed by {by}" if by else ""
-            domain = f", in {quantity.domain()}" if quantity else ""
-            ctx.add(
-                "inputs",
-                f"missing input '{name}'{what}{needed} for {target}",
-                f"give {name} in [inputs], in [space], or under at{domain}",
-            )
+            if name not in ctx.doubtful:
+                wanted.setdefault(name, (by, []))[1].append(target)
+    for name, (by, needing) in wanted.items():
+        quantity = wiring.quantities.get(name)
+        what = f" [{quantity.unit}] ({quantity.about})" if quantity else ""
+        if name in wiring.resources:
+            what = f" ({wiring.resources[name].about})"
+        needed = f", needed by {by}" if by else ""
+        domain = f", in {quantity.domain()}" if quantity else ""
+        ctx.add(
+            "inputs",
+            f"missing input '{name}'{what}{needed} for {', '.join(needing)}",
+            f"give {name} in [inputs], in [space], or under at{domain}",
+        )
 
 
 def check_dead(

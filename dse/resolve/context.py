@@ -28,7 +28,9 @@ class Context:
     notes: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     incomplete: bool = False
-    """Whether an entry that could set quantities was taken out: nothing is then called missing."""
+    """Whether an entry that could set any quantity was taken out: nothing is then missing."""
+    doubtful: set[str] = field(default_factory=set)
+    """Quantities that were meant to be given, but for a problem: they are not missing as well."""
 
     def add(self, where: str, message: str, remedy: str = "") -> None:
         """Note a problem."""
@@ -43,6 +45,7 @@ class Context:
         except UnitError as error:
             shown = "a plain number" if unit == "1" else f"a number in {unit}"
             self.add(where, str(error), f"{name} is {shown}, or a text with a unit of its kind")
+            self.doubtful.add(name)
             return None
         if math.isnan(value):
             self.add(where, "NaN is no value", f"{name} is in {unit}")
@@ -71,6 +74,7 @@ class Context:
         unit = ""
         for known in wiring.quantities:
             if f"'{known}'" in near:
+                self.doubtful.add(known)
                 unit = f" [{wiring.quantities[known].unit}]: {wiring.quantities[known].about}"
         self.add(where, f"unknown {what} '{name}'", near + unit)
 

@@ -50,7 +50,12 @@ def resolve_goals(ctx: Context, wiring: Wiring) -> list[Goal]:
                 goals[i] = replace(goals[i], info=replace(info, name=label))
     names = [goal.info.name for goal in goals]
     for name in dict.fromkeys(n for n in names if names.count(n) > 1):
-        ctx.add("objective", f"two objectives are called '{name}'", 'give one a name = "…"')
+        first, second = [i + 1 for i, n in enumerate(names) if n == name][:2]
+        ctx.add(
+            f"objective[{second}]",
+            f"is called '{name}', as objective[{first}] is",
+            'give it a name = "…" of its own, or leave it out',
+        )
     return goals
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,7 +48,7 @@ def search(
     chunk: int,
     workers: Workers,
     checkpoint: Path | None,
-    store: Callable[[], Store] | None,
+    store: Store | None,
 ) -> Search:
     """Return the search that a plan asks for, at the point where a checkpoint or storage left it.
 
@@ -60,8 +60,8 @@ def search(
         Who evaluates.
     checkpoint : Path, optional
         What an earlier `Search.save` wrote; not there yet on a first run.
-    store : callable, optional
-        Opens the storage; only samplers write to it as they go.
+    store : Store, optional
+        The storage; only samplers write to it as they go.
     """
     arrays: dict[str, Any] | None = None
     if checkpoint is not None and checkpoint.is_file():
@@ -71,7 +71,7 @@ def search(
         return _Enumeration(evaluator, chunk, workers, arrays)
     if plan.method == "evolution":
         return _Evolution(evaluator, plan, arrays)
-    return _Sampling(evaluator, plan, store() if store is not None else None)
+    return _Sampling(evaluator, plan, store)
 
 
 class _Enumeration:

@@ -180,13 +180,16 @@ class Store:
                 )
             except Exception as error:  # drivers, servers and schemas fail in their own ways
                 reason = str(error).replace(url, shown_url(url)).splitlines()[0]
-                raise StorageError(
-                    f"the storage {shown_url(url)} cannot be used: {reason}"
-                ) from None
+                if "DB access module" in reason:
+                    reason = (
+                        "its database driver is not installed; for PostgreSQL: "
+                        "pip install 'dse-accelerators[postgresql]'"
+                    )
+                raise StorageError(f"{shown_url(url)} cannot be used: {reason}") from None
         if [d.name.lower() for d in study.directions] != directions:
             raise StorageError(
-                f"the storage {shown_url(url)} holds another study named '{name}', "
-                "with other objectives: rename the study"
+                f"{shown_url(url)} holds another study named '{name}', with other objectives: "
+                "rename one of the two"
             )
         with _quiet():
             study.set_metric_names([o.name for o in objectives])

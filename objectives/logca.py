@@ -76,22 +76,20 @@ def speedup(
         acceleration,
     )
     inputs = (g, o, fixed, per_byte, c, b, a)
-    # C g**β A / ((o + L + l g) A + C g**β): one division, and two buffers that are used again.
-    total = np.multiply(per_byte, g, out=np.empty(np.broadcast_shapes(*(x.shape for x in inputs))))
+    host = c * _power(g, b)
+    total = np.divide(host, a, out=np.empty(np.broadcast_shapes(*(x.shape for x in inputs))))
     total += o
     if not _is(fixed, 0.0):
         total += fixed
-    host = np.asarray(c * _power(g, b))
-    least = host.min(initial=np.inf)
-    total *= a
-    total += host
-    ratio = np.multiply(host, a, out=host if host.shape == total.shape else None)
-    least = min(least, ratio.min(initial=np.inf))
-    most = total.max(initial=0.0)
-    ratio = np.divide(ratio, total, out=ratio if ratio.shape == total.shape else None)
-    if least >= _TINY and max(most, ratio.max(initial=0.0)) < np.inf:
-        return Speedup(ratio[()])
-    return Speedup(_mend_extremes(ratio, total, *inputs)[()])
+    if not _is(per_byte, 0.0):
+        total += per_byte * g
+    least = min(total.min(initial=np.inf), host.min(initial=np.inf))
+    extreme = not (least >= _TINY and total.max(initial=0.0) < np.inf)
+    at = np.nonzero(~((host >= _TINY) & (total >= _TINY) & (total < np.inf))) if extreme else ()
+    ratio = np.divide(host, total, out=total)
+    if extreme:
+        ratio[at] = _speedup_in_logarithms(*(np.broadcast_to(x, ratio.shape)[at] for x in inputs))
+    return Speedup(ratio[()])
 
 
 @nan_outside
@@ -335,18 +333,20 @@ def _power(granularity: Array, complexity: Array) -> Array:
     return power
 
 
-def _mend_extremes(ratio: Array, total: Array, *inputs: Array) -> Array:
-    """Return the speedups, anew as 1 / (T1 / T0) in logarithms where a term leaves the floats."""
-    ratio = np.asarray(ratio)
-    g, _, _, _, c, b, a = inputs
-    host = c * _power(g, b)
-    ordinary = (host >= _TINY) & (host * a >= _TINY) & (total < np.inf) & (ratio < np.inf)
-    g, o, fixed, per_byte, c, b, a = (np.broadcast_to(x, ratio.shape)[~ordinary] for x in inputs)
-    size, work = np.log(g), np.log(c)
-    cost = np.logaddexp(np.log(o), np.log(fixed)) - work - b * size
-    line = np.log(per_byte) - work + (1.0 - b) * size
-    ratio[~ordinary] = 1.0 / (1.0 / a + np.exp(cost) + np.exp(line))
-    return ratio
+def _speedup_in_logarithms(
+    granularity: Array,
+    overhead: Array,
+    latency: Array,
+    latency_per_byte: Array,
+    computational_index: Array,
+    complexity: Array,
+    acceleration: Array,
+) -> Array:
+    """Return the speedup as 1 / (T1 / T0), where T0 or T1 leaves the range of floats."""
+    size, work = np.log(granularity), np.log(computational_index)
+    cost = np.logaddexp(np.log(overhead), np.log(latency)) - work - complexity * size
+    line = np.log(latency_per_byte) - work + (1.0 - complexity) * size
+    return np.asarray(1.0 / (1.0 / acceleration + np.exp(cost) + np.exp(line)))
 
 
 def _gain(computational_index: Array, acceleration: Array, speedup: Array) -> Array:

@@ -23,6 +23,7 @@ from dse.quantity import Array
 _MOST_STEPS = 100  # typical are 5; |β − 1| = 1e-12 takes 30
 
 
+@np.errstate(all="ignore")
 def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> tuple[Array, Array]:
     """Return the ends of the interval of g > 0 where ``gain g**complexity ≥ per_byte g + fixed``.
 
@@ -41,7 +42,7 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
         In the shape that the four broadcast to. Both are inf where there is no such g; `lower` is 0
         where the condition holds from the smallest g on, `upper` is inf where it holds for ever
         (where it is inf for all elements it may be a read-only view).
-        Ends beyond the range of floats saturate to 0 and inf.
+        An end beyond the range of floats saturates to 0 or inf.
     """
     shape = np.broadcast_shapes(gain.shape, per_byte.shape, fixed.shape, complexity.shape)
     if complexity.ndim == 0 and complexity == 1.0:
@@ -63,6 +64,8 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     (at,) = np.nonzero(reachable & (k > 0.0))
     if at.size:
         lower[at], upper[at] = _general(c[at], m[at], k[at], b[at])
+    gone = upper == 0.0  # below the smallest float: no g is left
+    lower[gone] = upper[gone] = np.inf
     return lower.reshape(shape), upper.reshape(shape)
 
 

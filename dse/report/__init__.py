@@ -1,0 +1,49 @@
+"""The report: one file that explains a result in any browser, without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dse.bottleneck import Explanation
+    from dse.result import StudyResult
+
+
+def write_report(
+    result: StudyResult, explanations: Sequence[Explanation], path: Path, study_text: str
+) -> None:
+    """Write the report of a result.
+
+    Parameters
+    ----------
+    result : StudyResult
+        What a run found. ``provenance["seconds"]``, where given, is shown with the key figures.
+    explanations : sequence of Explanation
+        What limits some of the designs; the page shows them where such a design is chosen, and
+        says for others how to get it.
+    path : Path
+        The file, in the run folder. A reader never sees half of it: it is written under another
+        name first.
+    study_text : str
+        The study file, shown as it is.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be written.
+    """
+    from dse.report.page import page  # the page needs jinja2 and plotly, which are slow to import
+
+    text = page(result, explanations, path.parent, study_text)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+__all__ = ["write_report"]

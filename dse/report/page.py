@@ -1,0 +1,108 @@
+"""The page: a template, its style and its script, filled with the data of a result."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from dse.bottleneck import Explanation
+from dse.plot import plotly_js
+from dse.plot_data import nonfinite
+from dse.report.data import as_json, payload
+from dse.result import Certificate, StudyResult
+from dse.units import show
+
+_STOPPED = {
+    "complete": "The search went through the whole space.",
+    "evaluations": "The search ended after the designs that it was given.",
+    "interrupted": "The search was interrupted; run the study again to go on.",
+    "timeout": "The search ended when its time was over.",
+}
+
+
+def page(
+    result: StudyResult, explanations: Sequence[Explanation], folder: Path, study_text: str
+) -> str:
+    """Return the page as HTML.
+
+    Everything that comes from the study is escaped by the template or set as text by the script;
+    a policy in the page forbids all network access and every script but its own.
+    """
+    scripts = {"plotly": plotly_js(), "page": _own("page.js")}
+    data = as_json(payload(result, explanations, folder))
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.from_string(_own("page.html")).render(
+        result=result,
+        certificate=result.certificate,
+        stopped=stopped(result.certificate),
+        figures=key_figures(result),
+        constants=[
+            (name, show(value, unit) if abs(value) < float("inf") else nonfinite(value, unit))
+            for name, (value, unit) in result.constants.items()
+        ],
+        provenance=flat(result.provenance),
+        study_text=study_text,
+        style=Markup(_own("page.css")),  # noqa: S704 (our own files, and JSON without <, > and &)
+        data=Markup(data),  # noqa: S704
+        scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
+        hashes=" ".join(_hash(text) for text in scripts.values()),
+    )
+
+
+def stopped(certificate: Certificate) -> str:
+    """Return why the search ended, in a sentence."""
+    return _STOPPED.get(certificate.stopped, f"The search stopped: {certificate.stopped}")
+
+
+def key_figures(result: StudyResult) -> list[tuple[str, str]]:
+    """Return the figures that a reader looks for first: what it is, and the figure."""
+    certificate = result.certificate
+    space = certificate.designs
+    figures = [
+        ("designs in the space", "continuous" if space is None else _count(space)),
+        ("evaluated", _count(certificate.evaluated)),
+        ("feasible", _count(certificate.feasible)),
+        ("on the front", _count(certificate.non_dominated)),
+    ]
+    seconds = result.provenance.get("seconds")
+    if isinstance(seconds, int | float):
+        figures.append(("seconds", f"{seconds:,.3g}" if seconds < 1000 else f"{seconds:,.0f}"))
+    return figures
+
+
+def flat(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Return a mapping of mappings and lists as lines of name and text.
+
+    >>> flat({"seed": 1, "versions": {"numpy": "2.4"}, "code": ["a.py", "b.py"]})
+    [('seed', '1'), ('versions numpy', '2.4'), ('code', 'a.py, b.py')]
+    """
+    lines: list[tuple[str, str]] = []
+    for key, value in content.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(value, Mapping):
+            lines += flat(value, f"{name} ")
+        elif isinstance(value, list | tuple):
+            lines.append((name, ", ".join(str(item) for item in value)))
+        else:
+            lines.append((name, f"{value:.6g}" if isinstance(value, float) else str(value)))
+    return lines
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < 1e15 else f"about {number:.2g}"
+
+
+def _own(name: str) -> str:
+    return files("dse.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,1 @@
+"""Tests; a package, so that they share examples and helpers."""

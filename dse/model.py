@@ -30,7 +30,7 @@ def composed_of(*parts: Callable[..., Any]) -> Callable[[F], F]:
     return mark
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A model as the engine sees it.
 

@@ -50,6 +50,7 @@ def explain(
     labels = evaluator.space.labels(points)
     before = evaluator.objectives(columns, len(numbers))
     tried = _improved(evaluator, study.file.bottlenecks, columns, len(numbers))
+    swept = _regions(study, columns) if regions else [()] * len(numbers)
     found = []
     for row, number in enumerate(numbers):
         one = {name: float(values[row]) for name, values in columns.items()}
@@ -63,7 +64,7 @@ def explain(
                 values=values,
                 parts=_parts(evaluator, one),
                 sensitivities=_sensitivities(study, one, before[row], tried, row),
-                regions=tuple(_regions(study, one)) if regions else (),
+                regions=swept[row],
             )
         )
     return found
@@ -87,15 +88,20 @@ def _points(study: Study, result: StudyResult, numbers: Sequence[int]) -> Points
 
 
 def levers(evaluator: Evaluator) -> dict[str, Quantity]:
-    """Return the inputs that objectives depend on and that declare which way is better."""
+    """Return the inputs that objectives depend on and that declare which way is better.
+
+    In the order in which the objectives' own models take them: LogCA's are o, L, C, A.
+    """
     wiring = evaluator.wiring
-    used: set[str] = set()
+    used: dict[str, None] = {}
     for goal in evaluator.goals:
-        used |= set(wiring.needs([goal.info.quantity], goal.scenarios[0]).names)
+        used |= dict.fromkeys(wiring.needs([goal.info.quantity], goal.scenarios[0]).names)
     return {
-        name: quantity
-        for name, quantity in wiring.quantities.items()
-        if name in used and name not in wiring.producers and quantity.better is not None
+        name: wiring.quantities[name]
+        for name in used
+        if name in wiring.quantities
+        and name not in wiring.producers
+        and wiring.quantities[name].better is not None
     }
 
 
@@ -184,10 +190,12 @@ def _parts(evaluator: Evaluator, one: Mapping[str, float]) -> tuple[Part, ...]:
     return tuple(found.values())
 
 
-def _regions(study: Study, one: Mapping[str, float]) -> list[Regions]:
+def _regions(study: Study, columns: Mapping[str, Array]) -> list[tuple[Regions, ...]]:
+    """Return the regions of designs given as columns, along the study's axis."""
     table = study.file.regions
+    count = len(next(iter(columns.values())))
     if table is None:
-        return []
+        return [()] * count
     evaluator = study.evaluator
     wiring = evaluator.wiring
     goals = [g for g in evaluator.goals if g.info.name == table.objective] or [
@@ -200,61 +208,98 @@ def _regions(study: Study, one: Mapping[str, float]) -> list[Regions]:
     low, high = (
         read(v, unit, clock) if isinstance(v, str) else float(v) for v in (table.low, table.high)
     )
-    return [sweep(evaluator, g, one, table.axis, low, high, study.file.bottlenecks) for g in goals]
+    rule = study.file.bottlenecks
+    swept = [sweep(evaluator, g, columns, table.axis, low, high, rule) for g in goals]
+    return list(zip(*swept, strict=True)) if swept else [()] * count
 
 
 def sweep(
     evaluator: Evaluator,
     goal: Goal,
-    one: Mapping[str, float],
+    columns: Mapping[str, Array],
     axis: str,
     low: float,
     high: float,
     rule: BottleneckTable,
-) -> Regions:
-    """Return the optimization regions of a design along an axis, with exact cut-offs.
+) -> list[Regions]:
+    """Return the optimization regions of designs along an axis, with exact cut-offs.
 
     A cut-off is where the gain of an improved input crosses the threshold: bracketed on an even
-    logarithmic grid, then bisected to the last bit.
+    logarithmic grid, then bisected to the last bit, all designs at once.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (designs,)
+        What the space sets.
+    axis : str
+        The swept input.
+    low, high : float
+        The range of the axis, in its unit.
+
+    Returns
+    -------
+    list of Regions
+        One a design.
     """
     wiring = evaluator.wiring
     binding = {n: v for n, v in goal.scenarios[0].items() if n != axis}
-    tools = {n: q for n, q in levers(evaluator).items() if n not in binding and n != axis}
+    tools = {
+        n: q
+        for n, q in levers(evaluator).items()
+        if n not in binding and n != axis and (n in columns or n in wiring.constants)
+    }
+    count = len(next(iter(columns.values())))
     grid = np.geomspace(low, high, _GRID)
     grid[0], grid[-1] = low, high
     wanted = 1.0 + float(rule.threshold)
 
-    def along(x: Array, lever: str | None = None) -> Array:
-        columns = {n: np.float64(v) for n, v in one.items()} | {axis: x}
+    def along(x: Array, rows: NDArray[np.int64], lever: str | None = None) -> Array:
+        """Return the objective of these designs at these points of the axis."""
+        here = {n: v[rows] for n, v in columns.items()} | {axis: x}
         if lever is not None:
-            value = one.get(lever, wiring.constants.get(lever))
-            columns[lever] = improve(tools[lever], value, float(rule.factor))
-        return _value(wiring, goal, binding, columns, x)
+            value = here.get(lever, wiring.constants.get(lever))
+            here[lever] = improve(tools[lever], value, float(rule.factor))
+        return _value(wiring, goal, binding, here, x)
 
-    base = along(grid)
-    improved, spans = {}, []
+    def helps(x: Array, rows: NDArray[np.int64], lever: str) -> NDArray[np.bool_]:
+        return np.asarray(gain(goal, along(x, rows), along(x, rows, lever)) >= wanted)
+
+    every = np.repeat(np.arange(count), _GRID)
+    points = np.tile(grid, count)
+    base = along(points, every).reshape(count, _GRID)
+    improved: dict[str, Array] = {}
+    spans: list[list[Span]] = [[] for _ in range(count)]
     for name, quantity in tools.items():
-        if name not in one and name not in wiring.constants:
-            continue
-        improved[name] = along(grid, name)
-
-        def helps(x: Array, name: str = name) -> NDArray[np.bool_]:
-            return np.asarray(gain(goal, along(x), along(x, name)) >= wanted)
-
-        spans += _spans(name, quantity.symbol or name, grid, helps(grid), helps)
-    return Regions(
-        objective=goal.info.name,
-        axis=axis,
-        axis_unit=wiring.quantities[axis].unit,
-        unit=goal.info.unit,
-        factor=float(rule.factor),
-        threshold=float(rule.threshold),
-        grid=grid,
-        base=base,
-        improved=improved,
-        spans=tuple(spans),
-        regions=_cut(low, high, spans),
-    )
+        improved[name] = along(points, every, name).reshape(count, _GRID)
+        inside = gain(goal, base, improved[name]) >= wanted
+        rows, left, right, rising = _bisected(grid, inside, name, helps)
+        for row in range(count):
+            here = rows == row
+            spans[row] += _spans(
+                name,
+                quantity.symbol or name,
+                grid,
+                inside[row],
+                left[here],
+                right[here],
+                rising[here],
+            )
+    return [
+        Regions(
+            objective=goal.info.name,
+            axis=axis,
+            axis_unit=wiring.quantities[axis].unit,
+            unit=goal.info.unit,
+            factor=float(rule.factor),
+            threshold=float(rule.threshold),
+            grid=grid,
+            base=base[row],
+            improved={name: values[row] for name, values in improved.items()},
+            spans=tuple(spans[row]),
+            regions=_cut(low, high, spans[row]),
+        )
+        for row in range(count)
+    ]
 
 
 def _value(
@@ -264,26 +309,38 @@ def _value(
     return np.broadcast_to(np.asarray(value, dtype=np.float64), x.shape)
 
 
+def _bisected(
+    grid: Array,
+    inside: NDArray[np.bool_],
+    lever: str,
+    helps: Callable[[Array, NDArray[np.int64], str], NDArray[np.bool_]],
+) -> tuple[NDArray[np.int64], Array, Array, NDArray[np.bool_]]:
+    """Return for each crossing: its design, the points before and after it, whether it is up."""
+    rows, edges = np.nonzero(inside[:, 1:] != inside[:, :-1])
+    left, right = grid[edges].copy(), grid[edges + 1].copy()
+    rising = inside[rows, edges + 1]
+    for _ in range(200):
+        middle = np.sqrt(left * right)
+        if not ((middle > left) & (middle < right)).any():
+            break
+        after = helps(middle, rows, lever) == rising  # the crossing lies before the middle
+        right = np.where(after, middle, right)
+        left = np.where(after, left, middle)
+    return rows, left, right, rising
+
+
 def _spans(
     name: str,
     symbol: str,
     grid: Array,
     inside: NDArray[np.bool_],
-    helps: Callable[[Array], NDArray[np.bool_]],
+    left: Array,
+    right: Array,
+    rising: NDArray[np.bool_],
 ) -> list[Span]:
-    """Return the intervals where an input helps, their ends bisected."""
-    edges = np.flatnonzero(inside[1:] != inside[:-1])
-    left, right = grid[edges].copy(), grid[edges + 1].copy()
-    rising = inside[edges + 1]
-    for _ in range(200):
-        middle = np.sqrt(left * right)
-        if len(edges) == 0 or not ((middle > left) & (middle < right)).any():
-            break
-        above = helps(middle) == rising  # the crossing lies to the left of the middle
-        right = np.where(above, middle, right)
-        left = np.where(above, left, middle)
-    starts = [(float(r), True) for r, up in zip(right, rising, strict=True) if up]
-    ends = [(float(at), True) for at, up in zip(left, rising, strict=True) if not up]
+    """Return the intervals where an input helps one design."""
+    starts = [(float(x), True) for x, up in zip(right, rising, strict=True) if up]
+    ends = [(float(x), True) for x, up in zip(left, rising, strict=True) if not up]
     if inside[0]:
         starts.insert(0, (float(grid[0]), False))
     if inside[-1]:

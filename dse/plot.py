@@ -103,9 +103,7 @@ def front_3d_figure(
                 **_hover(result, table),
             )
         )
-    axes = {
-        f"{w}axis": _axis(result, n, shown[n]) for w, n in zip("xyz", names, strict=True)
-    }
+    axes = {f"{w}axis": _axis(result, n, shown[n]) for w, n in zip("xyz", names, strict=True)}
     return figure.update_layout(scene=axes)
 
 

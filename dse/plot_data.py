@@ -239,7 +239,9 @@ def breakdown_plot(parts: Sequence[Part]) -> Plot:
                 "type": "bar",
                 "orientation": "h",
                 "name": plain(name),
-                "y": [plain(f"{p.total} ({p.objective})" if p.objective else p.total) for p in mine],
+                "y": [
+                    plain(f"{p.total} ({p.objective})" if p.objective else p.total) for p in mine
+                ],
                 "x": [p.share for p in mine],
                 "text": [plain(titled(f"{p.value:,.4g}", p.unit)) for p in mine],
                 "marker": {"color": PALETTE[i % len(PALETTE)]},

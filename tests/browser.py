@@ -45,7 +45,11 @@ def browser(folder: Path, size: tuple[int, int] = (1280, 900)) -> Iterator[Chrom
         )
     options = ChromeOptions()
     options.binary_location = program
-    for flag in (*_FLAGS, f"--user-data-dir={folder / 'profile'}", f"--window-size={size[0]},{size[1]}"):
+    for flag in (
+        *_FLAGS,
+        f"--user-data-dir={folder / 'profile'}",
+        f"--window-size={size[0]},{size[1]}",
+    ):
         options.add_argument(flag)
     options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import moocore
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from dse.evaluate import Evaluated, Evaluator
 from dse.front import scaled
@@ -91,6 +90,8 @@ def _canonical(evaluator: Evaluator, unit: Array) -> Array:
 
 
 def _first(evaluator: Evaluator, count: int, rng: np.random.Generator) -> Array:
+    from scipy.stats import qmc  # slow to import, and needed here alone
+
     dimensions = len(evaluator.space.variables)
     power = max(int(np.ceil(np.log2(max(count, 2)))), 1)
     unit = qmc.Sobol(dimensions, rng=rng).random_base2(power)[:count]

@@ -90,19 +90,26 @@ def _points(study: Study, result: StudyResult, numbers: Sequence[int]) -> Points
 def levers(evaluator: Evaluator) -> dict[str, Quantity]:
     """Return the inputs that objectives depend on and that declare which way is better.
 
-    In the order in which the objectives' own models take them: LogCA's are o, L, C, A.
+    Those whose symbols the objectives' own models take come first, in that order: o, L, C, A.
     """
     wiring = evaluator.wiring
     used: dict[str, None] = {}
+    symbols: dict[str, None] = {}
     for goal in evaluator.goals:
         used |= dict.fromkeys(wiring.needs([goal.info.quantity], goal.scenarios[0]).names)
-    return {
+        if goal.info.quantity in wiring.producers:
+            inputs = wiring.producers[goal.info.quantity].inputs.values()
+            symbols |= dict.fromkeys(q.symbol for q in inputs if isinstance(q, Quantity))
+    order = {symbol: i for i, symbol in enumerate(symbols) if symbol}
+    found = {
         name: wiring.quantities[name]
         for name in used
         if name in wiring.quantities
         and name not in wiring.producers
         and wiring.quantities[name].better is not None
     }
+    ranked = sorted(found, key=lambda name: order.get(found[name].symbol, len(order)))
+    return {name: found[name] for name in ranked}
 
 
 def improve(quantity: Quantity, values: Any, factor: float) -> Array:

@@ -254,13 +254,12 @@ def target(
 
 @composed_of(speedup, times, limits, break_even, half_acceleration, target)
 def offload(
-    *,
     granularity: Granularity,
     overhead: Overhead,
-    latency: Latency = 0.0,
-    latency_per_byte: LatencyPerByte = 0.0,
+    latency: Latency,
+    latency_per_byte: LatencyPerByte,
     computational_index: ComputationalIndex,
-    complexity: Complexity = 1.0,
+    complexity: Complexity,
     acceleration: Acceleration,
     target_speedup: TargetSpeedup = 1.0,
 ) -> Offload:
@@ -291,7 +290,7 @@ def offload(
         The outputs of :func:`speedup`, :func:`times`, :func:`limits`, :func:`break_even`,
         :func:`half_acceleration` and :func:`target`.
 
-    >>> t2 = offload(granularity=1024, overhead=29e3, latency=1500, computational_index=90,
+    >>> t2 = offload(1024, overhead=29e3, latency=1500, latency_per_byte=0, computational_index=90,
     ...              complexity=1.01, acceleration=19)
     >>> float(t2.speedup), float(t2.break_even), float(t2.half_acceleration)
     (2.767, 337.49, 5903.4)

@@ -199,7 +199,7 @@ def test_printed_newton_step_is_exact_for_linear_kernels(
         "complexity": 1.0,
         "acceleration": a,
     }
-    got = offload(granularity=1.0, **design)
+    got = offload(granularity=1.0, latency=0.0, **design)
     assert math.isclose(got.break_even, logca.printed_break_even_newton(**design), rel_tol=1e-9)
     assert math.isclose(
         got.half_acceleration, logca.printed_half_acceleration_newton(**design), rel_tol=1e-9
@@ -218,7 +218,7 @@ def test_printed_closed_forms_without_a_latency_per_byte(
         "complexity": b,
         "acceleration": a,
     }
-    got = offload(granularity=1.0, **design)
+    got = offload(granularity=1.0, latency_per_byte=0.0, **design)
     assert math.isclose(got.break_even, logca.printed_break_even(**design), rel_tol=1e-10)
     half = logca.printed_half_acceleration(**design)
     assert math.isclose(got.half_acceleration, half, rel_tol=1e-10)
@@ -479,17 +479,18 @@ def test_chunks_give_the_same_bytes() -> None:
 
 def test_integers_and_shapes() -> None:
     got = offload(
-        granularity=np.array([[64.0], [1024.0]]),
-        overhead=np.array([10.0, 20.0, 30.0]),
-        computational_index=10**10,
-        acceleration=4,
+        np.array([[64.0], [1024.0]]),  # in the order that scripts rely on
+        np.array([10.0, 20.0, 30.0]),
+        0,
+        0,
+        10**10,
+        1,
+        4,
     )
     assert got.speedup.shape == (2, 3)
     assert got.break_even.shape == (3,)  # in the shape of its own inputs
     assert (got.speedup_limit == 4).all()
-    assert offload(
-        granularity=np.empty(0), overhead=1, computational_index=1, acceleration=2
-    ).speedup.shape == (0,)
+    assert offload(np.empty(0), 1, 0, 0, 1, 1, 2).speedup.shape == (0,)
     nothing = break_even(
         overhead=np.empty(0),
         latency_per_byte=1,

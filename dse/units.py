@@ -143,9 +143,12 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
 def show(value: float, unit: str) -> str:
     """Return a value with its unit for people.
 
-    >>> show(1024.0, "B"), show(0.5, "1"), show(2.5e-7, "s")
-    ('1,024 B', '0.5', '250 ns')
+    >>> show(1024.0, "B"), show(2.0**25, "B"), show(0.5, "1"), show(2.5e-7, "s")
+    ('1,024 B', '32 MiB', '0.5', '250 ns')
     """
+    if unit == "B" and math.isfinite(value) and abs(value) >= 10_240:
+        power = min(4, int(math.log2(abs(value)) // 10))
+        return f"{value / 1024.0**power:.4g} {'_KMGT'[power]}iB"
     if unit in ("s", "Hz") and value and math.isfinite(value):
         power = max(-4, min(3, math.floor(math.log10(abs(value)) / 3)))
         prefix = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}[power]

@@ -230,7 +230,6 @@ def load_result(folder: str | Path) -> StudyResult:
         designs = pd.read_csv(
             folder / DESIGNS,
             index_col="design",
-            float_precision="round_trip",
             dtype={n: str for n, c in columns.items() if c.unit == ""},
         )
         return StudyResult(

@@ -105,7 +105,15 @@ def _from_file(reference: str, source: str, folder: Path | None) -> ModuleType:
         if not isinstance(error, Exception | SystemExit):
             raise
         raise InputError(reference, [_raised(source, error)]) from error
+    _carry_to_workers(module)
     return module
+
+
+def _carry_to_workers(module: ModuleType) -> None:
+    """Send the module's code itself to worker processes: they cannot import it by its name."""
+    import cloudpickle  # here alone, for studies with files of their own
+
+    cloudpickle.register_pickle_by_value(module)
 
 
 def _installed(reference: str, source: str) -> ModuleType:

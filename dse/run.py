@@ -7,9 +7,10 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse import folder as files
 from dse.problems import DseError, InputError, Problem
@@ -102,7 +103,7 @@ def _run(
         study.plan,
         chunk=study.file.run.chunk,
         workers=workers,
-        checkpoint=checkpoint,
+        state=_read(checkpoint) if checkpoint is not None else {},
         store=store,
     )
     error: DseError | None = None
@@ -121,13 +122,31 @@ def _run(
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers)
     if out is not None and checkpoint is not None:
         if stopped not in files.FINISHED:
-            files.write_whole(checkpoint, under_way.save)
+            _write(checkpoint, under_way)
         _keep(study, result, outcome, out, store)
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
     if error is not None:
         raise StoppedError(f"{study.name}: {error}") from error
     return result
+
+
+def _write(checkpoint: Path, under_way: Search) -> None:
+    state = under_way.state()
+
+    def save(path: Path) -> None:
+        with path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **state)
+
+    if state:
+        files.write_whole(checkpoint, save)
+
+
+def _read(checkpoint: Path) -> dict[str, NDArray[Any]]:
+    if not checkpoint.is_file():
+        return {}
+    with np.load(checkpoint, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 def _follow(
@@ -147,7 +166,7 @@ def _follow(
             if progress is not None:
                 progress(state)
             if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
-                files.write_whole(checkpoint, under_way.save)
+                _write(checkpoint, under_way)
                 last = now
             if timeout is not None and now - began > timeout and state.done < state.total:
                 return "timeout"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.evaluate import Evaluated, Evaluator
 from dse.front import Archive, is_nondominated
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Search(Protocol):
     """A search under way.
 
-    `steps` yields after each piece of work; in between, `progress`, `outcome` and `save` tell how
-    far it is, what it has found, and keep what a resumed search needs.
+    `steps` yields after each piece of work; in between, `progress`, `outcome` and `state` tell how
+    far it is, what it has found, and what a resumed search needs.
     """
 
     def steps(self) -> Iterator[None]:
@@ -37,8 +37,8 @@ class Search(Protocol):
     def outcome(self) -> Outcome:
         """Return what it has found so far."""
 
-    def save(self, path: Path) -> None:
-        """Keep what is needed to go on."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what is needed to go on; nothing where the storage holds it."""
 
 
 def search(
@@ -47,7 +47,7 @@ def search(
     *,
     chunk: int,
     workers: Workers,
-    checkpoint: Path | None,
+    state: dict[str, NDArray[Any]],
     store: Store | None,
 ) -> Search:
     """Return the search that a plan asks for, at the point where a checkpoint or storage left it.
@@ -58,32 +58,28 @@ def search(
         Designs evaluated at once.
     workers : Workers
         Who evaluates.
-    checkpoint : Path, optional
-        What an earlier `Search.save` wrote; not there yet on a first run.
+    state : dict of str to ndarray
+        What an earlier `Search.state` returned; empty on a first run.
     store : Store, optional
         The storage; only samplers write to it as they go.
     """
-    arrays: dict[str, Any] | None = None
-    if checkpoint is not None and checkpoint.is_file():
-        with np.load(checkpoint, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
     if plan.method == "exhaustive":
-        return _Enumeration(evaluator, chunk, workers, arrays)
+        return _Enumeration(evaluator, chunk, workers, state)
     if plan.method == "evolution":
-        return _Evolution(evaluator, plan, arrays)
+        return _Evolution(evaluator, plan, state)
     return _Sampling(evaluator, plan, store)
 
 
 class _Enumeration:
     def __init__(
-        self, evaluator: Evaluator, chunk: int, workers: Workers, arrays: dict[str, Any] | None
+        self, evaluator: Evaluator, chunk: int, workers: Workers, arrays: dict[str, NDArray[Any]]
     ) -> None:
         self._evaluator, self._chunk, self._workers = evaluator, chunk, workers
         self._total = evaluator.space.size or 0
         self._state = State(
             0, Archive.empty(len(evaluator.goals)), Tally.empty(len(evaluator.limits))
         )
-        if arrays is not None:
+        if arrays:
             done, evaluated, feasible, undefined = arrays["counts"].tolist()
             tally = Tally(
                 evaluated,
@@ -92,6 +88,9 @@ class _Enumeration:
                 arrays["broken"],
                 arrays["least"],
                 arrays["admitted"],
+                float(arrays["distance"]),
+                int(arrays["nearest"]),
+                arrays["missed"],
             )
             self._state = State(done, Archive(arrays["index"], arrays["points"]), tally)
 
@@ -106,25 +105,27 @@ class _Enumeration:
     def outcome(self) -> Outcome:
         return of_enumeration(self._evaluator, self._state)
 
-    def save(self, path: Path) -> None:
+    def state(self) -> dict[str, NDArray[Any]]:
         state, tally = self._state, self._state.tally
-        with path.open("wb") as file:
-            np.savez(
-                file,
-                counts=np.array([state.done, tally.evaluated, tally.feasible, tally.undefined]),
-                broken=tally.broken,
-                least=tally.least,
-                admitted=tally.admitted,
-                index=state.archive.index,
-                points=state.archive.points,
-            )
+        counts = [state.done, tally.evaluated, tally.feasible, tally.undefined]
+        return {
+            "counts": np.array(counts),
+            "broken": tally.broken,
+            "least": tally.least,
+            "admitted": tally.admitted,
+            "distance": np.array(tally.distance),
+            "nearest": np.array(tally.nearest),
+            "missed": tally.missed,
+            "index": state.archive.index,
+            "points": state.archive.points,
+        }
 
 
 class _Evolution:
-    def __init__(self, evaluator: Evaluator, plan: Plan, arrays: dict[str, Any] | None) -> None:
+    def __init__(self, evaluator: Evaluator, plan: Plan, arrays: dict[str, NDArray[Any]]) -> None:
         self._evaluator, self._plan = evaluator, plan
         self._state: Evolved | None = None
-        if arrays is not None:
+        if arrays:
             judged = Evaluated(arrays["objectives"], arrays["excess"], arrays["feasible"])
             self._state = Evolved(arrays["unit"], judged, arrays["parents"])
 
@@ -147,19 +148,17 @@ class _Evolution:
         points = self._evaluator.space.from_unit(self._state.unit)
         return of_sample(self._evaluator, points, self._state.judged)
 
-    def save(self, path: Path) -> None:
+    def state(self) -> dict[str, NDArray[Any]]:
         if self._state is None:
-            return
+            return {}
         judged = self._state.judged
-        with path.open("wb") as file:
-            np.savez(
-                file,
-                unit=self._state.unit,
-                parents=self._state.parents,
-                objectives=judged.objectives,
-                excess=judged.excess,
-                feasible=judged.feasible,
-            )
+        return {
+            "unit": self._state.unit,
+            "parents": self._state.parents,
+            "objectives": judged.objectives,
+            "excess": judged.excess,
+            "feasible": judged.feasible,
+        }
 
 
 class _Sampling:
@@ -195,5 +194,5 @@ class _Sampling:
         )
         return of_sample(self._evaluator, points, judged)
 
-    def save(self, path: Path) -> None:
-        """Do nothing: each generation is in the storage already."""
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {}  # each generation is in the storage already

@@ -115,6 +115,6 @@ def slab(evaluator: Evaluator, start: int, stop: int, chunk: int) -> tuple[Archi
     for low in range(start, stop, chunk):
         index = np.arange(low, min(low + chunk, stop))
         judged = judge(evaluator, evaluator.space.from_index(index), low)
-        tally += Tally.of(index, judged)
+        tally += Tally.of(index, judged, evaluator.limits)
         stream.add(index[judged.feasible], (judged.objectives * evaluator.signs)[judged.feasible])
     return stream.archive(), tally

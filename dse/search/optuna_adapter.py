@@ -50,6 +50,7 @@ _SAMPLERS = {
     "QMCSampler": 1_024,
 }
 _OURS = {"self", "seed", "constraints_func"}
+_STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
 _REFUSED = 1e300  # an excess for what has no number: Optuna takes no NaN
 
 
@@ -199,8 +200,21 @@ class Store:
         """Return the finished trials, in order."""
         return self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
 
-    def append(self, trials: Sequence[FrozenTrial]) -> None:
-        """Write finished trials in one transaction, numbered after those that are there."""
+    def state(self) -> dict[str, Any]:
+        """Return what a sampler noted of the study itself, beside the trials."""
+        found: dict[str, Any] = self.study.user_attrs.get(_STATE, {})
+        return found
+
+    def append(self, trials: Sequence[FrozenTrial], state: Mapping[str, Any] | None = None) -> None:
+        """Write finished trials in one transaction, numbered after those that are there.
+
+        Parameters
+        ----------
+        trials : sequence of FrozenTrial
+            The trials.
+        state : mapping, optional
+            What `state` is to return from now on.
+        """
         if not trials:
             return
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
@@ -229,6 +243,12 @@ class Store:
             for table, content in _rows(ids, trials):
                 if content:
                     connection.execute(sqlalchemy.insert(table), content)
+            if state is not None:
+                notes = tables.StudyUserAttributeModel.__table__
+                mine = (notes.c.study_id == study_id) & (notes.c.key == _STATE)
+                connection.execute(sqlalchemy.delete(notes).where(mine))
+                row = {"study_id": study_id, "key": _STATE, "value_json": json.dumps(state)}
+                connection.execute(sqlalchemy.insert(notes), [row])
 
     def close(self) -> None:
         """Let go of the database's connections."""
@@ -329,7 +349,9 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ju
             directions=[goal.info.direction for goal in evaluator.goals],
         )
         known = store.trials() if store is not None else []
-        study.add_trials(known)
+        study.add_trials(known)  # numbered, and so identified, as they were
+        for key, value in (store.state() if store is not None else {}).items():
+            study._storage.set_study_system_attr(study._study_id, key, value)
     done = len(known)
     if known:
         yield _judged(evaluator, known)
@@ -352,7 +374,7 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ju
                 _tell(study, trial, evaluator, judged, i)
             finished = study.get_trials(deepcopy=False)[-count:]
         if store is not None:
-            store.append(finished)
+            store.append(finished, study._storage.get_study_system_attrs(study._study_id))
         done += count
         yield Judged(points, judged)
 

@@ -68,7 +68,7 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated) -> Outcom
         points,
         judged,
         np.isin(numbers, archive.index),
-        Tally.of(numbers, judged),
+        Tally.of(numbers, judged, evaluator.limits),
         _convergence(evaluator, judged, archive),
     )
 

@@ -26,6 +26,11 @@ class Tally:
         The least excess of each limit over the designs that satisfy all others; inf for none.
     admitted : ndarray of int, shape (limits,)
         The design with that least excess, the first of several; -1 for none.
+    distance, nearest : float, int
+        The least sum of excesses, each as a share of its bound, and the design that has it; inf
+        and -1 for none.
+    missed : ndarray, shape (limits,)
+        The excesses of that design.
     """
 
     evaluated: int
@@ -34,18 +39,23 @@ class Tally:
     broken: NDArray[np.int64]
     least: Array
     admitted: NDArray[np.int64]
+    distance: float
+    nearest: int
+    missed: Array
 
     @classmethod
     def empty(cls, limits: int) -> Tally:
         """Return the tally of no design."""
         none = np.full(limits, -1, dtype=np.int64)
-        return cls(0, 0, 0, np.zeros(limits, dtype=np.int64), np.full(limits, np.inf), none)
+        zeros = np.zeros(limits, dtype=np.int64)
+        least, missed = np.full(limits, np.inf), np.zeros(limits)
+        return cls(0, 0, 0, zeros, least, none, np.inf, -1, missed)
 
     @classmethod
-    def of(cls, index: NDArray[np.int64], judged: Evaluated) -> Tally:
-        """Return the tally of judged designs with these numbers."""
+    def of(cls, index: NDArray[np.int64], judged: Evaluated, bounded: tuple[Limit, ...]) -> Tally:
+        """Return the tally of judged designs with these numbers, under these limits."""
         defined = ~np.isnan(judged.objectives).any(axis=1)
-        limits = judged.excess.shape[1]
+        limits = len(bounded)
         holds = judged.excess <= 0  # False where the excess is NaN
         least = np.full(limits, np.inf)
         admitted = np.full(limits, -1, dtype=np.int64)
@@ -56,6 +66,14 @@ class Tally:
                 rows = np.flatnonzero(others)
                 best = rows[np.argmin(judged.excess[rows, k])]
                 least[k], admitted[k] = judged.excess[best, k], index[best]
+        distance, nearest, missed = np.inf, -1, np.zeros(limits)
+        if limits and not judged.feasible.any():  # of use only where nothing is feasible
+            scales = np.array([abs(limit.bound) or 1.0 for limit in bounded])
+            far = (np.maximum(judged.excess, 0.0) / scales).sum(axis=1)
+            far = np.where(defined & ~np.isnan(far), far, np.inf)
+            row = int(np.argmin(far))
+            if far[row] < np.inf:
+                distance, nearest, missed = float(far[row]), int(index[row]), judged.excess[row]
         return cls(
             len(index),
             int(judged.feasible.sum()),
@@ -63,6 +81,9 @@ class Tally:
             (~holds).sum(axis=0),
             least,
             admitted,
+            distance,
+            nearest,
+            missed,
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -71,6 +92,8 @@ class Tally:
             & (other.admitted >= 0)
             & ((self.admitted < 0) | (other.admitted < self.admitted))
         )
+        closer = (other.distance, other.nearest) < (self.distance, self.nearest)
+        near = other if other.nearest >= 0 and (closer or self.nearest < 0) else self
         return Tally(
             self.evaluated + other.evaluated,
             self.feasible + other.feasible,
@@ -78,6 +101,9 @@ class Tally:
             self.broken + other.broken,
             np.where(nearer, other.least, self.least),
             np.where(nearer, other.admitted, self.admitted),
+            near.distance,
+            near.nearest,
+            near.missed,
         )
 
 
@@ -88,22 +114,38 @@ def why_infeasible(tally: Tally, limits: tuple[Limit, ...]) -> tuple[str, str]:
         parts.append(f"{tally.undefined:,} have an objective without a value (outside a domain)")
     for limit, count in zip(limits, tally.broken, strict=True):
         parts.append(f"'{limit.name}' excludes {count:,}")
-    ways = []
-    for k, limit in enumerate(limits):
-        if not 0 < tally.least[k] < np.inf:
-            continue
-        design = f"admits design {tally.admitted[k]:,}"
-        if limit.relation is not None:
-            ways.append(f"relaxing '{limit.name}' by {tally.least[k]:.6g} {design}")
-        else:
-            bound = limit.bound + tally.least[k] * (1 if limit.upper else -1)
-            key = "at_most" if limit.upper else "at_least"
-            ways.append(
-                f"{key} = {bound:.10g} ({show(bound, limit.unit)}) for {limit.quantity} {design}"
-            )
-    if not ways and len(limits) > 1:
-        ways.append("no single constraint is to blame: relax two of them together")
+    ways = [
+        f"{_relaxed(limit, tally.least[k])} would admit design {tally.admitted[k]:,}"
+        for k, limit in enumerate(limits)
+        if 0 < tally.least[k] < np.inf
+    ]
+    if not ways and tally.nearest >= 0:
+        missed = [
+            _relaxed(limit, excess)
+            for limit, excess in zip(limits, tally.missed, strict=True)
+            if excess > 0
+        ]
+        ways.append(
+            f"no single constraint is to blame; {' and '.join(missed)} "
+            f"would admit design {tally.nearest:,}, the nearest"
+        )
     return (
         f"no design is feasible: of {tally.evaluated:,} designs, {', '.join(parts)}",
         "; ".join(ways),
     )
+
+
+def _relaxed(limit: Limit, excess: float) -> str:
+    """Return how a limit would have to be written to let a design with this excess in."""
+    if limit.relation is not None:
+        return f"relaxing '{limit.name}' by {excess:.6g}"
+    bound = limit.bound + excess * (1 if limit.upper else -1)
+    key = "at_most" if limit.upper else "at_least"
+    # rounded outwards, so that the number as printed lets the design in
+    digits = 6
+    while digits < 17:
+        shown = float(f"{bound:.{digits}g}")
+        if (shown >= bound) == limit.upper or shown == bound:
+            break
+        digits += 1
+    return f"{key} = {shown:.{digits}g} ({show(shown, limit.unit)}) for {limit.quantity}"

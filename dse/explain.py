@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dse.bottleneck import Explanation, Part, Region, Regions, Sensitivity, Span
 from dse.evaluate import Evaluator, Goal
+from dse.model import Model
 from dse.problems import InputError, Problem
 from dse.quantity import Array, Floats, Quantity
 from dse.result import StudyResult
@@ -175,26 +176,43 @@ def _sensitivities(
 
 
 def _parts(evaluator: Evaluator, one: Mapping[str, float]) -> tuple[Part, ...]:
+    """Return the declared parts of every total that an objective's conditions determine."""
     wiring = evaluator.wiring
     columns = {name: np.asarray(value) for name, value in one.items()}
-    found: dict[tuple[str, str, float], Part] = {}
-    for goal in evaluator.goals:
-        binding = goal.scenarios[0]
-        visited = wiring.needs([goal.info.quantity], binding).names
-        for model in dict.fromkeys(
-            wiring.producers[n] for n in visited if n in wiring.producers and n not in binding
-        ):
-            for name, quantity in model.outputs.items():
-                if not quantity.part_of:
-                    continue
-                total = next(n for n, f in model.fields.items() if f == quantity.part_of)
-                part, whole = wiring.evaluate([(name, binding), (total, binding)], columns)
-                key = (total, name, float(whole))
-                if key not in found and np.isfinite(whole) and whole != 0:
-                    found[key] = Part(
-                        goal.info.name, total, name, quantity.unit, float(part), float(part / whole)
-                    )
-    return tuple(found.values())
+    visited = [
+        (goal, set(wiring.needs([goal.info.quantity], goal.scenarios[0]).names))
+        for goal in evaluator.goals
+    ]
+    found: dict[tuple[str, float], list[Part]] = {}
+    for asked in (True, False):  # totals of an objective's own models first, then what else is
+        for goal, names in visited:
+            for model in wiring.models:
+                if asked != names.isdisjoint(model.outputs):
+                    for key, parts in _breakdowns(wiring, model, goal, columns).items():
+                        found.setdefault(key, parts)
+    return tuple(part for parts in found.values() for part in parts)
+
+
+def _breakdowns(
+    wiring: Wiring, model: Model, goal: Goal, columns: Mapping[str, Array]
+) -> dict[tuple[str, float], list[Part]]:
+    """Return the parts of each total of a model, by the total's name and value."""
+    binding = goal.scenarios[0]
+    own = {field: name for name, field in model.fields.items()}
+    found: dict[tuple[str, float], list[Part]] = {}
+    for name, quantity in model.outputs.items():
+        if not quantity.part_of:
+            continue
+        total = own[quantity.part_of]
+        if wiring.needs([name, total], binding).missing:
+            continue
+        part, whole = (
+            float(v) for v in wiring.evaluate([(name, binding), (total, binding)], columns)
+        )
+        if np.isfinite(whole) and whole != 0:
+            shown = Part(goal.info.name, total, name, quantity.unit, part, part / whole)
+            found.setdefault((total, whole), []).append(shown)
+    return found
 
 
 def _regions(study: Study, columns: Mapping[str, Array]) -> list[tuple[Regions, ...]]:

@@ -1,0 +1,158 @@
+"""The command line, as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def _dse(
+    *arguments: str, cwd: Path, code: int = 0, columns: int = 80
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "dse", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": str(columns)},
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with runs of two small shipped studies."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in ("sparc_evolution", "gpu_memory"):
+        study = str(ROOT / "studies" / f"{name}.toml")
+        _dse("run", study, "--out", name, "--quiet", cwd=folder)
+    return folder
+
+
+def test_help_and_version(tmp_path: Path) -> None:
+    text = _dse("--help", cwd=tmp_path).stdout
+    for command in ("run", "check", "explain", "list", "schema", "report", "compare"):
+        assert re.search(rf"^  {command} ", text, re.MULTILINE)
+    assert "0.1.0" in _dse("--version", cwd=tmp_path).stdout
+    assert "Usage" in _dse("run", cwd=tmp_path, code=2).stderr
+    assert "No such command" in _dse("rnu", cwd=tmp_path, code=2).stderr
+
+
+def test_help_and_import_load_nothing_heavy() -> None:
+    heavy = {"numpy", "pandas", "optuna", "plotly", "scipy", "pydantic", "rich"}
+    for statement in ("import dse", "import dse.cli"):
+        code = f"{statement}, sys; print(sorted(set({heavy!r}) & set(sys.modules)))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_check_says_what_a_run_would_do(tmp_path: Path) -> None:
+    text = _dse("check", str(ROOT / "studies" / "crypto.toml"), cwd=tmp_path).stdout
+    assert "1,032,192 designs, exhaustive search" in text
+    assert "overlap: 256 values" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_summary_in_a_narrow_terminal(tmp_path: Path) -> None:
+    study = str(ROOT / "studies" / "sparc_evolution.toml")
+    text = _dse("run", study, cwd=tmp_path, columns=50).stdout
+    assert "Complete: all 5 designs" in text
+    assert max(len(line) for line in text.splitlines()[2:-1]) <= 50
+    assert (tmp_path / "runs" / "sparc_evolution" / "report.html").is_file()
+
+
+def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
+    text = _dse("explain", "sparc_evolution", "--design", "1", cwd=runs, columns=100).stdout
+    assert "design 1 of sparc_evolution" in text
+    assert re.search(r"overhead \(o\) +29,000 cycle +2,900 cycle +speedup +\d", text)
+    assert "16 B to 1,362 B  oC: overhead, computational_index" in text
+    data = json.loads(
+        _dse("explain", "sparc_evolution", "--design", "1", "--json", cwd=runs).stdout
+    )
+    regions = data["regions"][0]["regions"]
+    assert [r["label"] for r in regions] == ["oC", "oCA", "CA", "A"]
+    shares = [p["share"] for p in data["parts"] if p["total"] == "accelerated_time"]
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_explain_without_a_design_takes_the_knee_and_a_bad_folder_is_told(runs: Path) -> None:
+    assert "design 4 of" in _dse("explain", "sparc_evolution", cwd=runs).stdout
+    assert "is no run folder" in _dse("explain", "nothing", cwd=runs, code=2).stderr
+    assert "0 to 4" in _dse("explain", "sparc_evolution", "--design", "5", cwd=runs, code=2).stderr
+
+
+def test_compare(runs: Path) -> None:
+    text = _dse("compare", "sparc_evolution", "sparc_evolution", cwd=runs).stdout
+    assert "both fronts hold the same points" in text
+    data = json.loads(_dse("compare", "sparc_evolution", "gpu_memory", "--json", cwd=runs).stdout)
+    assert [side["run"] for side in data["runs"]] == ["sparc_evolution", "gpu_memory"]
+    assert data["equal"] is False
+
+
+def test_list(tmp_path: Path) -> None:
+    text = _dse("list", cwd=tmp_path, columns=160).stdout
+    assert "objectives.logca:offload" in text
+    assert re.search(r"in +overhead +o +\[cycle\] +\[0, inf\)", text)
+    assert "catalog interfaces" in text
+    narrow = _dse("list", "clock_period", cwd=tmp_path).stdout
+    assert "objectives.engine:engine" in narrow
+    assert "objectives.logca:offload" not in narrow
+    assert "nothing is called 'xyzzy'" in _dse("list", "xyzzy", cwd=tmp_path).stdout
+
+
+def test_schema_knows_every_section(tmp_path: Path) -> None:
+    schema = json.loads(_dse("schema", cwd=tmp_path).stdout)
+    assert set(schema["required"]) == {"study", "space", "objective"}
+    assert schema["additionalProperties"] is False
+
+
+def test_report_is_written_anew(runs: Path) -> None:
+    report = runs / "gpu_memory" / "report.html"
+    first = report.read_bytes()
+    report.unlink()
+    _dse("report", "gpu_memory", cwd=runs)
+    assert report.read_bytes() == first
+
+
+def test_fresh_starts_anew_and_keeps_the_old_run(runs: Path) -> None:
+    study = str(ROOT / "studies" / "gpu_memory.toml")
+    _dse("run", study, "--out", "gpu_memory", "--fresh", "--quiet", cwd=runs)
+    assert (runs / "gpu_memory.1" / "report.html").is_file()
+    assert (runs / "gpu_memory" / "report.html").is_file()
+
+
+def test_the_dashboard_opens_the_storage(runs: Path) -> None:
+    storage = f"sqlite:///{runs / 'sparc_evolution' / 'study.db'}"
+    dashboard = Path(sys.executable).with_name("optuna-dashboard")
+    process = subprocess.Popen(
+        [str(dashboard), storage, "--host", "127.0.0.1", "--port", "18086"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        names: list[str] = []
+        for _ in range(100):
+            try:
+                url = "http://127.0.0.1:18086/api/studies"
+                with urllib.request.urlopen(url, timeout=5) as answer:
+                    names = [s["study_name"] for s in json.load(answer)["study_summaries"]]
+                break
+            except OSError:
+                assert process.poll() is None, "the dashboard ended"
+                time.sleep(0.1)
+        assert names == ["sparc_evolution"]
+    finally:
+        process.terminate()
+        process.wait(timeout=10)

@@ -23,12 +23,15 @@ Plot: TypeAlias = dict[str, Any]
 
 PALETTE = ("#3566a8", "#d1762c", "#3f8f5f", "#b4508c", "#7a68b5", "#8a6d3b", "#2f96a6", "#c0504d")
 """Colours of series; neighbours differ for colour-blind readers too."""
+BANDS = ("#f2c14e", "#8ecae6", "#b8dd8f", "#d5b3e0", "#ffb5a7", "#94d8c6", "#e0c9a6", "#b9c1cf")
+"""Colours of areas behind series."""
 NEUTRAL = "#8b93a1"
 """Colour of what is not the subject: dominated designs, the curve that improvements start from."""
 
 _DECIMAL = {"p": 1e-12, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
-_PREFIXED = ("s", "Hz", "W", "J", "m")
+PREFIXED = ("s", "Hz", "W", "J", "m", "B/s", "bit/s")
+"""Units that take decimal prefixes; bytes take binary ones, all others none."""
 
 
 class Axis(NamedTuple):
@@ -72,7 +75,7 @@ def prefixed(values: ArrayLike, unit: str) -> tuple[float, str]:
     >>> prefixed([2e-7, 3e-7], "s"), prefixed([4096.0], "B"), prefixed([4096.0], "cycle")
     ((1e-09, 'ns'), (1024.0, 'KiB'), (1.0, 'cycle'))
     """
-    table = _BINARY if unit == "B" else _DECIMAL if unit in _PREFIXED else {}
+    table = _BINARY if unit == "B" else _DECIMAL if unit in PREFIXED else {}
     x = np.abs(np.asarray(values, dtype=np.float64))
     x = x[np.isfinite(x) & (x > 0)]
     if not table or not x.size:
@@ -194,6 +197,20 @@ def packed(values: ArrayLike) -> dict[str, str]:
     return {"dtype": "f4", "bdata": base64.b64encode(data).decode("ascii")}
 
 
+def byte_ticks(low: float, high: float) -> dict[str, Any]:
+    """Return ticks at powers of two for a logarithmic axis of bytes.
+
+    >>> byte_ticks(16.0, 4096.0)["ticktext"]
+    ['16 B', '64 B', '256 B', '1 KiB', '4 KiB']
+    """
+    first, last = int(np.ceil(np.log2(low))), int(np.floor(np.log2(high)))
+    step = next((step for step in (1, 2, 5, 10, 20) if (last - first) / step <= 7), 100)
+    powers = [p for p in range(first, last + 1) if p % step == 0]
+    scaled = [prefixed([2.0**p], "B") for p in powers]
+    texts = [f"{2.0**p / scale:g} {unit}" for p, (scale, unit) in zip(powers, scaled, strict=True)]
+    return {"tickmode": "array", "tickvals": [2.0**p for p in powers], "ticktext": texts}
+
+
 def convergence_plot(table: pd.DataFrame) -> Plot:
     """Return the plot of front size and hypervolume over the evaluated designs."""
     x = packed(table["evaluations"])
@@ -259,9 +276,12 @@ def breakdown_plot(parts: Sequence[Part]) -> Plot:
 
 def regions_plot(regions: Regions) -> Plot:
     """Return the plot of optimization regions: bands along the axis under the curves."""
-    scale, unit = prefixed(regions.grid, regions.axis_unit)
-    height, shown = prefixed(regions.base, regions.unit)
     log = spans_decades(regions.grid)
+    scale, unit = (1.0, "") if regions.axis_unit == "B" and log else prefixed(
+        regions.grid, regions.axis_unit
+    )
+    height, shown = prefixed(regions.base, regions.unit)
+    tall = log and bool(np.nanmin(regions.base) > 0)
     x = packed(regions.grid / scale)
     colors = dict(zip(regions.improved, PALETTE * len(regions.improved), strict=False))
     curve = {"type": "scatter", "mode": "lines", "x": x}
@@ -280,23 +300,32 @@ def regions_plot(regions: Regions) -> Plot:
         "xaxis": {
             "title": {"text": plain(titled(regions.axis, unit))},
             "type": "log" if log else "linear",
+            **(byte_ticks(*regions.grid[[0, -1]]) if unit == "" and log else {}),
         },
         "yaxis": {
             "title": {"text": plain(titled(regions.objective, shown))},
-            "type": "log" if spans_decades(regions.base) else "linear",
+            "type": "log" if tall else "linear",
             "automargin": True,
+            **({"dtick": _decades(regions)} if tall else {}),
         },
-        "legend": {"orientation": "h", "x": 0, "y": -0.22, "yanchor": "top"},
+        "legend": {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
         "hovermode": "x unified",
         **_bands(regions, scale, log),
     }
     return {"data": data, "layout": layout}
 
 
+def _decades(regions: Regions) -> int | str:
+    """Return the distance of ticks on a logarithmic axis of the objective: 1, 2, 5 or decades."""
+    every = np.concatenate([regions.base, *regions.improved.values()])
+    every = every[np.isfinite(every) & (every > 0)]
+    return 1 if every.max() > 300 * every.min() else "D2"
+
+
 def region_colors(regions: Regions) -> dict[str, str]:
     """Return a colour for each label; none limits is transparent."""
     labels = dict.fromkeys(region.label for region in regions.regions if region.inputs)
-    return dict(zip(labels, PALETTE * len(labels), strict=False))
+    return dict(zip(labels, BANDS * len(labels), strict=False))
 
 
 def _bands(regions: Regions, scale: float, log: bool) -> Plot:
@@ -317,7 +346,7 @@ def _bands(regions: Regions, scale: float, log: bool) -> Plot:
                 "y1": 1,
                 "line": {"width": 0},
                 "fillcolor": colors.get(region.label, "rgba(0,0,0,0)"),
-                "opacity": 0.16,
+                "opacity": 0.28,
             }
         )
         width = np.log(high / low) if log else region.high - region.low

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.remote.webelement import WebElement
 
 _FLAGS = (
     "--headless",
     "--no-sandbox",  # tests may run as root
+    "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-quic",
     "--no-first-run",
@@ -27,13 +29,31 @@ _FLAGS = (
     "--enable-unsafe-swiftshader",
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--proxy-server=127.0.0.1:9",  # nothing answers there
-    "--hide-scrollbars",
+    "--window-size=1280,1000",
 )
+
+_COLORED = """
+const [png, done] = arguments, image = new Image();
+image.onload = () => {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [image.width, image.height];
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.drawImage(image, 0, 0);
+  const pixels = context.getImageData(0, 0, image.width, image.height).data;
+  let count = 0;
+  for (let i = 0; i < pixels.length; i += 4) {
+    const [r, g, b] = [pixels[i], pixels[i + 1], pixels[i + 2]];
+    count += Math.max(r, g, b) - Math.min(r, g, b) > 60;
+  }
+  done(count);
+};
+image.src = `data:image/png;base64,${png}`;
+"""
 
 
 @contextmanager
-def browser(folder: Path, size: tuple[int, int] = (1280, 900)) -> Iterator[Chrome]:
-    """Open Chromium with a fresh profile, logs and downloads in a folder of the test's own.
+def browser(folder: Path) -> Iterator[Chrome]:
+    """Open Chromium with a fresh profile and downloads in a folder of the test's own.
 
     Fails the test where Chromium or its driver is not installed.
     """
@@ -45,24 +65,22 @@ def browser(folder: Path, size: tuple[int, int] = (1280, 900)) -> Iterator[Chrom
         )
     options = ChromeOptions()
     options.binary_location = program
-    for flag in (
-        *_FLAGS,
-        f"--user-data-dir={folder / 'profile'}",
-        f"--window-size={size[0]},{size[1]}",
-    ):
+    for flag in (*_FLAGS, f"--user-data-dir={folder / 'profile'}"):
         options.add_argument(flag)
     options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     chrome = Chrome(options=options, service=Service(driver))
     try:
+        chrome.get("about:blank")  # and not the browser's own start page
+        requests(chrome)
         yield chrome
     finally:
         chrome.quit()
 
 
 def console(chrome: Chrome) -> list[str]:
-    """Return what the page wrote to the console, and the errors that it left uncaught."""
-    return [f"{entry['level']}: {entry['message']}" for entry in chrome.get_log("browser")]
+    """Return the errors on the page's console, uncaught ones too, since the last call."""
+    return [entry["message"] for entry in chrome.get_log("browser") if entry["level"] == "SEVERE"]
 
 
 def requests(chrome: Chrome) -> list[str]:
@@ -75,3 +93,9 @@ def requests(chrome: Chrome) -> list[str]:
         for event in events
         if event["method"] == "Network.requestWillBeSent"
     ]
+
+
+def colored_pixels(chrome: Chrome, element: WebElement) -> int:
+    """Return how many pixels of an element, as it is on the screen, are neither grey nor white."""
+    count = chrome.execute_async_script(_COLORED, element.screenshot_as_base64)
+    return int(count)

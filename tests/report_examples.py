@@ -13,10 +13,10 @@ from dse.result import Certificate, Column, Objective, StudyResult
 COMPUTE = 90.0  # cycle/B on the host
 CLOCK = 1.16e9  # Hz
 ROWS = {  # overhead [cycle], latency [cycle], area [LUT]
-    "pci-card": (50_000.0, 3_500.0, 4_200.0),
-    "privileged-dma": (9_000.0, 800.0, 2_600.0),
-    "user-port": (600.0, 150.0, 1_500.0),
-    "instruction": (4.0, 20.0, 900.0),
+    "pci-card": (50_000.0, 3_500.0, 600.0),
+    "privileged-dma": (9_000.0, 800.0, 1_700.0),
+    "user-port": (600.0, 150.0, 5_200.0),
+    "instruction": (4.0, 20.0, 14_000.0),
 }
 STUDY_TEXT = '[study]\nname = "crypto"\nmodels = ["objectives.logca:offload"]\n'
 
@@ -155,8 +155,9 @@ def _certificate(sampled: bool, count: int, feasible: int, front: int) -> Certif
 
 
 def explanations(found: StudyResult, count: int | None = None) -> list[Explanation]:
-    """Return explanations of the front's designs, or of the first `count` of them."""
-    numbers = found.designs.index[found.designs["on_front"]][:count]
+    """Return explanations of the front's designs, or of every so many to have `count` of them."""
+    numbers = found.designs.index[found.designs["on_front"]]
+    numbers = numbers[:: max(1, len(numbers) // (count or len(numbers)))]
     return [explanation(found, int(number)) for number in numbers]
 
 
@@ -177,7 +178,9 @@ def explanation(found: StudyResult, design: int) -> Explanation:
         Part("", "area", "interface_area", "LUT", 1_500.0, 1_500.0 / (engine + 1_500.0)),
     ]
     values = {name: row[name] for name in found.columns}
-    return Explanation(design, values, tuple(parts), _sensitivities(now), (regions_of(now),))
+    goals = {goal.name for goal in found.objectives}
+    limits = tuple(item for item in _sensitivities(now) if item.objective in goals)
+    return Explanation(design, values, tuple(parts), limits, (regions_of(now),))
 
 
 def _improvements(

@@ -23,6 +23,7 @@ from dse.front import knee
 from dse.plot_data import (
     NEUTRAL,
     PALETTE,
+    PREFIXED,
     axis,
     change_next,
     convergence_plot,
@@ -60,6 +61,7 @@ def payload(
         "axes": default_axes(result),
         "palette": PALETTE,
         "neutral": NEUTRAL,
+        "prefixed": PREFIXED,
         "explanations": {str(e.design): _explanation(e) for e in explanations},
         "convergence": convergence_plot(result.convergence) if searched else None,
         "explain": f"dse explain {shlex.quote(str(folder))} --design ",
@@ -163,18 +165,18 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
 
 def _regions(regions: Regions) -> dict[str, Any]:
     colors = region_colors(regions)
-    exact = {_number(s.low) for s in regions.spans if s.low_exact}
-    exact |= {_number(s.high) for s in regions.spans if s.high_exact}
+    plot = regions_plot(regions)
+    for curve in plot["data"][1:]:  # all curves share the axis of the first
+        del curve["x"]
     return {
         "objective": regions.objective,
         "axis": regions.axis,
         "unit": regions.axis_unit,
         "factor": regions.factor,
         "threshold": regions.threshold,
-        "plot": regions_plot(regions),
+        "plot": plot,
         "rows": [
             [r.label, list(r.inputs), _number(r.low), _number(r.high), colors.get(r.label)]
-            + [_number(r.low) in exact, _number(r.high) in exact]
             for r in regions.regions
         ],
     }

@@ -17,6 +17,7 @@
     return Float64Array.from(codes, (code) => distinct[code]);
   }
   const columns = data.columns.map((column) => ({ ...column, values: unpack(column.values) }));
+  for (const column of columns) column.even = column.number && column.values.some((v) => Number.isFinite(v) && !Number.isInteger(v / column.scale));
   const byName = new Map(columns.map((column) => [column.name, column]));
   const goals = data.objectives.map((goal) => ({ ...goal, column: byName.get(goal.name) }));
   const goalOf = new Map(goals.map((goal) => [goal.name, goal]));
@@ -29,17 +30,20 @@
 
   // ---- numbers and elements ---------------------------------------------------------------------
   const real = (value) => (value === null ? NaN : Number(value)); // "Infinity" and null come from JSON
-  function digits(x) {
-    if (x === 0 || (Number.isInteger(x) && Math.abs(x) < 1e7)) return x.toLocaleString("en-US");
-    if (Math.abs(x) >= 1e7 || Math.abs(x) < 1e-4) return Number(x.toPrecision(4)).toExponential().replace("e+", "e");
-    return x.toLocaleString("en-US", { maximumSignificantDigits: 4 });
+  /* At least four significant digits; `even` keeps trailing zeros, for columns that align. */
+  function digits(x, even = false) {
+    const size = Math.abs(x);
+    if (x === 0 || (Number.isInteger(x) && size < 1e7)) return x.toLocaleString("en-US", { minimumSignificantDigits: even && size < 1000 && x !== 0 ? 4 : 1 });
+    if (size >= 1e7 || size < 1e-4) return x.toExponential(3).replace(even ? "" : /\.?0+e/, even ? "" : "e").replace("e+", "e");
+    if (size >= 1000) return Math.round(x).toLocaleString("en-US");
+    return x.toLocaleString("en-US", { maximumSignificantDigits: 4, minimumSignificantDigits: even ? 4 : 1 });
   }
   const nonfinite = (x, never) => (Number.isNaN(x) ? "–" : x > 0 ? never : "-∞");
   function quantity(x, unit, never = unit === "B" ? "never" : "∞") {
     if (!Number.isFinite(x)) return nonfinite(x, never);
     if (unit === "1" || unit === "") return digits(x);
     const binary = unit === "B";
-    if (!(binary || ["s", "Hz", "W", "J", "m"].includes(unit)) || x === 0) return `${digits(x)} ${unit}`;
+    if (!(binary || data.prefixed.includes(unit)) || x === 0) return `${digits(x)} ${unit}`;
     const step = binary ? 1024 : 1000;
     const power = Math.max(binary ? 0 : -4, Math.min(binary ? 4 : 3, Math.floor(Math.log(Math.abs(x)) / Math.log(step) + 1e-12)));
     const prefix = binary ? ["", "Ki", "Mi", "Gi", "Ti"][power] : ["p", "n", "µ", "m", "", "k", "M", "G"][power + 4];
@@ -48,7 +52,7 @@
   const text = (column, row) => (column.number ? quantity(column.values[row], column.unit, column.infinite) : column.values[row]);
   const cell = (column, row) => {
     const value = column.values[row];
-    return !column.number ? value : Number.isFinite(value) ? digits(value / column.scale) : nonfinite(value, column.infinite);
+    return !column.number ? value : Number.isFinite(value) ? digits(value / column.scale, column.even) : nonfinite(value, column.infinite);
   };
   const plain = (words) => String(words).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   function make(tag, attributes, ...children) {
@@ -70,12 +74,12 @@
   const z = [color, ...numbers].find((name) => name !== x && name !== y && numbers.includes(name)) || y;
   const axes = { x: { name: x }, y: { name: y }, z: { name: z }, color: { name: color } };
   const resetLog = (which) => { axes[which].log = byName.get(axes[which].name).log; };
-  ["x", "y", "z", "color"].forEach(resetLog);
+  ["x", "y", "z"].forEach(resetLog);
   const state = { selected: null, view: "plane", brushed: null, sort: "design", descending: false, page: 0, order: front };
 
   // ---- plots ------------------------------------------------------------------------------------
   const webgl = Boolean(document.createElement("canvas").getContext("webgl"));
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetCameraLastSave3d"] };
+  const config = { responsive: true, displaylogo: false, showSendToCloud: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetCameraLastSave3d", "sendChartToCloud"] };
   let printing = false;
   function theme() {
     const style = getComputedStyle(document.documentElement);
@@ -86,7 +90,7 @@
     const { ink, soft, line, card } = theme();
     const themedAxis = (axis) => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: soft }, ...axis });
     const result = {
-      margin: { l: 64, r: 24, t: 34, b: 48 }, showlegend: true, ...layout,
+      margin: { l: 64, r: 24, t: 34, b: 48 }, showlegend: true, ...(printing ? { width: 660 } : { autosize: true }), ...layout,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hoverlabel: { bgcolor: card, bordercolor: line, font: { color: ink } },
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink }, modebar: { color: soft, activecolor: ink, bgcolor: "rgba(0,0,0,0)" },
     };
@@ -108,11 +112,17 @@
   function axisLayout(which) {
     const { name, log } = axes[which], column = byName.get(name);
     const layout = { title: { text: withHint(column) }, type: column.number ? (log ? "log" : "linear") : "category", automargin: true, separatethousands: true };
+    const near = column.number && log ? column.values.filter((v) => v > 0 && v < Infinity) : [];
+    if (near.length && near.reduce((a, b) => Math.max(a, b)) > 1000 * near.reduce((a, b) => Math.min(a, b))) layout.dtick = 1;
     if (!column.number) Object.assign(layout, { categoryorder: "array", categoryarray: [...new Set(column.values)].map(plain) });
     return layout;
   }
   const colorBar = (column) => ({ title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 });
-  function colorScale(column, log, rows) {
+  function uneven(column, rows) { // colours say more in the logarithm already over one decade
+    const { low, high } = coordinates(column, false, rows);
+    return low > 0 && high > 10 * low;
+  }
+  function colorScale(column, rows, log = uneven(column, rows)) {
     const { values, rail, low, high } = coordinates(column, log, rows);
     const warp = (v) => (v === null ? null : log ? Math.log10(v) : v);
     const marker = { color: values.map(warp), colorscale: "Viridis", reversescale: true, colorbar: colorBar(column) };
@@ -140,7 +150,7 @@
     const column = byName.get(axes.color.name), mine = every.slice(shown.length);
     const edge = { width: nFront > 3000 ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
     if (column.number) {
-      list.push(trace(mine, `front (${nFront.toLocaleString("en-US")})`, { size, line: edge, ...colorScale(column, column.log, mine.map((i) => rows[i])) }));
+      list.push(trace(mine, `front (${nFront.toLocaleString("en-US")})`, { size, line: edge, ...colorScale(column, mine.map((i) => rows[i])) }));
     } else {
       [...new Set(column.values)].sort().forEach((option, i) => {
         const part = mine.filter((k) => column.values[rows[k]] === option);
@@ -156,7 +166,7 @@
   const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
   function drawPlane() {
     const type = webgl && designs.length > 3000 ? "scattergl" : "scatter";
-    const { list, placed } = traces(["x", "y"], type, 7);
+    const { list, placed } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
     const shapes = [], annotations = [], soft = theme().soft;
     for (const d of ["x", "y"]) {
       const { rail } = placed[d];
@@ -181,13 +191,13 @@
       const options = [...new Set(column.values)].sort();
       return { label, values: front.map((row) => options.indexOf(column.values[row])), tickvals: options.map((_, i) => i), ticktext: options.map(plain) };
     }
-    const { color: values, colorbar } = colorScale(column, column.log, front);
+    const { color: values, colorbar } = colorScale(column, front, column.log);
     return { label, values, tickvals: colorbar.tickvals, ticktext: colorbar.ticktext };
   }
   function drawParallel() {
     if (!webgl) { $("parallel").textContent = "This browser offers no WebGL, which parallel coordinates need."; return; }
     const column = byName.get(axes.color.name);
-    const line = column.number ? colorScale(column, column.log, front) : { color: dimension(column).values, colorscale: data.palette.slice(0, 8).map((c, i, all) => [i / (all.length - 1), c]), cmin: 0, cmax: 7 };
+    const line = column.number ? colorScale(column, front) : { color: dimension(column).values, colorscale: data.palette.slice(0, 8).map((c, i, all) => [i / (all.length - 1), c]), cmin: 0, cmax: 7 };
     if (column.number) line.showscale = true;
     const { ink, soft } = theme();
     const shown = columns.filter((c) => c.role === "variable").concat(goals.map((goal) => goal.column));
@@ -281,11 +291,11 @@
   }
   const unitOf = (name) => (byName.has(name) ? byName.get(name).unit : "1");
   const change = (from, to, unit) => `${quantity(real(from), unit)} → ${quantity(real(to), unit)}`;
-  const gainText = (gain) => (real(gain) === Infinity ? "now possible" : `${digits(Number(real(gain).toPrecision(3)))}× better`);
+  const gainText = (gain) => (real(gain) === Infinity ? "now possible" : `${digits(Number(real(gain).toPrecision(3)))}×`);
   function nextSteps(explanation) {
     if (!explanation.next.length) return make("p", { class: "next" }, explanation.sensitivities.length ? "No single input limits this design: improving any one of them gains too little to count." : "No input of this study declares which way it improves.");
     const items = explanation.next.map((i) => explanation.sensitivities[i]).map(([goal, input, symbol, unit, value, improved, before, after, gain]) =>
-      make("li", {}, "for ", make("em", {}, goal), ": improve ", make("strong", {}, input), symbol && symbol !== input ? ` (${symbol})` : "", ` from ${change(value, improved, unit)}. It goes ${change(before, after, unitOf(goal))}, ${gainText(gain)}.`));
+      make("li", {}, make("em", {}, goal), ": improve ", make("strong", {}, input), symbol && symbol !== input ? ` (${symbol})` : "", `, ${change(value, improved, unit)}. That takes it ${change(before, after, unitOf(goal))}, ${real(gain) === Infinity ? "" : "better by "}${gainText(gain)}`));
     return make("div", { class: "next" }, make("strong", {}, "What to change next"), make("ul", {}, ...items));
   }
   function breakdown(parts) {
@@ -325,16 +335,18 @@
     return make("div", { id: "bottlenecks" }, make("h3", {}, "Bottlenecks"), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), body)), hidden ? make("p", {}, button) : null);
   }
   function regionsPanel(regions, i) {
-    const end = (value, exact) => make("td", { class: "number" }, quantity(real(value), regions.unit), exact ? null : make("small", {}, "end of the axis"));
-    const rows = regions.rows.map(([label, inputs, low, high, swatch, lowExact, highExact]) => make("tr", {}, make("td", {}, make("span", { class: "swatch", style: { background: swatch || "transparent" } }), label || "–"), make("td", { style: { whiteSpace: "normal" } }, inputs.join(", ") || "nothing limits"), end(low, lowExact), end(high, highExact)));
+    const end = (value, last) => make("td", { class: "number" }, quantity(real(value), regions.unit), last ? make("small", {}, "end of the axis") : null);
+    const rows = regions.rows.map(([label, inputs, low, high, swatch], k, all) => make("tr", {}, make("td", {}, make("span", { class: "swatch", style: { background: swatch || "transparent" } }), label || "–"), make("td", { style: { whiteSpace: "normal" } }, inputs.join(", ") || "nothing limits"), end(low, k === 0), end(high, k === all.length - 1)));
     const head = make("tr", {}, make("th", { scope: "col" }, "region"), make("th", { scope: "col" }, "bottlenecks"), make("th", { class: "number", scope: "col" }, "from"), make("th", { class: "number", scope: "col" }, "to"));
-    const note = `Inputs that, ${digits(regions.factor)}× better, improve ${regions.objective} by at least ${digits(100 * regions.threshold)} %, along ${regions.axis}.`;
-    return make("div", {}, make("h3", {}, `Optimization regions: ${regions.objective}`), make("p", { class: "hint" }, note), make("div", { class: "plot tall regions", id: `regions-${i}` }), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))));
+    const note = `In each region, the named inputs improve ${regions.objective} by at least ${digits(100 * regions.threshold)} % when they get ${digits(regions.factor)}× better.`;
+    const table = make("div", {}, make("p", { class: "hint" }, note), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows))));
+    return make("div", {}, make("h3", {}, `Optimization regions of ${regions.objective} along ${regions.axis}`), make("div", { class: "panels wide" }, make("div", { class: "plot regions", id: `regions-${i}` }), table));
   }
   function drawRegions(explanation) {
     explanation.regions.forEach(({ plot }, i) => {
       const [base, ...improved] = plot.data, ink = theme().ink;
-      Plotly.react(`regions-${i}`, [{ ...base, line: { ...base.line, color: ink } }, ...improved], themed({ ...plot.layout, hoverlabel: undefined }), config);
+      const curves = [{ ...base, line: { ...base.line, color: ink } }, ...improved.map((curve) => ({ ...curve, x: base.x }))];
+      Plotly.react(`regions-${i}`, curves, themed(plot.layout), config);
     });
   }
   function showLimits(row) {
@@ -344,8 +356,8 @@
       $("limits-body").replaceChildren(make("p", {}, "This report does not hold it. In a terminal: ", make("code", {}, data.explain + design)));
       return;
     }
-    const panels = [breakdown(explanation.parts), bottlenecks(explanation.sensitivities), ...explanation.regions.map(regionsPanel)].filter(Boolean);
-    $("limits-body").replaceChildren(nextSteps(explanation), make("div", { class: "panels" }, ...panels));
+    const panels = [breakdown(explanation.parts), bottlenecks(explanation.sensitivities)].filter(Boolean);
+    $("limits-body").replaceChildren(nextSteps(explanation), make("div", { class: "panels" }, ...panels), ...explanation.regions.map(regionsPanel));
     drawRegions(explanation);
   }
 
@@ -354,7 +366,8 @@
     const sign = goal.direction === "minimize" ? 1 : -1, { values } = goal.column;
     return front.reduce((best, row) => (best === null || sign * values[row] < sign * values[best] ? row : best), null);
   }
-  const header = (column) => make("th", { class: numberClass(column), scope: "col", title: column.about }, column.title, goalOf.has(column.name) && goalOf.get(column.name).condition ? make("small", {}, goalOf.get(column.name).condition) : null);
+  const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+  const header = (column) => make("th", { class: numberClass(column), scope: "col", title: column.about }, ...breakable(column.title), goalOf.has(column.name) && goalOf.get(column.name).condition ? make("small", {}, goalOf.get(column.name).condition) : null);
   function showBest() {
     const lines = goals.map((goal) => [`${goal.direction === "maximize" ? "highest" : "lowest"} ${goal.name}`, bestRow(goal), goal.name]);
     if (data.knee !== null) lines.push(["knee: the best compromise", data.knee, ""]);
@@ -398,8 +411,8 @@
     const size = Number($("page-size").value), pages = Math.max(1, Math.ceil(state.order.length / size));
     const rows = state.order.slice(state.page * size, (state.page + 1) * size);
     const heads = tabled.map((column) => {
-      const head = header(column), button = make("button", { title: column.about, onclick: () => { state.descending = state.sort === column.name && !state.descending; state.sort = column.name; order(); $("front-table").querySelector(`th[aria-sort] button`).focus(); } }, head.firstChild);
-      head.prepend(button);
+      const head = header(column), button = make("button", { title: column.about, onclick: () => { state.descending = state.sort === column.name && !state.descending; state.sort = column.name; order(); $("front-table").querySelector(`th[aria-sort] button`).focus(); } }, ...breakable(column.title));
+      head.replaceChildren(button, ...(head.querySelector("small") ? [head.querySelector("small")] : []));
       if (state.sort === column.name) head.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
       return head;
     });
@@ -425,7 +438,7 @@
       if (mine.length) select.append(make("optgroup", { label: heading }, ...mine.map((column) => make("option", { value: column.name }, column.name))));
     }
     select.value = axes[which].name;
-    select.addEventListener("change", () => { axes[which].name = select.value; resetLog(which); draw(); });
+    select.addEventListener("change", () => { axes[which].name = select.value; if (which !== "color") resetLog(which); draw(); });
   }
   function connect() {
     for (const which of ["x", "y", "z", "color"]) fillSelect(which, (column) => which !== "z" || column.number);
@@ -433,11 +446,14 @@
     $("dominated").addEventListener("change", draw);
     const views = Object.keys(drawers);
     for (const name of views) {
-      const tab = $(`tab-${name}`), show = (view) => { state.view = view; hideTooltip(); draw(); $(`tab-${view}`).focus(); };
+      const tab = $(`tab-${name}`), show = (view) => { state.view = view; hideTooltip(); draw(); };
       tab.addEventListener("click", () => show(name));
       tab.addEventListener("keydown", (event) => {
         const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-        if (step) show(views[(views.indexOf(name) + step + views.length) % views.length]);
+        if (!step) return;
+        const next = views[(views.indexOf(name) + step + views.length) % views.length];
+        show(next);
+        $(`tab-${next}`).focus();
       });
     }
     $("view").addEventListener("mousemove", (event) => { mouse = event; }, true);

@@ -21,9 +21,9 @@ from dse.units import show
 
 _STOPPED = {
     "complete": "The search went through the whole space.",
-    "evaluations": "The search ended after the designs that it was given.",
+    "evaluations": "The search used up its evaluations.",
     "interrupted": "The search was interrupted; run the study again to go on.",
-    "timeout": "The search ended when its time was over.",
+    "timeout": "The search ran out of its time.",
 }
 
 

@@ -1,0 +1,221 @@
+"""The report's data and page, read back without a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.plot_data import change_next
+from dse.report import write_report
+from dse.report.data import as_json, payload
+from dse.report.page import flat, key_figures, stopped
+from dse.result import StudyResult
+from tests.report_examples import STUDY_TEXT, explanation, explanations, result
+
+NASTY = "<script>alert(1)</script>"
+OPTION = '<img src=x onerror="alert(2)">, "port"\u2028&amp;'
+
+
+class Page(HTMLParser):
+    """The elements of a page and the text of its scripts and elements with an id."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, str] = {}
+        self._open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "input", "br"):
+            self._open.append(dict(attrs).get("id") or tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.texts[self._open[-1]] = self.texts.get(self._open[-1], "") + data
+
+
+def written(tmp_path: Path, found: StudyResult, explained: int = 5) -> tuple[Page, str]:
+    path = tmp_path / "run" / "report.html"
+    path.parent.mkdir()
+    write_report(found, explanations(found, explained), path, STUDY_TEXT)
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
+    text = path.read_text(encoding="utf-8")
+    return Page(text), text
+
+
+def unpacked(values: dict[str, Any]) -> list[Any]:
+    """Read a packed column as the page does."""
+    if "numbers" in values:
+        return np.frombuffer(base64.b64decode(values["numbers"]), "<f8").tolist()
+    codes = np.frombuffer(base64.b64decode(values["codes"]), f"<u{values['width']}")
+    distinct = values["distinct"]
+    kept = distinct if isinstance(distinct, list) else unpacked(distinct)
+    return [kept[code] for code in codes]
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 4, 6])
+def test_designs_come_back_exactly(tmp_path: Path, objectives: int) -> None:
+    found = result(objectives)
+    page, _ = written(tmp_path, found)
+    data = json.loads(page.texts["data"])
+    front = found.designs[found.designs["on_front"]]
+    numbers = unpacked(data["designs"])
+    assert data["front"] == len(front)
+    assert numbers[: len(front)] == front.index.tolist()
+    held = found.designs.loc[[int(number) for number in numbers]]
+    assert held["feasible"].all()
+    assert held["on_front"].sum() == len(front)
+    assert [column["name"] for column in data["columns"]] == list(found.columns)
+    for column in data["columns"]:
+        assert unpacked(column["values"]) == held[column["name"]].tolist()
+
+
+def test_infinite_and_undefined_values_survive() -> None:
+    found = result(4, 300)
+    first = found.designs.index[found.designs["on_front"]][:3]
+    found.designs.loc[first, "break_even"] = [np.inf, -np.inf, np.nan]
+    data = payload(found, [], Path("run"))
+    column = next(column for column in data["columns"] if column["name"] == "break_even")
+    assert column["infinite"] == "never"
+    np.testing.assert_array_equal(unpacked(column["values"])[:3], [np.inf, -np.inf, np.nan])
+    json.loads(as_json(data))
+
+
+def test_a_never_in_an_explanation_is_no_bare_infinity() -> None:
+    found = result(4)
+    slow = found.designs.index[np.isinf(found.designs["break_even"])][0]
+    data = payload(found, [explanation(found, int(slow))], Path("run"))
+    rows = data["explanations"][str(slow)]["sensitivities"]
+    assert any("Infinity" in row for row in rows)
+    json.loads(as_json(data))
+
+
+def test_explained_designs_are_held_even_where_dominated() -> None:
+    found = result(4, 20_000)
+    dominated = found.designs.index[found.designs["feasible"] & ~found.designs["on_front"]]
+    chosen = [explanation(found, int(number)) for number in dominated[[1, 5_001]]]
+    numbers = unpacked(payload(found, chosen, Path("run"))["designs"])
+    assert {e.design for e in chosen} <= set(numbers)
+    assert len(numbers) < len(found.designs) / 2
+
+
+def test_the_knee_is_on_the_front_and_no_objective_is_at_its_worst() -> None:
+    found = result(4)
+    data = payload(found, [], Path("run"))
+    front = found.designs[found.designs["on_front"]]
+    knee = front.iloc[data["knee"]]
+    for goal in found.objectives:
+        values = front[goal.name]
+        worst = values.max() if goal.direction == "minimize" else values.min()
+        assert knee[goal.name] != worst
+    assert payload(result(1), [], Path("run"))["knee"] is None
+
+
+def test_next_changes_are_the_best_bottlenecks() -> None:
+    found = result(4)
+    told = explanation(found, int(found.designs.index[found.designs["on_front"]][0]))
+    chosen = change_next(told.sensitivities)
+    for goal in {item.objective for item in chosen}:
+        gains = [s.gain for s in told.sensitivities if s.objective == goal and s.bottleneck]
+        assert [s.gain for s in chosen if s.objective == goal] == [max(gains)]
+
+
+def test_names_from_users_stay_text(tmp_path: Path) -> None:
+    found = replace(
+        result(3, name=NASTY, option=OPTION),
+        about=NASTY,
+        notes=(NASTY,),
+        constants={NASTY: (1.0, NASTY)},
+        provenance={NASTY: {NASTY: NASTY}},
+    )
+    _, plain = written(tmp_path, result(3))
+    path = tmp_path / "nasty.html"
+    write_report(found, explanations(found, 3), path, f"{NASTY}</pre>")
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
+    assert page.texts["h1"] == NASTY
+    assert page.texts["study-text"] == f"{NASTY}</pre>"
+    assert text.count("<script") == plain.count("<script")
+    assert text.count("<img") == plain.count("<img")
+    block = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert block is not None
+    assert not set(block[1]) & set("<>&\u2028\u2029")
+    assert json.loads(block[1])["study"] == NASTY
+
+
+def test_the_page_asks_for_nothing_and_allows_only_its_own_scripts(tmp_path: Path) -> None:
+    page, _ = written(tmp_path, result(2))
+    loads = [
+        value
+        for tag, attributes in page.tags
+        for name, value in attributes.items()
+        if name in ("src", "href") and tag != "a"
+    ]
+    assert loads == ["data:,"]
+    policy = next(a["content"] for tag, a in page.tags if a.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "script-src 'unsafe-inline'" not in policy
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.html", tmp_path / "b.html"]
+    for path in paths:
+        write_report(result(4, 500), [], path, STUDY_TEXT)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_nothing_is_left_where_writing_fails(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(OSError, match=r"report\.html"):
+        write_report(result(2, 200), [], tmp_path / "report.html", STUDY_TEXT)
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_front_without_designs_is_said_and_not_raised(tmp_path: Path) -> None:
+    found = result(2, 200)
+    found.designs["feasible"] = False
+    found.designs["on_front"] = False
+    page, _ = written(tmp_path, found)
+    data = json.loads(page.texts["data"])
+    assert (data["front"], data["knee"]) == (0, None)
+
+
+def test_key_figures() -> None:
+    figures = dict(key_figures(result(4)))
+    assert figures["designs in the space"] == figures["evaluated"] == "4,000"
+    assert figures["seconds"] == "3.21"
+    assert dict(key_figures(result(4, sampled=True)))["designs in the space"] == "continuous"
+    nothing = replace(result(4), provenance={})
+    assert "seconds" not in dict(key_figures(nothing))
+
+
+def test_the_end_of_a_search_is_said_in_words() -> None:
+    certificate = result(4).certificate
+    assert "whole space" in stopped(certificate)
+    assert "out of memory" in stopped(replace(certificate, stopped="out of memory"))
+
+
+def test_provenance_is_flattened() -> None:
+    assert flat({"a": {"b": 1.25}, "c": ("x", "y")}) == [("a b", "1.25"), ("c", "x, y")]
+
+
+def test_importing_the_report_imports_neither_plotly_nor_jinja2() -> None:
+    code = "import sys, dse.report; print(sorted({'plotly', 'jinja2'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,349 @@
+"""The report as a reader has it: in a real browser, without a network."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.ui import WebDriverWait
+
+from dse.report import write_report
+from dse.result import StudyResult
+from tests.browser import browser, colored_pixels, console, requests
+from tests.report_examples import STUDY_TEXT, explanations, result
+
+NASTY = "<script>window.broken = 1</script>"
+OPTION = '<img src=x onerror="window.broken = 2">, "port"'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="module")
+def chrome(folder: Path) -> Iterator[Chrome]:
+    with browser(folder) as opened:
+        yield opened
+
+
+@pytest.fixture
+def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Callable[..., StudyResult]]:
+    """Write a report and open it; afterwards hold it to silence on console and network."""
+    path = tmp_path / "report.html"
+
+    def visit(found: StudyResult, explained: int = 20) -> StudyResult:
+        write_report(found, explanations(found, explained), path, STUDY_TEXT)
+        console(chrome)
+        requests(chrome)
+        chrome.get(path.as_uri())
+        return found
+
+    yield visit
+    assert console(chrome) == []
+    asked = [url for url in requests(chrome) if not url.startswith(("data:", "blob:"))]
+    assert asked == [path.as_uri()]
+    assert chrome.execute_script("return window.broken") is None
+
+
+@pytest.fixture
+def one(chrome: Chrome) -> Callable[[str], WebElement]:
+    return lambda selector: chrome.find_element(By.CSS_SELECTOR, selector)
+
+
+def front_of(found: StudyResult) -> pd.DataFrame:
+    return found.designs[found.designs["on_front"]]
+
+
+def column(chrome: Chrome, name: str) -> list[str]:
+    """Return the texts of a column of the front's table."""
+    script = """
+    const heads = [...document.querySelectorAll("#front-table thead th button")];
+    const at = heads.findIndex((head) => head.textContent.split(" [")[0] === arguments[0]);
+    const rows = [...document.querySelectorAll("#front-table tbody tr")];
+    return rows.map((row) => row.children[at].textContent);
+    """
+    return list(chrome.execute_script(script, name))
+
+
+def head(chrome: Chrome, name: str) -> WebElement:
+    heads = chrome.find_elements(By.CSS_SELECTOR, "#front-table thead th button")
+    return next(h for h in heads if h.get_property("textContent").split(" [")[0] == name)  # type: ignore[union-attr]
+
+
+def designs(chrome: Chrome) -> list[int]:
+    return [int(text.replace(",", "")) for text in column(chrome, "design")]
+
+
+def click(chrome: Chrome, element: WebElement) -> None:
+    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
+def open_tab(chrome: Chrome, name: str) -> WebElement:
+    click(chrome, chrome.find_element(By.ID, f"tab-{name}"))
+    return chrome.find_element(By.ID, name)
+
+
+def test_every_plot_is_drawn(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    found = visit(result(4, 1_500))
+    points = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")
+    held = int(found.designs["feasible"].sum())
+    assert len(points) == held + 2  # and the marks of knee and choice
+    assert colored_pixels(chrome, one("#plane")) > 2_000
+    for name in ("space", "parallel"):
+        plot = open_tab(chrome, name)
+        WebDriverWait(chrome, 10).until(lambda _, plot=plot: colored_pixels(chrome, plot) > 2_000)
+    assert not one("#plane").is_displayed()
+    assert len(chrome.find_elements(By.CSS_SELECTOR, "#regions-0 .scatterlayer .trace")) == 4
+    assert not one("#convergence").is_displayed()
+
+
+@pytest.mark.parametrize(("objectives", "count"), [(1, 600), (2, 600), (6, 4_000)])
+def test_any_number_of_objectives(
+    chrome: Chrome,
+    visit: Callable[..., StudyResult],
+    one: Callable[[str], WebElement],
+    objectives: int,
+    count: int,
+) -> None:
+    found = visit(result(objectives, count, sampled=True))
+    assert f"of {len(front_of(found)):,} designs" in one("#matches").text
+    rows = chrome.find_elements(By.CSS_SELECTOR, "#best tbody tr")
+    assert len(rows) == objectives + (objectives > 1)
+    assert one("#convergence .scatterlayer").is_displayed()
+    for name in ("space", "parallel", "plane"):
+        assert colored_pixels(chrome, open_tab(chrome, name)) > 100
+
+
+def test_a_front_of_thousands_is_drawn_by_webgl(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    found = visit(result(6, 12_000))
+    assert len(front_of(found)) > 1_000
+    assert chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point") == []
+    assert colored_pixels(chrome, one("#plane")) > 2_000
+    Select(one("#page-size")).select_by_visible_text("200")
+    assert len(designs(chrome)) == 200
+
+
+def test_the_table_sorts_by_number_and_by_text(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    front = front_of(visit(result(4)))
+    assert np.isinf(front["break_even"]).any()
+    for name in ("area", "break_even", "acceleration"):
+        for way in ("ascending", "descending"):
+            click(chrome, head(chrome, name))
+            ordered = front.reset_index().sort_values(
+                [name, "design"], ascending=[way == "ascending", True]
+            )
+            assert designs(chrome) == ordered["design"].head(15).tolist()
+            sorted_heads = chrome.find_elements(By.CSS_SELECTOR, "#front-table th[aria-sort]")
+            assert [h.get_attribute("aria-sort") for h in sorted_heads] == [way]
+    assert "never" not in column(chrome, "area")
+    head(chrome, "interface").send_keys(Keys.ENTER)
+    assert column(chrome, "interface") == sorted(front["interface"])[:15]
+    assert chrome.switch_to.active_element.get_property("textContent") == "interface"
+
+
+def test_never_is_a_word(chrome: Chrome, visit: Callable[..., StudyResult]) -> None:
+    front = front_of(visit(result(4)))
+    click(chrome, head(chrome, "break_even"))
+    click(chrome, head(chrome, "break_even"))
+    count = min(15, int(np.isinf(front["break_even"]).sum()))
+    assert column(chrome, "break_even")[:count] == ["never"] * count
+
+
+def test_the_table_is_filtered_and_paged(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    front = front_of(visit(result(4)))
+    first = designs(chrome)
+    assert first == front.index[:15].tolist()
+    click(chrome, one("#next"))
+    assert designs(chrome) == front.index[15:30].tolist()
+    one("#filter").send_keys("user-port speedup>10 area<=20000")
+    kept = front[
+        (front["interface"] == "user-port") & (front["speedup"] > 10) & (front["area"] <= 20_000)
+    ]
+    assert 0 < len(kept) < len(front)
+    assert one("#matches").text == f"{len(kept):,} of {len(front):,} designs"
+    assert designs(chrome) == kept.index[:15].tolist()
+    one("#filter").send_keys(" sped>1")
+    assert one("#matches").text == "no column “sped”"
+
+
+def test_hover_names_every_input_and_objective(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    found = visit(result(4, 300))
+    point = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .trace .point")[-3]
+    ActionChains(chrome).move_to_element(point).perform()
+    WebDriverWait(chrome, 5).until(lambda _: one("#tooltip").is_displayed())
+    design = int(one("#tooltip strong").text.removeprefix("Design ").replace(",", ""))
+    row = found.designs.loc[design]
+    lines = chrome.find_elements(By.CSS_SELECTOR, "#tooltip tr")
+    told = {
+        cells[0].text: cells[1].text
+        for cells in (line.find_elements(By.TAG_NAME, "td") for line in lines)
+    }
+    assert set(told) == set(found.columns)
+    assert told["interface"] == row["interface"]
+    assert told["acceleration"] == str(row["acceleration"])
+    assert told["latency"] == f"{row['latency']:,.4g} cycle"
+    assert float(told["speedup"].replace(",", "")) == pytest.approx(row["speedup"], rel=1e-3)
+    ActionChains(chrome).move_to_element(one("h1")).perform()
+    WebDriverWait(chrome, 5).until(lambda _: not one("#tooltip").is_displayed())
+
+
+def test_hover_in_space_and_on_parallel_lines(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    found = visit(result(2, 300))
+    for name in ("space", "parallel"):
+        plot = open_tab(chrome, name)
+        size = plot.size
+        for share in np.linspace(-0.42, 0.42, 60):  # along a diagonal until a design is met
+            x, y = int(share * size["width"]), int(-share * size["height"] * 0.7)
+            ActionChains(chrome, duration=5).move_to_element_with_offset(plot, x, y).perform()
+            if one("#tooltip").is_displayed():
+                break
+        assert all(each in one("#tooltip").text for each in found.columns), name
+
+
+def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    found = visit(result(2, 300), explained=1_000)
+    before = one("#design-title").text
+    target = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .trace:nth-child(2) .point")
+    ActionChains(chrome).move_to_element(target[0]).click().perform()
+    WebDriverWait(chrome, 5).until(lambda _: one("#design-title").text != before)
+    number = one("#design-title").text.split()[1]
+    assert int(number.replace(",", "")) in front_of(found).index
+    assert one("#limits-title").text == f"What limits design {number}"
+    assert "improve" in one("#limits .next").text
+    row = found.designs.loc[int(number.replace(",", ""))]
+    assert str(row["interface"]) in one("#design-values").text
+    lines = one("#bottlenecks tbody").text
+    assert "speedup" in lines
+    assert "×" in lines
+    below = chrome.find_elements(By.CSS_SELECTOR, "#bottlenecks tr.below")
+    assert below
+    assert not below[0].is_displayed()
+    click(chrome, one("#bottlenecks p button"))
+    assert below[0].is_displayed()
+    assert len(chrome.find_elements(By.CSS_SELECTOR, "#limits .bar")) == 2
+
+
+def test_a_row_chooses_a_design_by_mouse_and_by_key(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    found = visit(result(4), explained=1)
+    front = front_of(found)
+    rows = chrome.find_elements(By.CSS_SELECTOR, "#front-table tbody tr")
+    click(chrome, rows[0])
+    assert one("#design-title").text.startswith(f"Design {front.index[0]:,}")
+    assert one("#bottlenecks").is_displayed()
+    rows[3].send_keys(Keys.ENTER)
+    assert one("#design-title").text.startswith(f"Design {front.index[3]:,}")
+    assert rows[3].get_attribute("aria-current") == "true"
+    assert one("#limits code").text.startswith("dse explain ")
+    assert one("#limits code").text.endswith(f" --design {front.index[3]}")
+
+
+def test_brushed_lines_filter_the_table(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    front = front_of(visit(result(2, 2_000)))
+    open_tab(chrome, "parallel")
+    chrome.execute_script(
+        "return Plotly.restyle('parallel', {'dimensions[0].constraintrange': [[10, 20]]})"
+    )
+    kept = front[front["acceleration"].between(10, 20)]
+    assert 0 < len(kept) < len(front)
+    assert one("#matches").text.startswith(f"{len(kept)} of {len(front)} designs")
+    click(chrome, one("#unbrush"))
+    assert one("#matches").text == f"{len(front)} of {len(front)} designs"
+
+
+def test_axes_are_chosen(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    visit(result(4, 300, option=OPTION))
+    assert one("#log-y").is_selected()
+    assert one("#plane .ytitle").text == "break_even [B] · lower is better"
+    Select(one("#axis-x")).select_by_visible_text("interface")
+    Select(one("#axis-color")).select_by_visible_text("interface")
+    ticks = chrome.find_elements(By.CSS_SELECTOR, "#plane .xtick text")
+    assert OPTION in {tick.text for tick in ticks}
+    assert not one("#log-x").is_enabled()
+    names = chrome.find_elements(By.CSS_SELECTOR, "#plane .legendtext")
+    assert OPTION in {name.text for name in names}
+
+
+def test_names_of_users_stay_text(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    visit(result(3, 300, name=NASTY, option=OPTION))
+    assert one("h1").text == NASTY
+    assert chrome.title.startswith(NASTY)
+    assert chrome.find_elements(By.TAG_NAME, "img") == []
+    click(chrome, one("summary"))
+    assert one("#study-text").text == STUDY_TEXT.strip()
+
+
+def test_the_download_holds_the_front(
+    chrome: Chrome,
+    visit: Callable[..., StudyResult],
+    one: Callable[[str], WebElement],
+    folder: Path,
+) -> None:
+    front = front_of(visit(result(4, 800, option=OPTION)))
+    click(chrome, one("#download"))
+    path = folder / "front.csv"
+    end = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    told = pd.read_csv(path, index_col="design")
+    expected = front.drop(columns=["feasible", "on_front"])
+    pd.testing.assert_frame_equal(told, expected, check_dtype=False, check_exact=True)
+
+
+def test_the_policy_stops_what_would_leave_the_page(
+    chrome: Chrome, visit: Callable[..., StudyResult]
+) -> None:
+    visit(result(2, 200))
+    script = """
+    const done = arguments[0], stopped = [];
+    document.addEventListener("securitypolicyviolation", (event) => {
+      stopped.push(event.effectiveDirective);
+      if (stopped.length === 2) done(stopped.sort());
+    });
+    document.body.append(Object.assign(new Image(), { src: "http://127.0.0.1:9/pixel.png" }));
+    document.body.append(Object.assign(document.createElement("script"), { text: "window.broken = 3" }));
+    """
+    assert chrome.execute_async_script(script) == ["img-src", "script-src-elem"]
+    assert all("Content Security Policy" in line for line in console(chrome))
+
+
+def test_a_report_without_a_front_says_so(
+    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+) -> None:
+    found = result(2, 100)
+    found.designs["feasible"] = False
+    found.designs["on_front"] = False
+    visit(found, 1)
+    assert "No feasible design was found." in one("#best").text
+    assert not one("#explore").is_displayed()

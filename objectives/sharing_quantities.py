@@ -1,0 +1,115 @@
+"""The inputs of the shared pipeline: what they mean, their units and their domains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypeAlias, get_args
+
+import numpy as np
+
+from dse.problems import InputError, Problem
+from dse.quantity import Floats, Quantity
+
+LONGEST_PERIOD = 65_536
+"""Largest schedule period in the domain; the cost of the exact latency grows with the period."""
+
+Streams: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "streams that share the engine, at least one for each pipeline stage",
+        "N",
+        low=1,
+        high=1_000_000,
+        integer=True,
+        typical=(16, 64),
+    ),
+]
+PipelineDepth: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "pipeline stages of the C-slowed engine, which are streams held at a time",
+        "C",
+        low=1,
+        high=1_000_000,
+        integer=True,
+        typical=(1, 16),
+    ),
+]
+ContextSwitch: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "clocks of the engine to swap one group of streams for the next",
+        "S",
+        low=0,
+        high=1_000_000_000,
+        integer=True,
+        better="lower",
+        typical=(0, 64),
+    ),
+]
+SchedulePeriod: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "turns of each stream before its group is swapped out",
+        "R_S",
+        low=1,
+        high=LONGEST_PERIOD,
+        integer=True,
+        typical=(1, 128),
+    ),
+]
+ArrivalRate: TypeAlias = Annotated[
+    Floats,
+    Quantity("1/s", "elements that arrive in one stream a second", "λ", low=0, typical=(1e3, 1e6)),
+]
+ClockPeriod: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "s", "clock period of the engine", "t_CLK", above=0, better="lower", typical=(1e-9, 1e-7)
+    ),
+]
+
+_DECLARED = {
+    "streams": Streams,
+    "pipeline_depth": PipelineDepth,
+    "context_switch": ContextSwitch,
+    "schedule_period": SchedulePeriod,
+    "arrival_rate": ArrivalRate,
+    "clock_period": ClockPeriod,
+}
+
+
+def problems_in(values: Mapping[str, float]) -> list[Problem]:
+    """Return what is wrong with single numbers, by the names of the inputs; all at once.
+
+    >>> problems_in({"schedule_period": 0})[0].message
+    'is 0'
+    """
+    problems = []
+    for name, value in values.items():
+        quantity = next(note for note in get_args(_DECLARED[name]) if isinstance(note, Quantity))
+        if np.ndim(value) or not quantity.contains_all(value):
+            shown = f"has shape {np.shape(value)}" if np.ndim(value) else f"is {value:g}"
+            unit = "" if quantity.unit == "1" else f" {quantity.unit}"
+            remedy = f"{quantity.about}: one number in {quantity.domain()}{unit}"
+            problems.append(Problem(name, shown, remedy))
+    streams, depth = values.get("streams"), values.get("pipeline_depth")
+    if not problems and streams is not None and depth is not None and streams < depth:
+        problems.append(
+            Problem(
+                "streams",
+                f"is {streams:g}, fewer than pipeline_depth = {depth:g}",
+                "give at least one stream for each pipeline stage, or a shallower pipeline",
+            )
+        )
+    return problems
+
+
+def refuse(source: str, problems: list[Problem]) -> None:
+    """Raise InputError where there are problems."""
+    if problems:
+        raise InputError(source, problems)

@@ -18,17 +18,19 @@ adds, the third the pipeline. Nothing cancels, at any load.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dse.problems import Problem
-from dse.quantity import Array, Floats, Quantity, nan_outside
+from dse.quantity import Array, Floats, nan_outside
 from objectives.sharing_quantities import (
     ArrivalRate,
     ClockPeriod,
     ContextSwitch,
+    Latency,
+    LatencyError,
     PipelineDepth,
     SchedulePeriod,
     Streams,
@@ -46,12 +48,8 @@ _ROUNDING = float(np.finfo(np.float64).eps)
 class ExactLatency(NamedTuple):
     """The outputs of :func:`exact_latency`."""
 
-    latency: Annotated[
-        Array, Quantity("s", "mean latency from arrival to the end of the pipeline", "W", low=0)
-    ]
-    latency_error: Annotated[
-        Array, Quantity("s", "estimate of the rounding error of the mean latency", low=0)
-    ]
+    latency: Latency
+    latency_error: LatencyError
 
 
 @nan_outside

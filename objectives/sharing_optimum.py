@@ -6,38 +6,33 @@ depends on the load (Hall & Chamberlain 2014, second conclusion).
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.quantity import Array, Quantity, nan_outside
+from dse.quantity import Array, nan_outside
 from objectives.sharing_exact import mean_wait
 from objectives.sharing_quantities import (
     LONGEST_PERIOD,
     ArrivalRate,
+    BestSchedulePeriod,
     ClockPeriod,
     ContextSwitch,
+    LeastLatency,
     PipelineDepth,
+    SmallestStableSchedulePeriod,
     Streams,
 )
 from objectives.sharing_schedule import schedule, utilization
 
 
-class BestSchedulePeriod(NamedTuple):
+class ScheduleOptimum(NamedTuple):
     """The outputs of :func:`best_schedule_period`."""
 
-    best_schedule_period: Annotated[
-        Array,
-        Quantity("1", "schedule period of least exact mean latency", low=1, integer=True),
-    ]
-    least_latency: Annotated[
-        Array, Quantity("s", "exact mean latency at the best schedule period", low=0)
-    ]
-    smallest_stable_schedule_period: Annotated[
-        Array,
-        Quantity("1", "smallest schedule period that keeps up with arrivals", low=1, integer=True),
-    ]
+    best_schedule_period: BestSchedulePeriod
+    least_latency: LeastLatency
+    smallest_stable_schedule_period: SmallestStableSchedulePeriod
 
 
 @nan_outside
@@ -47,7 +42,7 @@ def best_schedule_period(
     context_switch: ContextSwitch,
     arrival_rate: ArrivalRate,
     clock_period: ClockPeriod,
-) -> BestSchedulePeriod:
+) -> ScheduleOptimum:
     """Find the integer schedule period of least exact mean latency.
 
     The search is a bisection on the sign of ``W(R + 1) − W(R)``, from the smallest stable period to
@@ -58,7 +53,7 @@ def best_schedule_period(
 
     Returns
     -------
-    BestSchedulePeriod
+    ScheduleOptimum
         Arrays of the broadcast shape of the inputs. The periods are inf where no period keeps up
         (offered load ≥ 1), the best one also where none in the domain does; the latency too.
         NaN where ``streams < pipeline_depth``.
@@ -80,7 +75,7 @@ def best_schedule_period(
         least[some] = _wait(chosen, best[some]) + chosen.depth
     spread = inverse.reshape(-1)
     least = least[spread].reshape(shape) * clock_period
-    return BestSchedulePeriod(
+    return ScheduleOptimum(
         best[spread].reshape(shape)[()], least[()], smallest[spread].reshape(shape)[()]
     )
 

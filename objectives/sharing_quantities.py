@@ -1,4 +1,4 @@
-"""The inputs of the shared pipeline: what they mean, their units and their domains."""
+"""The quantities of the shared pipeline: what they mean, their units and their domains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias, get_args
 import numpy as np
 
 from dse.problems import InputError, Problem
-from dse.quantity import Floats, Quantity
+from dse.quantity import Array, Floats, Quantity
 
 LONGEST_PERIOD = 65_536
 """Largest schedule period in the domain; the cost of the exact latency grows with the period."""
@@ -73,6 +73,60 @@ ClockPeriod: TypeAlias = Annotated[
     ),
 ]
 
+ServiceRate: TypeAlias = Annotated[
+    Array, Quantity("1/s", "service rate of a stream: its achievable throughput", "μ_s", low=0)
+]
+TotalThroughput: TypeAlias = Annotated[
+    Array, Quantity("1/s", "achievable throughput of all streams together", "T_TOT", low=0)
+]
+Utilization: TypeAlias = Annotated[
+    Array, Quantity("1", "arrival rate over service rate of a stream", "ρ", low=0)
+]
+QueueingTime: TypeAlias = Annotated[
+    Array,
+    Quantity(
+        "s", "mean wait in the queue by the M/D/1 formula", "W_q", low=0, part_of="latency_printed"
+    ),
+]
+SwappedOutTime: TypeAlias = Annotated[
+    Array,
+    Quantity(
+        "s",
+        "mean further wait while swapped out, as printed",
+        "W_h",
+        low=0,
+        part_of="latency_printed",
+    ),
+]
+PipelineTime: TypeAlias = Annotated[
+    Array, Quantity("s", "time in the pipeline", "W_s", low=0, part_of="latency_printed")
+]
+LatencyPrinted: TypeAlias = Annotated[
+    Array, Quantity("s", "mean latency by the printed approximation", "W", low=0)
+]
+QueueingOccupancy: TypeAlias = Annotated[
+    Array, Quantity("1", "mean elements waiting by the M/D/1 formula", "N_q", low=0)
+]
+SwappedOutOccupancy: TypeAlias = Annotated[
+    Array, Quantity("1", "mean further elements waiting while swapped out", "N_h", low=0)
+]
+Latency: TypeAlias = Annotated[
+    Array, Quantity("s", "exact mean latency, from arrival to the end of the pipeline", "W", low=0)
+]
+LatencyError: TypeAlias = Annotated[
+    Array, Quantity("s", "estimate of the rounding error of the exact mean latency", low=0)
+]
+BestSchedulePeriod: TypeAlias = Annotated[
+    Array, Quantity("1", "schedule period of least exact mean latency", low=1, integer=True)
+]
+LeastLatency: TypeAlias = Annotated[
+    Array, Quantity("s", "exact mean latency at the best schedule period", low=0)
+]
+SmallestStableSchedulePeriod: TypeAlias = Annotated[
+    Array,
+    Quantity("1", "smallest schedule period that keeps up with the arrivals", low=1, integer=True),
+]
+
 _DECLARED = {
     "streams": Streams,
     "pipeline_depth": PipelineDepth,
@@ -95,10 +149,12 @@ def problems_in(values: Mapping[str, float]) -> list[Problem]:
         if np.ndim(value) or not quantity.contains_all(value):
             shown = f"has shape {np.shape(value)}" if np.ndim(value) else f"is {value:g}"
             unit = "" if quantity.unit == "1" else f" {quantity.unit}"
-            remedy = f"{quantity.about}: one number in {quantity.domain()}{unit}"
+            remedy = f"{quantity.about}; allowed: {quantity.domain()}{unit}"
             problems.append(Problem(name, shown, remedy))
-    streams, depth = values.get("streams"), values.get("pipeline_depth")
-    if not problems and streams is not None and depth is not None and streams < depth:
+    wrong = {problem.where for problem in problems}
+    pair = [None if name in wrong else values.get(name) for name in ("streams", "pipeline_depth")]
+    streams, depth = pair
+    if streams is not None and depth is not None and streams < depth:
         problems.append(
             Problem(
                 "streams",

@@ -12,18 +12,27 @@ with fewer streams keeps its C slots a turn, some of them idle, so that every fo
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dse.quantity import Array, Floats, Quantity, nan_outside
+from dse.quantity import Array, Floats, nan_outside
 from objectives.sharing_quantities import (
     ArrivalRate,
     ClockPeriod,
     ContextSwitch,
+    LatencyPrinted,
     PipelineDepth,
+    PipelineTime,
+    QueueingOccupancy,
+    QueueingTime,
     SchedulePeriod,
+    ServiceRate,
     Streams,
+    SwappedOutOccupancy,
+    SwappedOutTime,
+    TotalThroughput,
+    Utilization,
 )
 
 
@@ -51,48 +60,15 @@ def schedule(
 class PrintedLatency(NamedTuple):
     """The outputs of :func:`printed_latency`."""
 
-    service_rate: Annotated[
-        Array, Quantity("1/s", "service rate of a stream: its achievable throughput", "μ_s", low=0)
-    ]
-    total_throughput: Annotated[
-        Array, Quantity("1/s", "achievable throughput of all streams", "T_TOT", low=0)
-    ]
-    utilization: Annotated[
-        Array, Quantity("1", "arrival rate over service rate of a stream", "ρ", low=0)
-    ]
-    queueing_time: Annotated[
-        Array,
-        Quantity(
-            "s",
-            "mean wait in the queue by the M/D/1 formula",
-            "W_q",
-            low=0,
-            part_of="latency_printed",
-        ),
-    ]
-    swapped_out_time: Annotated[
-        Array,
-        Quantity(
-            "s",
-            "mean further wait while swapped out, as printed",
-            "W_h",
-            low=0,
-            part_of="latency_printed",
-        ),
-    ]
-    pipeline_time: Annotated[
-        Array,
-        Quantity("s", "time in the pipeline", "W_s", low=0, part_of="latency_printed"),
-    ]
-    latency_printed: Annotated[
-        Array, Quantity("s", "mean latency by the printed approximation", "W", low=0)
-    ]
-    queueing_occupancy: Annotated[
-        Array, Quantity("1", "mean elements waiting by the M/D/1 formula", "N_q", low=0)
-    ]
-    swapped_out_occupancy: Annotated[
-        Array, Quantity("1", "mean further elements waiting while swapped out", "N_h", low=0)
-    ]
+    service_rate: ServiceRate
+    total_throughput: TotalThroughput
+    utilization: Utilization
+    queueing_time: QueueingTime
+    swapped_out_time: SwappedOutTime
+    pipeline_time: PipelineTime
+    latency_printed: LatencyPrinted
+    queueing_occupancy: QueueingOccupancy
+    swapped_out_occupancy: SwappedOutOccupancy
 
 
 @nan_outside

@@ -8,6 +8,7 @@ this package's own (docs/sharing.md).
 :func:`~objectives.sharing_schedule.printed_latency` (equations 1–5 as printed),
 :func:`~objectives.sharing_exact.exact_latency` and
 :func:`~objectives.sharing_optimum.best_schedule_period`.
+:func:`~objectives.sharing_tail.tail_latency` is a model of its own, the exact 99th percentile.
 :func:`~objectives.sharing_exact.latency_by_stream` takes streams with rates of their own.
 :func:`~objectives.sharing_simulation.simulate` is the cycle-accurate simulation, for other arrivals
 than Poisson too.
@@ -46,6 +47,7 @@ from objectives.sharing_quantities import (
 )
 from objectives.sharing_schedule import printed_latency
 from objectives.sharing_simulation import SimulatedLatency, departure_clocks, simulate
+from objectives.sharing_tail import latency_quantile, tail_latency
 
 
 class RoundRobin(NamedTuple):
@@ -112,8 +114,10 @@ __all__ = [
     "departure_clocks",
     "exact_latency",
     "latency_by_stream",
+    "latency_quantile",
     "printed_latency",
     "read_trace",
     "round_robin",
     "simulate",
+    "tail_latency",
 ]

@@ -134,24 +134,24 @@ def _bunching(period: Array, load: Array, share: Array) -> tuple[Array, Array]:
 def _terms(k: NDArray[np.int64], period: Array, load: Array, share: Array) -> tuple[Array, Array]:
     """Return each pair's share of the sum, and of its error from the residual of the zero."""
     angle = 2 * np.pi * k / period
-    log_zero = _log_zero(angle, load)
-    moved = _expm1(log_zero)  # z − 1
+    zeta = log_zero(angle, load)  # ln z
+    moved = complex_expm1(zeta)  # z − 1
     slope = 1 - load * (1 + moved)
-    residual = log_zero - load * moved - 1j * angle
+    residual = zeta - load * moved - 1j * angle
     delta = np.maximum(load * share, 1e-200)  # a rate of 0 is the limit
-    omega_less_1 = _expm1(1j * angle)
+    omega_less_1 = complex_expm1(1j * angle)
     omega = 1 + omega_less_1
-    growth = _expm1(delta * moved) / delta
+    growth = complex_expm1(delta * moved) / delta
     one_less_y = -(omega_less_1 + omega * delta * growth)
     weight = np.where(2 * k == period, 1.0, 2.0)
     terms = weight * (omega * growth / (-omega_less_1 * one_less_y)).real
-    size = np.abs(residual) + _ROUNDING * (np.abs(log_zero) + angle)
+    size = np.abs(residual) + _ROUNDING * (np.abs(zeta) + angle)
     square = one_less_y.real**2 + one_less_y.imag**2
     # d(term)/dz = y/(1 − y)²; |y| and |z| are at most 1
     return terms, weight * size / (np.abs(slope) * square) + 4 * _ROUNDING * np.abs(terms)
 
 
-def _log_zero(angle: Array, load: Array) -> Complex:
+def log_zero(angle: Array, load: Array) -> Complex:
     """Return ln z of the zero in the disc: ln z − ρ(z − 1) = iθ, by three steps of Halley.
 
     It is Lambert's W₀ in another dress, but exact near the branch point, where the argument of W
@@ -159,17 +159,17 @@ def _log_zero(angle: Array, load: Array) -> Complex:
     steps of third order end below rounding for all loads in [0, 1) and angles in (0, π].
     """
     free = 1 - load
-    log_zero = 2j * angle / (free + np.sqrt(free * free - 2j * load * angle))
+    zeta = 2j * angle / (free + np.sqrt(free * free - 2j * load * angle))
     for _ in range(3):
-        moved = _expm1(log_zero)
+        moved = complex_expm1(zeta)
         curve = load * (1 + moved)
         slope = 1 - curve
-        step = (log_zero - load * moved - 1j * angle) / slope
-        log_zero -= step / (1 + 0.5 * step * curve / slope)
-    return log_zero
+        step = (zeta - load * moved - 1j * angle) / slope
+        zeta -= step / (1 + 0.5 * step * curve / slope)
+    return zeta
 
 
-def _expm1(z: Complex) -> Complex:
+def complex_expm1(z: Complex) -> Complex:
     """Return exp(z) − 1 by real functions, which are several times faster than the complex one."""
     result = np.empty_like(z)
     grown, half = np.expm1(z.real), 0.5 * z.imag

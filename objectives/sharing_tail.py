@@ -137,9 +137,12 @@ def _quantile(
 
 def _log_ratio(load: float) -> float:
     """Return ln z of the zero beyond 1: far out, n + 1 elements wait 1/z as often as n."""
-    zeta = 2 * (1 - load) / load
-    while (step := (zeta - load * math.expm1(zeta)) / (1 - load * math.exp(zeta))) > 1e-15 * zeta:
+    zeta = 2 * (1 - load) / load  # above the zero, from where Newton's method falls to it
+    for _ in range(60):
+        step = (zeta - load * math.expm1(zeta)) / (1 - load * math.exp(zeta))
         zeta -= step
+        if step <= 1e-15 * zeta:
+            break
     return zeta
 
 
@@ -194,7 +197,7 @@ def _queues(length: float, depth: float, period: int, load: float, size: int) ->
     grown = np.exp(rate * depth * moved)
     inverse = grown / z  # 1/y
     queue = _empty_slots(inverse, length, depth, period, load) * inverse
-    queue *= moved * arrivals * (1 / load - 1) * np.exp(rate * (length - period * depth) * moved)
+    queue *= moved * period * (1 - load) * np.exp(rate * (length - period * depth) * moved)
     queue /= -np.expm1(arrivals * moved - period * log_z)
     undamped = radius ** -np.arange(size)
     after = np.empty((period, size))

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from dse.model import composed_of
 from dse.quantity import nan_outside
 from objectives.sharing_arrivals import read_trace
@@ -95,7 +97,7 @@ def round_robin(
     >>> shared.latency * 1e9, shared.latency_printed * 1e9, shared.best_schedule_period
     (213.15, 186.87, 4.0)
     """
-    return RoundRobin(
+    outputs = (
         *printed_latency(
             streams, pipeline_depth, context_switch, schedule_period, arrival_rate, clock_period
         ),
@@ -104,6 +106,7 @@ def round_robin(
         ),
         *best_schedule_period(streams, pipeline_depth, context_switch, arrival_rate, clock_period),
     )
+    return RoundRobin(*(column[()] for column in np.broadcast_arrays(*outputs)))
 
 
 __all__ = [

@@ -89,7 +89,8 @@ def printed_latency(
     Returns
     -------
     PrintedLatency
-        Arrays of the broadcast shape of the inputs; NaN where ``streams < pipeline_depth``.
+        Arrays of the broadcast shape of the inputs that matter to each; NaN where
+        ``streams < pipeline_depth``.
     """
     length, away = schedule(streams, pipeline_depth, context_switch, schedule_period)
     load = utilization(length, schedule_period, arrival_rate, clock_period)
@@ -101,7 +102,6 @@ def printed_latency(
     swapped_out = away**2 / (2 * length) * clock_period
     pipeline = np.where(np.isnan(load), np.nan, np.multiply(pipeline_depth, clock_period))
     latency = queueing + swapped_out + pipeline
-    swapped_out = np.broadcast_to(swapped_out, latency.shape)[()]
     return PrintedLatency(
         service_rate=rate,
         total_throughput=streams * rate,

@@ -156,6 +156,12 @@ def test_outside_the_domain_is_nan_beside_good_elements(name: str, value: float)
         assert np.isnan(column[1]), field
 
 
+def test_outputs_share_the_shape_of_the_inputs() -> None:
+    shared = sharing.round_robin(8, 4, 4, np.arange(1.0, 6.0)[:, None], np.full(3, 1e6), CLOCK)
+    for name, column in shared._asdict().items():
+        assert column.shape == (5, 3), name
+
+
 def test_best_period_needs_no_schedule_period() -> None:
     parts = Model.from_function(sharing.round_robin).leaves
     part = next(p for p in parts if "best_schedule_period" in p.outputs)

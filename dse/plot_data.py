@@ -277,8 +277,8 @@ def breakdown_plot(parts: Sequence[Part]) -> Plot:
 def regions_plot(regions: Regions) -> Plot:
     """Return the plot of optimization regions: bands along the axis under the curves."""
     log = spans_decades(regions.grid)
-    scale, unit = (1.0, "") if regions.axis_unit == "B" and log else prefixed(
-        regions.grid, regions.axis_unit
+    scale, unit = (
+        (1.0, "") if regions.axis_unit == "B" and log else prefixed(regions.grid, regions.axis_unit)
     )
     height, shown = prefixed(regions.base, regions.unit)
     tall = log and bool(np.nanmin(regions.base) > 0)

@@ -227,7 +227,9 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
 ) -> None:
     found = visit(result(2, 300), explained=1_000)
     before = one("#design-title").text
-    target = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .trace:nth-child(2) .point")
+    target = chrome.find_elements(
+        By.CSS_SELECTOR, "#plane .scatterlayer .trace:nth-child(2) .point"
+    )
     ActionChains(chrome).move_to_element(target[0]).click().perform()
     WebDriverWait(chrome, 5).until(lambda _: one("#design-title").text != before)
     number = one("#design-title").text.split()[1]

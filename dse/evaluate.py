@@ -13,7 +13,7 @@ from dse.expression import Relation
 from dse.quantity import Array
 from dse.result import Objective
 from dse.space import Points, Space
-from dse.wiring import Binding, Wiring
+from dse.wiring import Binding, Key, Wiring
 
 Reduction = Literal["mean", "min", "max", "harmonic mean", "quantile"]
 
@@ -171,11 +171,19 @@ class Evaluator:
             objectives[:, i] = goal.reduce([next(answers) for _ in goal.scenarios])
         return objectives
 
-    def evaluate_columns(self, columns: Mapping[str, Array], count: int) -> Evaluated:
-        """Judge designs given as columns by quantity name."""
+    def requests(self) -> list[tuple[str, Binding]]:
+        """Return every quantity that judging a design takes, with what is bound for it."""
         requests = [(g.info.quantity, s) for g in self.goals for s in g.scenarios]
-        requests += [(name, limit.binding) for limit in self.limits for name in limit.names]
-        answers = iter(self.wiring.evaluate(requests, columns))
+        return requests + [(name, li.binding) for li in self.limits for name in li.names]
+
+    def evaluate_columns(
+        self,
+        columns: Mapping[str, Array],
+        count: int,
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
+    ) -> Evaluated:
+        """Judge designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
+        answers = iter(self.wiring.evaluate(self.requests(), columns, known))
         objectives = self._gathered(answers, count)
         excess = np.empty((count, len(self.limits)))
         with np.errstate(all="ignore"):

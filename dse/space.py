@@ -207,24 +207,32 @@ class Space:
                 owners[name] = name
         return owners
 
-    def from_index(self, index: NDArray[np.int64]) -> Points:
-        """Return the designs with these numbers.
+    def digits(self, index: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """Return for designs with these numbers the position of each variable's value.
 
         Raises
         ------
         ValueError
             For a space with a continuous variable.
         """
-        points: Points = {}
+        found: dict[str, NDArray[np.int64]] = {}
         rest = np.asarray(index)
         for name, variable in reversed(tuple(self.variables.items())):
-            count = variable.count
-            if count is None:
+            if variable.count is None:
                 raise ValueError(f"'{name}' is continuous: its designs have no numbers")
-            rest, digit = np.divmod(rest, count)
-            levels = variable.levels()
-            points[name] = digit if isinstance(variable, Choice) else levels[digit]
-        return {name: points[name] for name in self.variables}
+            rest, found[name] = np.divmod(rest, variable.count)
+        return {name: found[name] for name in self.variables}
+
+    def from_digits(self, digits: Mapping[str, NDArray[np.int64]]) -> Points:
+        """Return the designs whose values stand at these positions."""
+        return {
+            name: digits[name] if isinstance(variable, Choice) else variable.levels()[digits[name]]
+            for name, variable in self.variables.items()
+        }
+
+    def from_index(self, index: NDArray[np.int64]) -> Points:
+        """Return the designs with these numbers; see `digits`."""
+        return self.from_digits(self.digits(index))
 
     def to_index(self, points: Points) -> NDArray[np.int64]:
         """Return the numbers of these designs; the inverse of `from_index`."""

@@ -16,6 +16,8 @@ from dse.units import UnitError, factor
 
 Binding = Mapping[str, float]
 """Inputs that are bound for one objective alone."""
+Key = tuple[str, frozenset[tuple[str, float]]]
+"""A model's name, and what is bound of the inputs that matter to it."""
 
 
 @dataclass(frozen=True)
@@ -202,6 +204,7 @@ class Wiring:
         self,
         requests: Iterable[tuple[str, Binding]],
         columns: Mapping[str, Array],
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
     ) -> list[Any]:
         """Compute quantities on columns, each under its own binding.
 
@@ -211,13 +214,15 @@ class Wiring:
             The quantity, and the inputs bound for it.
         columns : mapping of str to ndarray
             What the space sets, one element a design.
+        known : mapping, optional
+            Outputs of models that need not be run.
 
         Returns
         -------
         list
             One array (or number, where no column matters) a request, in the quantity's unit.
         """
-        done: dict[tuple[str, frozenset[tuple[str, float]]], dict[str, Any]] = {}
+        done: dict[Key, Mapping[str, Any]] = dict(known or {})
 
         def value(name: str, binding: Binding) -> Any:
             if name in binding:
@@ -229,10 +234,8 @@ class Wiring:
                 return columns[name]
             return self.constants[name]
 
-        def run(model: Model, binding: Binding) -> dict[str, Any]:
-            upstream = self.upstream[model.name]
-            relevant = {n: v for n, v in binding.items() if n in upstream}
-            key = (model.name, frozenset(relevant.items()))
+        def run(model: Model, binding: Binding) -> Mapping[str, Any]:
+            relevant, key = self.relevant(model, binding)
             if key not in done:
                 given = {}
                 conversions = self._conversions[model.name]
@@ -252,6 +255,32 @@ class Wiring:
             return done[key]
 
         return [value(name, binding) for name, binding in requests]
+
+    def relevant(self, model: Model, binding: Binding) -> tuple[dict[str, float], Key]:
+        """Return what of a binding matters to a model, and the key of that run."""
+        upstream = self.upstream[model.name]
+        found = {n: v for n, v in binding.items() if n in upstream}
+        return found, (model.name, frozenset(found.items()))
+
+    def runs(self, requests: Iterable[tuple[str, Binding]]) -> list[Key]:
+        """Return the keys of the runs that these requests take, inner ones before outer ones."""
+        keys: dict[Key, None] = {}
+
+        def visit(name: str, binding: Binding) -> None:
+            producer = self.producers.get(name)
+            if name in binding or producer is None:
+                return
+            relevant, key = self.relevant(producer, binding)
+            if key not in keys:
+                for inner in producer.inputs:
+                    visit(inner, relevant)
+                if any(power for _, power in self._conversions[producer.name].values()):
+                    visit("clock", relevant)
+                keys[key] = None
+
+        for name, binding in requests:
+            visit(name, binding)
+        return list(keys)
 
     def _has(self, name: str, binding: Binding, columns: Mapping[str, Array]) -> bool:
         return (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import joblib
@@ -17,7 +17,9 @@ import numpy as np
 from dse.evaluate import Evaluator
 from dse.front import Archive, Stream
 from dse.search.judging import judge
+from dse.search.tabulate import Table, look_up, tabulate
 from dse.search.tally import Tally
+from dse.wiring import Key, ModelError
 
 _SLAB_SECONDS = 0.4  # joblib polls every 10 ms: tasks must be much longer than that
 
@@ -75,28 +77,41 @@ def enumerate_designs(
         0, Archive.empty(len(evaluator.goals)), Tally.empty(len(evaluator.limits))
     )
     if state.done < total:  # the first chunk tells how long the others take
+        tables = _tables(evaluator)
         began = time.perf_counter()
         stop = min(state.done + chunk, total)
-        state = _with(state, stop, slab(evaluator, state.done, stop, chunk))
+        state = _with(state, stop, slab(evaluator, tables, state.done, stop, chunk))
         pace = (time.perf_counter() - began) / max(stop - (start.done if start else 0), 1)
         yield state
         size = max(chunk, int(_SLAB_SECONDS / max(pace, 1e-9)) // chunk * chunk)
         size = min(size, max(chunk, -(-(total - state.done) // (4 * workers.count))))
         edges = [*range(state.done, total, size), total]
-        yield from _parallel(evaluator, chunk, workers, state, edges)
+        yield from _parallel(evaluator, tables, chunk, workers, state, edges)
+
+
+def _tables(evaluator: Evaluator) -> dict[Key, Table]:
+    try:
+        return tabulate(evaluator)
+    except ModelError:
+        return {}  # raised again where it can be traced to a design
 
 
 def _parallel(
-    evaluator: Evaluator, chunk: int, workers: Workers, state: State, edges: list[int]
+    evaluator: Evaluator,
+    tables: Mapping[Key, Table],
+    chunk: int,
+    workers: Workers,
+    state: State,
+    edges: list[int],
 ) -> Iterator[State]:
     bounds = list(itertools.pairwise(edges))
     if workers.count == 1 and workers.backend == "threading":
         for low, high in bounds:
-            state = _with(state, high, slab(evaluator, low, high, chunk))
+            state = _with(state, high, slab(evaluator, tables, low, high, chunk))
             yield state
         return
     with joblib.parallel_config(backend=workers.backend, n_jobs=workers.count):
-        tasks = (joblib.delayed(slab)(evaluator, low, high, chunk) for low, high in bounds)
+        tasks = (joblib.delayed(slab)(evaluator, tables, low, high, chunk) for low, high in bounds)
         results = joblib.Parallel(return_as="generator")(tasks)
         for (_, high), result in zip(bounds, results, strict=True):
             state = _with(state, high, result)
@@ -108,13 +123,17 @@ def _with(state: State, done: int, result: tuple[Archive, Tally]) -> State:
     return State(done, state.archive.merged(archive.index, archive.points), state.tally + tally)
 
 
-def slab(evaluator: Evaluator, start: int, stop: int, chunk: int) -> tuple[Archive, Tally]:
+def slab(
+    evaluator: Evaluator, tables: Mapping[Key, Table], start: int, stop: int, chunk: int
+) -> tuple[Archive, Tally]:
     """Return the front and the tally of the designs from `start` up to `stop`."""
     stream = Stream(len(evaluator.goals))
     tally = Tally.empty(len(evaluator.limits))
     for low in range(start, stop, chunk):
         index = np.arange(low, min(low + chunk, stop))
-        judged = judge(evaluator, evaluator.space.from_index(index), low)
+        digits = evaluator.space.digits(index)
+        known = look_up(evaluator.space, tables, digits)
+        judged = judge(evaluator, evaluator.space.from_digits(digits), low, known)
         tally += Tally.of(index, judged, evaluator.limits)
         stream.add(index[judged.feasible], (judged.objectives * evaluator.signs)[judged.feasible])
     return stream.archive(), tally

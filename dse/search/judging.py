@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dse.evaluate import Evaluated, Evaluator
 from dse.problems import DseError
+from dse.quantity import Array
 from dse.space import Points
 from dse.units import show
-from dse.wiring import ModelError
+from dse.wiring import Key, ModelError
 
 
 class DesignError(DseError):
@@ -23,8 +25,13 @@ class Judged:
     judged: Evaluated
 
 
-def judge(evaluator: Evaluator, points: Points, first: int) -> Evaluated:
-    """Evaluate designs whose numbers start at `first`.
+def judge(
+    evaluator: Evaluator,
+    points: Points,
+    first: int,
+    known: Mapping[Key, Mapping[str, Array]] | None = None,
+) -> Evaluated:
+    """Evaluate designs whose numbers start at `first`; `known` as in `Wiring.evaluate`.
 
     Raises
     ------
@@ -32,7 +39,8 @@ def judge(evaluator: Evaluator, points: Points, first: int) -> Evaluated:
         Where a model raises; the message names the first design that makes it do so.
     """
     try:
-        return evaluator.evaluate(points)
+        count = len(next(iter(points.values())))
+        return evaluator.evaluate_columns(evaluator.space.columns(points), count, known)
     except ModelError as error:
         raise _located(evaluator, points, first, error) from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -40,11 +40,14 @@ class Wiring:
         Numbers in base units, and resources.
     varied : frozenset of str
         Quantities that the space sets.
+    free : mapping of str to Quantity
+        Quantities that only the study's relations name.
     """
 
     models: tuple[Model, ...]
     constants: Mapping[str, Any]
     varied: frozenset[str]
+    free: Mapping[str, Quantity] = field(default_factory=dict)
 
     @cached_property
     def producers(self) -> dict[str, Model]:
@@ -58,7 +61,7 @@ class Wiring:
     @cached_property
     def quantities(self) -> dict[str, Quantity]:
         """Every quantity by name: as its producer declares it, else its first consumer."""
-        found: dict[str, Quantity] = {}
+        found: dict[str, Quantity] = dict(self.free)
         for model in self.models:
             for name, quantity in model.quantities.items():
                 found.setdefault(name, quantity)

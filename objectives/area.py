@@ -76,19 +76,9 @@ def total_area(
         Floats,
         Quantity("bit", "data of the accelerator's cache", low=0, better="lower", typical=(0, 1e6)),
     ] = 0.0,
-    cores: Annotated[
-        Floats, Quantity("1", "host cores that use it", low=1, integer=True, typical=(1, 16))
+    engines: Annotated[
+        Floats, Quantity("1", "engines on the chip", low=1, integer=True, typical=(1, 16))
     ] = 1.0,
-    engines_per_core: Annotated[
-        Floats,
-        Quantity(
-            "1",
-            "engines of each core's own; 0 where all share one",
-            low=0,
-            integer=True,
-            typical=(0, 1),
-        ),
-    ] = 0.0,
 ) -> Area:
     """Return the area and its parts.
 
@@ -103,10 +93,9 @@ def total_area(
         that is negative.
     buffer_bits, cache_size : float or ndarray
         [bit]; tags and logic of a cache are not counted.
-    cores, engines_per_core : float or ndarray
-        An engine in the pipeline serves its own core alone, so there are as many as cores; behind a
-        bus or DMA one can serve all. Everything is counted ``max(1, cores · engines_per_core)``
-        times.
+    engines : float or ndarray
+        Everything is counted this many times: an engine in the pipeline serves its own core alone,
+        one behind a bus or DMA can serve all.
 
     Returns
     -------
@@ -128,7 +117,6 @@ def total_area(
         memory_area_per_bit * np.asarray(cache_size, dtype=np.float64),
         interface_area,
     )
-    copies = np.maximum(np.multiply(cores, engines_per_core, dtype=np.float64), 1.0)
-    arrays = [copies * np.asarray(part, dtype=np.float64) for part in parts]
+    arrays = [np.asarray(part, dtype=np.float64) * engines for part in parts]
     total = arrays[0] + arrays[1] + arrays[2] + arrays[3] + arrays[4] + arrays[5]
     return Area(total, *arrays)

@@ -85,7 +85,7 @@ def speedup(
         total += per_byte * g
     least = min(total.min(initial=np.inf), host.min(initial=np.inf))
     extreme = not (least >= _TINY and total.max(initial=0.0) < np.inf)
-    at = np.nonzero(~((host >= _TINY) & (total >= _TINY) & (total < np.inf))) if extreme else ()
+    at = ~((host >= _TINY) & (total >= _TINY) & (total < np.inf)) if extreme else None
     ratio = np.divide(host, total, out=total)
     if extreme:
         ratio[at] = _speedup_in_logarithms(*(np.broadcast_to(x, ratio.shape)[at] for x in inputs))
@@ -163,6 +163,7 @@ def limits(
     top = np.exp(np.log(bend) - np.log1p(-bend) + cost - log_line)
     line = np.where((per_byte > 0.0) & (b == 1.0), per_byte / c, 0.0)
     limit = np.where(line > 0.0, 1.0 / (1.0 / a + line), a)
+    limit = np.where(o + fixed < np.inf, limit, 0.0)  # a saturated engine answers never
     bound = (per_byte > 0.0) & (b <= 1.0)
     return Limits(
         (1.0 / (1.0 / a + (o + fixed + per_byte) / c))[()],

@@ -50,7 +50,7 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     c, m, k, b = (np.broadcast_to(x, shape).ravel() for x in (gain, per_byte, fixed, complexity))
     lower, upper = np.full(c.shape, np.inf), np.full(c.shape, np.inf)
     linear, no_line = b == 1.0, m == 0.0
-    reachable = ~linear & ~no_line & (c > 0.0)
+    reachable = ~linear & ~no_line & (c > 0.0) & (k < np.inf)
 
     (at,) = np.nonzero(linear)
     if at.size:

@@ -10,6 +10,7 @@ this package's own (docs/sharing.md).
 :func:`~objectives.sharing_optimum.best_schedule_period`.
 :func:`~objectives.sharing_tail.tail_latency` is a model of its own, the exact 99th percentile.
 :func:`~objectives.sharing_exact.latency_by_stream` takes streams with rates of their own.
+:func:`~objectives.sharing_load.share_out` deals streams out over lanes and engines.
 :func:`~objectives.sharing_simulation.simulate` is the cycle-accurate simulation, for other arrivals
 than Poisson too.
 """
@@ -24,6 +25,7 @@ from dse.model import composed_of
 from dse.quantity import nan_outside
 from objectives.sharing_arrivals import read_trace
 from objectives.sharing_exact import StreamLatencies, exact_latency, latency_by_stream
+from objectives.sharing_load import engine_count, lane_arrivals, share_out
 from objectives.sharing_optimum import best_schedule_period
 from objectives.sharing_quantities import (
     ArrivalRate,

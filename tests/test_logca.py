@@ -477,6 +477,16 @@ def test_chunks_give_the_same_bytes() -> None:
             np.testing.assert_array_equal(values, getattr(whole, name)[start:stop], err_msg=name)
 
 
+@pytest.mark.parametrize("complexity", [0.7, 1.0, 1.01])
+@pytest.mark.parametrize("per_byte", [0.0, 0.3])
+def test_a_saturated_engine_never_pays(complexity: float, per_byte: float) -> None:
+    got = offload(1024.0, 100.0, np.inf, per_byte, 90.0, complexity, 10.0, 2.0)
+    assert got.speedup == got.speedup_limit == got.peak_speedup == 0
+    assert got.accelerated_time == np.inf
+    for granularity in (got.break_even, got.half_acceleration, got.target_from):
+        assert granularity == np.inf
+
+
 def test_integers_and_shapes() -> None:
     got = offload(
         np.array([[64.0], [1024.0]]),  # in the order that scripts rely on

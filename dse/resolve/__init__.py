@@ -7,6 +7,7 @@ from dataclasses import replace
 from dse.evaluate import Evaluator
 from dse.resolve.checks import check_dead, check_given_twice, check_missing, check_regions
 from dse.resolve.context import Context
+from dse.resolve.free import free_quantities
 from dse.resolve.goals import resolve_goals, resolve_limits
 from dse.resolve.inputs import resolve_constants
 from dse.resolve.models import resolve_models
@@ -18,18 +19,17 @@ from dse.wiring import Wiring
 def resolve(ctx: Context) -> Evaluator | None:
     """Resolve everything; None where that is impossible (`problems` says why)."""
     models = resolve_models(ctx)
-    glossary = Wiring(models, {}, frozenset())
-    ctx.problems += glossary.problems()
+    declared = Wiring(models, {}, frozenset())
+    ctx.problems += declared.problems()
     if not models:
         return None
+    glossary = replace(declared, free=free_quantities(ctx, declared))
     constants = resolve_constants(ctx, glossary)
     variables = resolve_variables(ctx, glossary, constants)
     if not variables:
         return None
     space = Space(variables)
-    wiring = replace(
-        glossary, constants=constants, varied=frozenset(space.quantities()), models=models
-    )
+    wiring = replace(glossary, constants=constants, varied=frozenset(space.quantities()))
     check_given_twice(ctx, wiring, space)
     goals = resolve_goals(ctx, wiring)
     limits = resolve_limits(ctx, wiring)

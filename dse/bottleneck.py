@@ -132,6 +132,56 @@ class Regions:
 
 
 @dataclass(frozen=True)
+class Line:
+    """One quantity along a curve's axis.
+
+    Parameters
+    ----------
+    quantity, unit, about : str
+        What is drawn.
+    values : ndarray, shape (points,)
+        Along the axis.
+    low, high : ndarray or None, shape (points,)
+        An interval around it, where models give ``<quantity>_low`` and ``<quantity>_high``.
+    """
+
+    quantity: str
+    unit: str
+    about: str
+    values: Array
+    low: Array | None
+    high: Array | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Quantities of one design along an axis: what the study's ``[[curve]]`` asks for.
+
+    Parameters
+    ----------
+    name, axis, axis_unit, axis_about : str
+        The title, and the swept input.
+    here : float
+        Where the design itself stands on the axis; NaN where it has no place there.
+    grid : ndarray, shape (points,)
+        The axis, ascending.
+    log : bool
+        Whether the axis is better drawn in the logarithm.
+    lines : tuple of Line
+        The quantities.
+    """
+
+    name: str
+    axis: str
+    axis_unit: str
+    axis_about: str
+    here: float
+    grid: Array
+    log: bool
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """What limits one design, and what to change next.
 
@@ -147,6 +197,8 @@ class Explanation:
         Every improvable input against every objective, best gain first.
     regions : tuple of Regions
         One for each objective that the study sweeps.
+    curves : tuple of Curve
+        One for each ``[[curve]]`` of the study.
     """
 
     design: int
@@ -154,3 +206,4 @@ class Explanation:
     parts: tuple[Part, ...]
     sensitivities: tuple[Sensitivity, ...]
     regions: tuple[Regions, ...]
+    curves: tuple[Curve, ...] = ()

@@ -185,8 +185,9 @@ def main() -> None:
     except Exception as error:
         from dse.problems import DseError
         from dse.run import StoppedError
+        from dse.wiring import ModelError
 
         if not isinstance(error, DseError):
             raise
         click.echo(str(error), err=True)
-        sys.exit(1 if isinstance(error, StoppedError) else 2)
+        sys.exit(1 if isinstance(error, StoppedError | ModelError) else 2)

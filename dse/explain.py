@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.bottleneck import Explanation, Part, Region, Regions, Sensitivity, Span
+from dse.curves import curves_of
 from dse.evaluate import Evaluator, Goal
 from dse.model import Model
 from dse.problems import InputError, Problem
@@ -21,6 +22,7 @@ from dse.study_file import BottleneckTable
 from dse.units import read
 from dse.wiring import Binding, Wiring
 
+_DRAWN = 8  # designs whose curves are drawn: a curve may be a simulation
 _GRID = 241  # points along the axis between which a cut-off is looked for
 
 
@@ -38,7 +40,7 @@ def explain(
     numbers : sequence of int
         Design numbers: kept ones, or any of an enumerated space.
     regions : bool
-        Whether to sweep the study's ``[regions]`` axis as well.
+        Whether to sweep the study's ``[regions]`` axis, and its curves for the first few, as well.
 
     Raises
     ------
@@ -66,6 +68,7 @@ def explain(
                 parts=_parts(evaluator, one),
                 sensitivities=_sensitivities(study, one, before[row], tried, row),
                 regions=swept[row],
+                curves=curves_of(study, one) if row < _DRAWN and regions else (),
             )
         )
     return found

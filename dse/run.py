@@ -22,6 +22,7 @@ from dse.search.plan import Progress
 from dse.search.tally import why_infeasible
 from dse.study import Study
 from dse.tables import result_of
+from dse.wiring import ModelError
 
 if TYPE_CHECKING:
     from dse.search.optuna_adapter import Store
@@ -58,11 +59,14 @@ def run(
     """
     claimed = files.claim(out, study.digest, study.name) if out is not None else "new"
     if out is not None and claimed == "finished":
-        return files.load_result(out)
+        result = files.load_result(out)
+        if not (out / files.REPORT).is_file():
+            report(study, result, out / files.REPORT)
+        return result
     try:
         store = _store_of(study, out)
         return _run(study, out, store, _workers(study, workers, backend), progress)
-    except StoppedError:
+    except (StoppedError, ModelError):
         raise
     except DseError:
         if out is not None and claimed == "new":
@@ -186,8 +190,8 @@ def _keep(
     _copy_study(study, out / files.STUDY)
     if study.plan.method in ("exhaustive", "evolution") and store is not None:
         _register(study, outcome, store, result.certificate.stopped in files.FINISHED)
+    files.save(result, out)  # before the report, which runs models again
     report(study, result, out / files.REPORT)
-    files.save(result, out)  # last: the summary says that the run is finished
 
 
 def _copy_study(study: Study, folder: Path) -> None:

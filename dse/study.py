@@ -15,6 +15,7 @@ from dse.evaluate import Evaluator
 from dse.problems import InputError, Problem
 from dse.resolve import resolve
 from dse.resolve.context import Context
+from dse.resolve.curves import CurvePlan
 from dse.search.plan import Plan, plan
 from dse.space import Choice, Points
 from dse.study_file import StudyFile, parse, read_toml
@@ -39,6 +40,8 @@ class Study:
         Models, space, objectives and constraints.
     plan : Plan
         How the space is searched.
+    curves : tuple of CurvePlan
+        What is drawn of the designs that matter most.
     notes : tuple of str
         What a reader should know.
     code : tuple of Path
@@ -50,6 +53,7 @@ class Study:
     path: Path | None
     evaluator: Evaluator
     plan: Plan
+    curves: tuple[CurvePlan, ...]
     notes: tuple[str, ...]
     code: tuple[Path, ...]
 
@@ -200,10 +204,12 @@ def _study(
     context = Context(file, folder, functions, problems)
     context.incomplete = any(entry.startswith("space.") for entry in dropped)
     context.doubtful = {e.partition(".")[2] for e in dropped if e.startswith("inputs.")}
-    evaluator = resolve(context)
-    chosen = plan(
-        file.search, evaluator.space if evaluator else None, len(file.objective), problems
-    )
-    if problems or evaluator is None or chosen is None:
+    resolved = resolve(context)
+    space = resolved[0].space if resolved else None
+    chosen = plan(file.search, space, len(file.objective), problems)
+    if problems or resolved is None or chosen is None:
         raise InputError(source, problems or [Problem("", "is no study")])
-    return Study(file, text, path, evaluator, chosen, tuple(context.notes), tuple(context.files))
+    evaluator, curves = resolved
+    return Study(
+        file, text, path, evaluator, chosen, curves, tuple(context.notes), tuple(context.files)
+    )

@@ -192,6 +192,19 @@ class RegionsTable(_Table):
     objective: StrictStr | None = Field(None, description="the first one if absent")
 
 
+class CurveTable(_Table):
+    """Quantities to draw along an input, for the designs that matter most."""
+
+    name: StrictStr = Field(min_length=1)
+    axis: StrictStr
+    values: list[Number] | None = Field(None, min_length=2)
+    integer: Annotated[list[StrictInt], Field(min_length=2, max_length=2)] | None = None
+    real: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    log: StrictBool = False
+    quantities: list[StrictStr] = Field(min_length=1, max_length=8)
+    at: dict[str, Number] = Field(default_factory=dict)
+
+
 class StudyFile(_Table):
     """A study: models, inputs, space, objectives, constraints and how to search."""
 
@@ -204,6 +217,7 @@ class StudyFile(_Table):
     run: RunTable = Field(default_factory=RunTable)  # type: ignore[arg-type]
     bottlenecks: BottleneckTable = Field(default_factory=BottleneckTable)
     regions: RegionsTable | None = None
+    curve: list[CurveTable] = Field(default_factory=list, max_length=8)
 
 
 def json_schema() -> dict[str, Any]:

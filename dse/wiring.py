@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dse.model import Model
-from dse.problems import Problem, nearest
+from dse.problems import DseError, Problem, nearest
 from dse.quantity import Array, Quantity, Resource
 from dse.units import UnitError, factor
 
@@ -295,7 +295,7 @@ class Wiring:
         return nearest(name, self.known) or "list the quantities with: dse list"
 
 
-class ModelError(Exception):
+class ModelError(DseError):
     """A model raised.
 
     Parameters

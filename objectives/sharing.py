@@ -50,6 +50,7 @@ from objectives.sharing_quantities import (
     Utilization,
 )
 from objectives.sharing_schedule import printed_latency
+from objectives.sharing_simulated import simulated_latency
 from objectives.sharing_simulation import SimulatedLatency, departure_clocks, simulate
 from objectives.sharing_tail import latency_quantile, tail_latency
 
@@ -117,12 +118,16 @@ __all__ = [
     "StreamLatencies",
     "best_schedule_period",
     "departure_clocks",
+    "engine_count",
     "exact_latency",
+    "lane_arrivals",
     "latency_by_stream",
     "latency_quantile",
     "printed_latency",
     "read_trace",
     "round_robin",
+    "share_out",
     "simulate",
+    "simulated_latency",
     "tail_latency",
 ]

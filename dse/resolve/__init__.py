@@ -7,6 +7,7 @@ from dataclasses import replace
 from dse.evaluate import Evaluator
 from dse.resolve.checks import check_dead, check_given_twice, check_missing, check_regions
 from dse.resolve.context import Context
+from dse.resolve.curves import CurvePlan, resolve_curves
 from dse.resolve.free import free_quantities
 from dse.resolve.goals import resolve_goals, resolve_limits
 from dse.resolve.inputs import resolve_constants
@@ -16,7 +17,7 @@ from dse.space import Space
 from dse.wiring import Wiring
 
 
-def resolve(ctx: Context) -> Evaluator | None:
+def resolve(ctx: Context) -> tuple[Evaluator, tuple[CurvePlan, ...]] | None:
     """Resolve everything; None where that is impossible (`problems` says why)."""
     models = resolve_models(ctx)
     declared = Wiring(models, {}, frozenset())
@@ -37,4 +38,5 @@ def resolve(ctx: Context) -> Evaluator | None:
         check_missing(ctx, wiring, goals, limits)
         check_dead(ctx, wiring, space, goals, limits)
     check_regions(ctx, wiring, goals)
-    return Evaluator(wiring, space, tuple(goals), tuple(limits))
+    curves = resolve_curves(ctx, wiring)
+    return Evaluator(wiring, space, tuple(goals), tuple(limits)), tuple(curves)

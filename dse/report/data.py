@@ -69,10 +69,10 @@ def payload(
 
 
 def as_json(content: Any) -> str:
-    """Return JSON that is safe inside a script element: no character there can end it.
+    r"""Return JSON that is safe inside a script element: no character there can end it.
 
     >>> as_json({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
+    '{"name":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII: no U+2028 either
     for character in "<>&":

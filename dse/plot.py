@@ -174,7 +174,8 @@ def _drawn(result: StudyResult, name: str, values: pd.Series[Any]) -> Any:
 
 def _axis(result: StudyResult, name: str, values: pd.Series[Any]) -> dict[str, Any]:
     how = axis(result, name, values)
-    return {"title": {"text": plain(how.title)}, "type": "log" if how.log else "-"}
+    numbers = {"type": "log", "exponentformat": "power"} if how.log else {"exponentformat": "SI"}
+    return {"title": {"text": plain(how.title)}, **numbers}
 
 
 def _faint(size: int = 4) -> dict[str, Any]:

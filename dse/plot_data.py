@@ -275,7 +275,10 @@ def breakdown_plot(parts: Sequence[Part]) -> Plot:
 
 
 def regions_plot(regions: Regions) -> Plot:
-    """Return the plot of optimization regions: bands along the axis under the curves."""
+    """Return the plot of optimization regions: bands along the axis under the curves.
+
+    Curves are drawn for the inputs that are a bottleneck somewhere.
+    """
     log = spans_decades(regions.grid)
     scale, unit = (
         (1.0, "") if regions.axis_unit == "B" and log else prefixed(regions.grid, regions.axis_unit)
@@ -283,7 +286,8 @@ def regions_plot(regions: Regions) -> Plot:
     height, shown = prefixed(regions.base, regions.unit)
     tall = log and bool(np.nanmin(regions.base) > 0)
     x = packed(regions.grid / scale)
-    colors = dict(zip(regions.improved, PALETTE * len(regions.improved), strict=False))
+    limiting = dict.fromkeys(span.input for span in regions.spans)  # the others change too little
+    colors = dict(zip(limiting, PALETTE * len(limiting), strict=False))
     curve = {"type": "scatter", "mode": "lines", "x": x}
     data: list[dict[str, Any]] = [
         curve
@@ -293,6 +297,7 @@ def regions_plot(regions: Regions) -> Plot:
             "line": {"color": colors[name], "width": 1.5, "dash": "dash"},
         }
         for name, values in regions.improved.items()
+        if name in limiting
     ]
     base = {"name": "as it is", "y": packed(regions.base / height), "line": {"width": 3}}
     data.insert(0, curve | base)
@@ -308,7 +313,7 @@ def regions_plot(regions: Regions) -> Plot:
             "automargin": True,
             **({"dtick": _decades(regions)} if tall else {}),
         },
-        "legend": {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"},
+        "legend": {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
         "hovermode": "x unified",
         **_bands(regions, scale, log),
     }

@@ -160,6 +160,19 @@ def test_the_table_sorts_by_number_and_by_text(
     assert chrome.switch_to.active_element.get_property("textContent") == "interface"
 
 
+def test_far_dominated_designs_do_not_crush_the_front(
+    chrome: Chrome, visit: Callable[..., StudyResult]
+) -> None:
+    found = result(4, 600)
+    far = found.designs.index[found.designs["feasible"] & ~found.designs["on_front"]][0]
+    found.designs.loc[far, "break_even"] = 1e12
+    visit(found)
+    shown = chrome.execute_script("return document.getElementById('plane').layout.yaxis.range")
+    front = np.log10(front_of(found)["break_even"][lambda values: np.isfinite(values)])
+    assert shown[0] < front.min()
+    assert front.max() < shown[1] < 11
+
+
 def test_never_is_a_word(chrome: Chrome, visit: Callable[..., StudyResult]) -> None:
     front = front_of(visit(result(4)))
     click(chrome, head(chrome, "break_even"))
@@ -213,7 +226,7 @@ def test_hover_names_every_input_and_objective(
 def test_hover_in_space_and_on_parallel_lines(
     chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
 ) -> None:
-    found = visit(result(4, 2_000))
+    found = visit(result(4, 1_200))
     for name in ("space", "parallel"):
         plot = open_tab(chrome, name)
         size = plot.size
@@ -271,7 +284,7 @@ def test_a_row_chooses_a_design_by_mouse_and_by_key(
 def test_brushed_lines_filter_the_table(
     chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
 ) -> None:
-    front = front_of(visit(result(2, 2_000)))
+    front = front_of(visit(result(2, 600)))
     open_tab(chrome, "parallel")
     chrome.execute_script(
         "return Plotly.restyle('parallel', {'dimensions[0].constraintrange': [[10, 20]]})"

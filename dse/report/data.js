@@ -25,7 +25,8 @@ const designs = unpack(data.designs);
 const front = Array.from({ length: data.front }, (_, row) => row);
 const others = Array.from(designs.slice(data.front), (_, i) => data.front + i);
 const roles = [["objective", "Objectives"], ["variable", "Variables"], ["input", "Inputs set by options"], ["constraint", "Constrained"]];
-const ordered = roles.flatMap(([role]) => columns.filter((column) => column.role === role));
+const withRole = (role) => (role === "objective" ? goals.map((goal) => goal.column) : columns.filter((column) => column.role === role));
+const ordered = roles.flatMap(([role]) => withRole(role));
 
 // numbers and elements
 const real = (value) => (value === null ? NaN : Number(value)); // "Infinity" and null come from JSON

@@ -14,14 +14,18 @@ function badges(row) {
 function showDesign(row) {
   $("design-title").replaceChildren(`Design ${whole(designs[row])}`, ...badges(row));
   const groups = roles.map(([role, heading]) => {
-    const list = columns.filter((column) => column.role === role).map((column) => fact(column, row));
+    const list = withRole(role).map((column) => fact(column, row));
     const kind = role === "objective" ? "facts strong" : "facts";
     return list.length ? make("div", {}, make("h3", {}, heading), make("dl", { class: kind }, ...list)) : null;
   });
   $("design-values").replaceChildren(...groups.filter(Boolean));
 }
 const unitOf = (name) => (byName.has(name) ? byName.get(name).unit : "1");
-const change = (from, to, unit) => `${quantity(real(from), unit)} → ${quantity(real(to), unit)}`;
+/* "10 → 1 cycle": the unit once where both have it. */
+function change(from, to, unit) {
+  const [before, after] = [quantity(real(from), unit), quantity(real(to), unit)], shown = before.split(" ")[1];
+  return `${shown && after.endsWith(` ${shown}`) ? before.split(" ")[0] : before} → ${after}`;
+}
 const gainText = (gain) => (real(gain) === Infinity ? "now possible" : `${digits(Number(real(gain).toPrecision(3)))}×`);
 function nextSteps(explanation) {
   if (!explanation.next.length) {
@@ -133,7 +137,7 @@ function header(column, ...title) {
 function showBest() {
   const lines = goals.map((goal) => [`${goal.direction === "maximize" ? "highest" : "lowest"} ${goal.name}`, bestRow(goal), goal.name]);
   if (data.knee !== null) lines.push(["knee: the best compromise", data.knee, ""]);
-  const shown = [...goals.map((goal) => goal.column), ...columns.filter((column) => column.role === "variable")];
+  const shown = [...goals.map((goal) => goal.column), ...withRole("variable")];
   const rows = lines.map(([name, row, which]) => {
     const cells = shown.map((column) => make("td", { class: `${numberClass(column)} ${column.name === which ? "best" : ""}` }, cell(column, row)));
     return make("tr", choosable(row), td(name), make("td", { class: "number" }, whole(designs[row])), ...cells);

@@ -27,25 +27,29 @@ function themed(layout) {
   if (result.scene) for (const name of ["xaxis", "yaxis", "zaxis"]) result.scene[name] = themedAxis(result.scene[name]);
   return result;
 }
-/* Coordinates of rows on an axis; infinite values lie on a rail beyond the others. */
+/* Coordinates of rows on an axis; infinite values lie on a rail beyond the front, and
+   what a dominated design has beyond the rail is not drawn. */
 function coordinates(column, log, rows) {
   if (!column.number) return { values: rows.map((row) => plain(column.values[row])), rail: null };
   const values = rows.map((row) => column.values[row] / column.scale);
-  const near = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
+  const usable = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
+  const leading = values.filter((v, i) => rows[i] < data.front && Number.isFinite(v) && (!log || v > 0));
+  const near = leading.length < 5 ? usable : leading; // the rail is near the front
   const low = near.reduce((a, b) => Math.min(a, b), Infinity), high = near.reduce((a, b) => Math.max(a, b), -Infinity);
   let rail = null;
   if (values.includes(Infinity)) {
     const step = log ? Math.max(high / low, 10) ** 0.1 : 0.1 * (high - low || Math.abs(high) || 1);
     rail = !near.length ? 1 : log ? high * step : high + step;
   }
-  const place = (v) => (v === Infinity ? rail : Number.isFinite(v) && (!log || v > 0) ? v : null);
+  const place = (v) => (v === Infinity ? rail : Number.isFinite(v) && (!log || v > 0) && (rail === null || v < rail) ? v : null);
   return { values: values.map(place), rail, low, high };
 }
 const withHint = (column) => plain(column.title) + (better(column.name) ? ` · ${better(column.name)}` : "");
 function axisLayout(which) {
   const { name, log } = axes[which], column = byName.get(name);
   const type = !column.number ? "category" : log ? "log" : "linear";
-  const layout = { title: { text: withHint(column) }, type, automargin: true, separatethousands: true };
+  const exponentformat = type === "log" ? "power" : "SI";
+  const layout = { title: { text: withHint(column) }, type, automargin: true, separatethousands: true, exponentformat };
   const near = column.number && log ? column.values.filter((v) => v > 0 && v < Infinity) : [];
   if (near.length && near.reduce((a, b) => Math.max(a, b)) > 1000 * near.reduce((a, b) => Math.min(a, b))) layout.dtick = 1;
   if (!column.number) Object.assign(layout, { categoryorder: "array", categoryarray: [...new Set(column.values)].map(plain) });
@@ -86,7 +90,7 @@ function traces(dimensions, type, size) {
   const list = [];
   if (shown.length) list.push(trace(every.slice(0, shown.length), "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }));
   const column = byName.get(axes.color.name), mine = every.slice(shown.length);
-  const edge = { width: nFront > 3000 ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
+  const edge = { width: nFront > 3000 || type === "scatter3d" ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
   if (column.number) {
     list.push(trace(mine, `front (${whole(nFront)})`, { size, line: edge, ...colorScale(column, mine.map((i) => rows[i])) }));
   } else {
@@ -103,6 +107,18 @@ function traces(dimensions, type, size) {
   return { list, placed };
 }
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
+/* The range that shows the front, where dominated designs lie far out; a double click shows all. */
+function focus(values, log) {
+  if (front.length < 5 || typeof values[values.length - 1] === "string") return null;
+  const warp = (v) => (log ? Math.log10(v) : v), all = range(values.map((v) => (v === null ? null : warp(v))));
+  const near = range(values.slice(-front.length).map((v) => (v === null ? null : warp(v)))), pad = 0.15 * (near[1] - near[0]);
+  const wanted = [Math.max(near[0] - pad, all[0] - pad / 3), Math.min(near[1] + pad, all[1] + pad / 3)];
+  return wanted[1] - wanted[0] < 0.6 * (all[1] - all[0]) ? wanted : null;
+}
+function focused(d, placed) {
+  const shown = focus(placed[d].values, axes[d].log);
+  return { ...axisLayout(d), ...(shown ? { range: shown, autorange: false } : {}) };
+}
 function drawPlane() {
   const type = webgl && designs.length > 3000 ? "scattergl" : "scatter";
   const { list, placed } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
@@ -117,14 +133,18 @@ function drawPlane() {
     annotations.push({ text: never, showarrow: false, font: { color: soft }, ...across, ...place });
   }
   const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
-  const layout = { xaxis: axisLayout("x"), yaxis: axisLayout("y"), shapes, annotations, legend, hovermode: "closest", uirevision };
+  const layout = { xaxis: focused("x", placed), yaxis: focused("y", placed), shapes, annotations, legend, hovermode: "closest", uirevision };
   Plotly.react("plane", list, themed(layout), config);
 }
 function drawSpace() {
   if (!webgl) { $("space").textContent = "This browser offers no WebGL, which the 3-D view needs."; return; }
-  const { list } = traces(["x", "y", "z"], "scatter3d", 4);
-  const scene = { xaxis: axisLayout("x"), yaxis: axisLayout("y"), zaxis: axisLayout("z"), camera: { eye: { x: 1.5, y: 1.5, z: 0.9 } } };
-  for (const axis of Object.values(scene)) delete axis.automargin;
+  const { list, placed } = traces(["x", "y", "z"], "scatter3d", 4);
+  const scene = { camera: { eye: { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
+  for (const d of ["x", "y", "z"]) {
+    const { automargin, ...axis } = focused(d, placed); // not known in space
+    const spread = axis.range ? axis.range[1] - axis.range[0] : 2;
+    scene[`${d}axis`] = { ...axis, title: { text: plain(byName.get(axes[d].name).title) }, ...(axes[d].log && spread > 1 ? { dtick: 1 } : {}) };
+  }
   const uirevision = JSON.stringify([axes.x, axes.y, axes.z]);
   Plotly.react("space", list, themed({ scene, legend, margin: { l: 0, r: 0, t: 34, b: 0 }, uirevision }), config);
 }
@@ -153,14 +173,14 @@ function drawParallel() {
     ? { ...colorScale(column, front), showscale: true }
     : { color: dimension(column).values.map((code) => code % data.palette.length), colorscale: steps, cmin: 0, cmax: data.palette.length - 1 };
   const { ink, soft } = theme();
-  const shown = columns.filter((c) => c.role === "variable").concat(goals.map((goal) => goal.column));
+  const shown = [...withRole("variable"), ...withRole("objective")];
   const fonts = { labelfont: { size: 12, color: ink }, tickfont: { size: 11, color: soft }, rangefont: { size: 1, color: "rgba(0,0,0,0)" } };
   const trace = { type: "parcoords", line, dimensions: shown.map(dimension), labelangle: -18, ...fonts };
   Plotly.react("parallel", [trace], themed({ margin: { l: 80, r: 50, t: 96, b: 20 } }), config);
 }
 const drawers = { plane: drawPlane, space: drawSpace, parallel: drawParallel };
 const hints = {
-  plane: "Point at a design for its inputs, click it to see what limits it. Drag to zoom, double-click to zoom out.",
+  plane: "Point at a design for its inputs, click it to see what limits it. Drag to zoom, double-click to see all.",
   space: "Point at a design for its inputs, click it to see what limits it. Drag to turn.",
   parallel: "Drag along an axis to keep the designs between two values: the table below follows. Click the axis to undo.",
 };

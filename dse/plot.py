@@ -17,19 +17,16 @@ from dse.bottleneck import Part, Regions
 from dse.plot_data import (
     NEUTRAL,
     PALETTE,
-    Plot,
     axis,
-    breakdown_plot,
-    convergence_plot,
     default_axes,
     drawable,
     evenly,
     nonfinite,
     numeric,
     plain,
-    regions_plot,
 )
 from dse.result import StudyResult
+from dse.static_plots import Plot, breakdown_plot, convergence_plot, regions_plot
 from dse.units import show
 
 _DOMINATED = 3_000  # dominated designs in a plot: enough to see where they lie

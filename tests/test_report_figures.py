@@ -11,18 +11,8 @@ import pytest
 
 from dse import plot
 from dse.bottleneck import Part
-from dse.plot_data import (
-    axis,
-    default_axes,
-    drawable,
-    evenly,
-    numeric,
-    packed,
-    prefixed,
-    region_colors,
-    regions_plot,
-    spans_decades,
-)
+from dse.plot_data import axis, default_axes, drawable, evenly, numeric, prefixed, spans_decades
+from dse.static_plots import packed, region_colors, regions_plot
 from tests.report_examples import explanation, regions_of, result
 
 

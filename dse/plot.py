@@ -17,19 +17,16 @@ from dse.bottleneck import Part, Regions
 from dse.plot_data import (
     NEUTRAL,
     PALETTE,
-    Plot,
     axis,
-    breakdown_plot,
-    convergence_plot,
     default_axes,
     drawable,
     evenly,
     nonfinite,
     numeric,
     plain,
-    regions_plot,
 )
 from dse.result import StudyResult
+from dse.static_plots import Plot, breakdown_plot, convergence_plot, regions_plot
 from dse.units import show
 
 _DOMINATED = 3_000  # dominated designs in a plot: enough to see where they lie
@@ -174,7 +171,8 @@ def _drawn(result: StudyResult, name: str, values: pd.Series[Any]) -> Any:
 
 def _axis(result: StudyResult, name: str, values: pd.Series[Any]) -> dict[str, Any]:
     how = axis(result, name, values)
-    return {"title": {"text": plain(how.title)}, "type": "log" if how.log else "-"}
+    numbers = {"type": "log", "exponentformat": "power"} if how.log else {"exponentformat": "SI"}
+    return {"title": {"text": plain(how.title)}, **numbers}
 
 
 def _faint(size: int = 4) -> dict[str, Any]:
@@ -221,10 +219,9 @@ def _dimension(result: StudyResult, name: str, values: pd.Series[Any]) -> dict[s
     how = axis(result, name, values)
     if not pd.api.types.is_numeric_dtype(values.dtype):
         codes, options = pd.factorize(values, sort=True)
-        texts = [plain(str(option)) for option in options]
-        return {"label": name, "values": codes, "tickvals": list(range(len(texts)))} | {
-            "ticktext": texts
-        }
+        texts = [str(option) for option in options]  # ticks of this plot are no markup
+        places = list(range(len(texts)))
+        return {"label": plain(name), "values": codes, "tickvals": places, "ticktext": texts}
     shown, rail = drawable(values.to_numpy(np.float64) / how.scale, how.log)
     if not how.log and rail is None:
         return {"label": plain(how.title), "values": shown}
@@ -232,7 +229,7 @@ def _dimension(result: StudyResult, name: str, values: pd.Series[Any]) -> dict[s
     if not near.size:
         near = np.array([1.0])
     space = np.geomspace if how.log else np.linspace
-    ticks = [float(tick) for tick in space(near.min(), near.max(), 5)]
+    ticks = np.unique(space(near.min(), near.max(), 5)).tolist()
     texts = [f"{tick:.3g}" for tick in ticks]
     if rail is not None:
         ticks, texts = [*ticks, rail], [*texts, how.infinite]

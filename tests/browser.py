@@ -78,15 +78,19 @@ def browser(folder: Path) -> Iterator[Chrome]:
         chrome.quit()
 
 
+def _log(chrome: Chrome, name: str) -> list[dict[str, Any]]:
+    return list(chrome.get_log(name))  # type: ignore[no-untyped-call]
+
+
 def console(chrome: Chrome) -> list[str]:
     """Return the errors on the page's console, uncaught ones too, since the last call."""
-    return [entry["message"] for entry in chrome.get_log("browser") if entry["level"] == "SEVERE"]
+    return [entry["message"] for entry in _log(chrome, "browser") if entry["level"] == "SEVERE"]
 
 
 def requests(chrome: Chrome) -> list[str]:
     """Return the addresses that the page asked for since the last call."""
     events: list[dict[str, Any]] = [
-        json.loads(entry["message"])["message"] for entry in chrome.get_log("performance")
+        json.loads(entry["message"])["message"] for entry in _log(chrome, "performance")
     ]
     return [
         event["params"]["request"]["url"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 
@@ -67,10 +69,13 @@ def break_even_of(overhead: float, latency: float, acceleration: float) -> float
 def _designs(count: int) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     interface = np.array(list(ROWS))[rng.integers(0, len(ROWS), count)]
+    interface[0] = "pci-card"
     overhead, latency, base = np.array([ROWS[name] for name in interface]).T
     scale = np.geomspace(0.1, 1.0, 64)[rng.integers(0, 64, count)]
-    acceleration = rng.integers(1, 65, count)
+    scale[0] = 1.0
+    acceleration = rng.integers(1, 65, count).astype(float)
     period = rng.integers(1, 129, count)
+    acceleration[0], period[0] = 1, 1  # no faster than the host: cheap, and it never breaks even
     overhead = overhead * scale
     accelerated = time_of(1024.0, overhead, latency, acceleration)
     area = base + 310.0 * acceleration + 8.0 * period + 4000.0 * (1 - scale)
@@ -79,7 +84,7 @@ def _designs(count: int) -> pd.DataFrame:
     ]
     return pd.DataFrame(
         {
-            "acceleration": acceleration,
+            "acceleration": acceleration.astype(int),
             "interface": interface,
             "schedule_period": period,
             "overhead_scale": scale,
@@ -91,7 +96,7 @@ def _designs(count: int) -> pd.DataFrame:
             "area": area,
             "energy": area * accelerated * 1e-12,
             "throughput": 1024.0 / (accelerated / CLOCK + period * 1e-9),
-            "utilization": rng.uniform(0.1, 0.9, count),
+            "utilization": rng.permutation(np.linspace(0.1, 0.9, count)),
         },
         index=pd.Index(np.arange(count) * 7 + 3, name="design"),
     )
@@ -163,7 +168,7 @@ def explanations(found: StudyResult, count: int | None = None) -> list[Explanati
 
 def explanation(found: StudyResult, design: int) -> Explanation:
     """Return an explanation in the manner of LogCA for the two first objectives."""
-    row = found.designs.loc[design]
+    row = found.designs.loc[design].to_dict()
     now = (float(row["overhead"]), float(row["latency"]), float(row["acceleration"]))
     times = {"overhead_time": now[0], "transfer_time": now[1]}
     times["compute_time"] = COMPUTE * 1024.0 / now[2]
@@ -223,7 +228,7 @@ def regions_of(now: tuple[float, float, float]) -> Regions:
         cuts |= set((np.flatnonzero(np.diff(mask)) + 1).tolist())
     ends = sorted(cuts)
     regions = []
-    for low, high in zip(ends, ends[1:], strict=False):
+    for low, high in pairwise(ends):
         inputs = tuple(name for name, mask in limits.items() if mask[low])
         label = "".join(improvements[name][0] for name in inputs)
         regions.append(Region(float(grid[low]), float(grid[high]), inputs, label))

@@ -61,7 +61,7 @@ def written(tmp_path: Path, found: StudyResult, explained: int = 5) -> tuple[Pag
 def unpacked(values: dict[str, Any]) -> list[Any]:
     """Read a packed column as the page does."""
     if "numbers" in values:
-        return np.frombuffer(base64.b64decode(values["numbers"]), "<f8").tolist()
+        return list(np.frombuffer(base64.b64decode(values["numbers"]), "<f8").tolist())
     codes = np.frombuffer(base64.b64decode(values["codes"]), f"<u{values['width']}")
     distinct = values["distinct"]
     kept = distinct if isinstance(distinct, list) else unpacked(distinct)

@@ -56,7 +56,10 @@ def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Callable[..., StudyResult]
 
 @pytest.fixture
 def one(chrome: Chrome) -> Callable[[str], WebElement]:
-    return lambda selector: chrome.find_element(By.CSS_SELECTOR, selector)
+    def one(selector: str) -> WebElement:
+        return chrome.find_element(By.CSS_SELECTOR, selector)
+
+    return one
 
 
 def front_of(found: StudyResult) -> pd.DataFrame:
@@ -96,14 +99,14 @@ def open_tab(chrome: Chrome, name: str) -> WebElement:
 def test_every_plot_is_drawn(
     chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
 ) -> None:
-    found = visit(result(4, 1_500))
+    found = visit(result(4, 1_500), explained=1_000)
     points = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")
     held = int(found.designs["feasible"].sum())
     assert len(points) == held + 2  # and the marks of knee and choice
     assert colored_pixels(chrome, one("#plane")) > 2_000
     for name in ("space", "parallel"):
         plot = open_tab(chrome, name)
-        WebDriverWait(chrome, 10).until(lambda _, plot=plot: colored_pixels(chrome, plot) > 2_000)
+        assert colored_pixels(chrome, plot) > 2_000
     assert not one("#plane").is_displayed()
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#regions-0 .scatterlayer .trace")) == 4
     assert not one("#convergence").is_displayed()
@@ -123,7 +126,7 @@ def test_any_number_of_objectives(
     assert len(rows) == objectives + (objectives > 1)
     assert one("#convergence .scatterlayer").is_displayed()
     for name in ("space", "parallel", "plane"):
-        assert colored_pixels(chrome, open_tab(chrome, name)) > 100
+        assert colored_pixels(chrome, open_tab(chrome, name)) > 20
 
 
 def test_a_front_of_thousands_is_drawn_by_webgl(
@@ -132,7 +135,7 @@ def test_a_front_of_thousands_is_drawn_by_webgl(
     found = visit(result(6, 12_000))
     assert len(front_of(found)) > 1_000
     assert chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point") == []
-    assert colored_pixels(chrome, one("#plane")) > 2_000
+    assert colored_pixels(chrome, one("#plane")) > 1_000
     Select(one("#page-size")).select_by_visible_text("200")
     assert len(designs(chrome)) == 200
 
@@ -155,6 +158,19 @@ def test_the_table_sorts_by_number_and_by_text(
     head(chrome, "interface").send_keys(Keys.ENTER)
     assert column(chrome, "interface") == sorted(front["interface"])[:15]
     assert chrome.switch_to.active_element.get_property("textContent") == "interface"
+
+
+def test_far_dominated_designs_do_not_crush_the_front(
+    chrome: Chrome, visit: Callable[..., StudyResult]
+) -> None:
+    found = result(4, 600)
+    far = found.designs.index[found.designs["feasible"] & ~found.designs["on_front"]][0]
+    found.designs.loc[far, "break_even"] = 1e12
+    visit(found)
+    shown = chrome.execute_script("return document.getElementById('plane').layout.yaxis.range")
+    front = np.log10(front_of(found)["break_even"][lambda values: np.isfinite(values)])
+    assert shown[0] < front.min()
+    assert front.max() < shown[1] < 11
 
 
 def test_never_is_a_word(chrome: Chrome, visit: Callable[..., StudyResult]) -> None:
@@ -210,7 +226,7 @@ def test_hover_names_every_input_and_objective(
 def test_hover_in_space_and_on_parallel_lines(
     chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
 ) -> None:
-    found = visit(result(2, 300))
+    found = visit(result(4, 1_200))
     for name in ("space", "parallel"):
         plot = open_tab(chrome, name)
         size = plot.size
@@ -268,7 +284,7 @@ def test_a_row_chooses_a_design_by_mouse_and_by_key(
 def test_brushed_lines_filter_the_table(
     chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
 ) -> None:
-    front = front_of(visit(result(2, 2_000)))
+    front = front_of(visit(result(2, 600)))
     open_tab(chrome, "parallel")
     chrome.execute_script(
         "return Plotly.restyle('parallel', {'dimensions[0].constraintrange': [[10, 20]]})"
@@ -293,6 +309,9 @@ def test_axes_are_chosen(
     assert not one("#log-x").is_enabled()
     names = chrome.find_elements(By.CSS_SELECTOR, "#plane .legendtext")
     assert OPTION in {name.text for name in names}
+    open_tab(chrome, "parallel")
+    ticks = chrome.find_elements(By.CSS_SELECTOR, "#parallel .axis text")
+    assert f"{OPTION[:15]}…" in {tick.text for tick in ticks}
 
 
 def test_names_of_users_stay_text(
@@ -323,10 +342,10 @@ def test_the_download_holds_the_front(
     pd.testing.assert_frame_equal(told, expected, check_dtype=False, check_exact=True)
 
 
-def test_the_policy_stops_what_would_leave_the_page(
-    chrome: Chrome, visit: Callable[..., StudyResult]
-) -> None:
-    visit(result(2, 200))
+def test_the_policy_stops_what_would_leave_the_page(chrome: Chrome, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(result(2, 200), [], path, STUDY_TEXT)
+    chrome.get(path.as_uri())
     script = """
     const done = arguments[0], stopped = [];
     document.addEventListener("securitypolicyviolation", (event) => {
@@ -334,10 +353,10 @@ def test_the_policy_stops_what_would_leave_the_page(
       if (stopped.length === 2) done(stopped.sort());
     });
     document.body.append(Object.assign(new Image(), { src: "http://127.0.0.1:9/pixel.png" }));
-    document.body.append(Object.assign(document.createElement("script"), { text: "window.broken = 3" }));
+    document.body.append(Object.assign(document.createElement("script"), { text: "broken = 3" }));
     """
     assert chrome.execute_async_script(script) == ["img-src", "script-src-elem"]
-    assert all("Content Security Policy" in line for line in console(chrome))
+    assert chrome.execute_script("return window.broken") is None
 
 
 def test_a_report_without_a_front_says_so(

@@ -20,19 +20,9 @@ from numpy.typing import NDArray
 
 from dse.bottleneck import Explanation, Regions
 from dse.front import knee
-from dse.plot_data import (
-    NEUTRAL,
-    PALETTE,
-    PREFIXED,
-    axis,
-    change_next,
-    convergence_plot,
-    default_axes,
-    evenly,
-    region_colors,
-    regions_plot,
-)
+from dse.plot_data import NEUTRAL, PALETTE, PREFIXED, axis, change_next, default_axes, evenly
 from dse.result import StudyResult
+from dse.static_plots import convergence_plot, region_colors, regions_plot
 
 _DOMINATED = 4_000
 """Dominated designs that the page holds, to show where they lie."""
@@ -69,10 +59,10 @@ def payload(
 
 
 def as_json(content: Any) -> str:
-    """Return JSON that is safe inside a script element: no character there can end it.
+    r"""Return JSON that is safe inside a script element: no character there can end it.
 
     >>> as_json({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
+    '{"name":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))  # ASCII: no U+2028 either
     for character in "<>&":

@@ -19,6 +19,7 @@ from dse.report.data import as_json, payload
 from dse.result import Certificate, StudyResult
 from dse.units import show
 
+_SCRIPTS = ("data.js", "plots.js", "page.js")
 _STOPPED = {
     "complete": "The search went through the whole space.",
     "evaluations": "The search used up its evaluations.",
@@ -35,7 +36,7 @@ def page(
     Everything that comes from the study is escaped by the template or set as text by the script;
     a policy in the page forbids all network access and every script but its own.
     """
-    scripts = {"plotly": plotly_js(), "page": _own("page.js")}
+    scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
     data = as_json(payload(result, explanations, folder))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string(_own("page.html")).render(

@@ -1,0 +1,88 @@
+"use strict";
+/* The embedded data, numbers for people, and elements. The three scripts of the page run as one.
+   Text from the study reaches the page through textContent, and plots through plain(), only. */
+
+const $ = (id) => document.getElementById(id);
+const data = JSON.parse($("data").textContent);
+
+// data
+const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const floats = (text) => new Float64Array(bytes(text).buffer);
+function unpack(packed) {
+  if (packed.numbers !== undefined) return floats(packed.numbers);
+  const raw = bytes(packed.codes).buffer;
+  const codes = packed.width === 1 ? new Uint8Array(raw) : packed.width === 2 ? new Uint16Array(raw) : new Uint32Array(raw);
+  if (Array.isArray(packed.distinct)) return Array.from(codes, (code) => packed.distinct[code]);
+  const distinct = floats(packed.distinct.numbers);
+  return Float64Array.from(codes, (code) => distinct[code]);
+}
+const columns = data.columns.map((column) => ({ ...column, values: unpack(column.values) }));
+for (const column of columns) column.even = column.number && column.values.some((v) => Number.isFinite(v) && !Number.isInteger(v / column.scale));
+const byName = new Map(columns.map((column) => [column.name, column]));
+const goals = data.objectives.map((goal) => ({ ...goal, column: byName.get(goal.name) }));
+const goalOf = new Map(goals.map((goal) => [goal.name, goal]));
+const designs = unpack(data.designs);
+const front = Array.from({ length: data.front }, (_, row) => row);
+const others = Array.from(designs.slice(data.front), (_, i) => data.front + i);
+const roles = [["objective", "Objectives"], ["variable", "Variables"], ["input", "Inputs set by options"], ["constraint", "Constrained"]];
+const withRole = (role) => (role === "objective" ? goals.map((goal) => goal.column) : columns.filter((column) => column.role === role));
+const ordered = roles.flatMap(([role]) => withRole(role));
+
+// numbers and elements
+const real = (value) => (value === null ? NaN : Number(value)); // "Infinity" and null come from JSON
+/* At least four significant digits; `even` keeps trailing zeros, for columns that align. */
+function digits(x, even = false) {
+  const size = Math.abs(x);
+  const least = even && size < 1000 ? 4 : 1;
+  if (x === 0) return "0";
+  if (Number.isInteger(x) && size < 1e7) return x.toLocaleString("en-US", { minimumSignificantDigits: least });
+  if (size >= 1e7 || size < 1e-4) return x.toExponential(3).replace(even ? "" : /\.?0+e/, even ? "" : "e").replace("e+", "e");
+  if (size >= 1000) return Math.round(x).toLocaleString("en-US");
+  return x.toLocaleString("en-US", { maximumSignificantDigits: 4, minimumSignificantDigits: least });
+}
+const nonfinite = (x, never) => (Number.isNaN(x) ? "–" : x > 0 ? never : "-∞");
+function quantity(x, unit, never = unit === "B" ? "never" : "∞") {
+  if (!Number.isFinite(x)) return nonfinite(x, never);
+  if (unit === "1" || unit === "") return digits(x);
+  const binary = unit === "B";
+  if (!(binary || data.prefixed.includes(unit)) || x === 0) return `${digits(x)} ${unit}`;
+  const step = binary ? 1024 : 1000;
+  const power = Math.max(binary ? 0 : -4, Math.min(binary ? 4 : 3, Math.floor(Math.log(Math.abs(x)) / Math.log(step) + 1e-12)));
+  const prefix = binary ? ["", "Ki", "Mi", "Gi", "Ti"][power] : ["p", "n", "µ", "m", "", "k", "M", "G"][power + 4];
+  return `${digits(x / step ** power)} ${prefix}${unit}`;
+}
+const text = (column, row) => (column.number ? quantity(column.values[row], column.unit, column.infinite) : column.values[row]);
+const cell = (column, row) => {
+  const value = column.values[row];
+  return !column.number ? value : Number.isFinite(value) ? digits(value / column.scale, column.even) : nonfinite(value, column.infinite);
+};
+const plain = (words) => String(words).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "style") Object.assign(element.style, value);
+    else if (value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+const numberClass = (column) => (column.number ? "number" : "");
+const whole = (count) => count.toLocaleString("en-US");
+const small = (words) => make("small", {}, words);
+const td = (...children) => make("td", {}, ...children);
+const th = (words, kind = "") => make("th", { scope: "col", class: kind }, words);
+const table = (heads, rows) => [make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)];
+const scrolled = (heads, rows) => make("div", { class: "scroll" }, make("table", {}, ...table(heads, rows)));
+const swatch = (color) => make("span", { class: "swatch", style: { background: color || "transparent" } });
+const named = (input, symbol) => (symbol && symbol !== input ? `${input} (${symbol})` : input);
+const better = (name) => (goalOf.has(name) ? (goalOf.get(name).direction === "maximize" ? "higher is better" : "lower is better") : "");
+
+// state
+const numbers = ordered.filter((column) => column.number).map((column) => column.name);
+const [x, y, color] = data.axes;
+const z = [color, ...numbers].find((name) => name !== x && name !== y && numbers.includes(name)) || y;
+const axes = { x: { name: x }, y: { name: y }, z: { name: z }, color: { name: color } };
+const resetLog = (which) => { axes[which].log = byName.get(axes[which].name).log; };
+["x", "y", "z"].forEach(resetLog);
+const state = { selected: null, view: "plane", brushed: null, sort: "design", descending: false, page: 0, order: front };

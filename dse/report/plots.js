@@ -1,0 +1,255 @@
+/* The front in 2-D, 3-D and parallel coordinates; what a pointer on it does. */
+
+// plots
+const webgl = Boolean(document.createElement("canvas").getContext("webgl"));
+const config = {
+  responsive: true, displaylogo: false, showSendToCloud: false,
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetCameraLastSave3d", "sendChartToCloud"],
+};
+let printing = false;
+function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const look = (name) => style.getPropertyValue(`--${name}`).trim();
+  const names = ["ink", "soft", "line", "card"], light = ["#1d2530", "#5b6675", "#dfe3e9", "#ffffff"];
+  return Object.fromEntries(names.map((name, i) => [name, printing ? light[i] : look(name)]));
+}
+function themed(layout) {
+  const { ink, soft, line, card } = theme();
+  const themedAxis = (axis) => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: soft }, ...axis });
+  const result = {
+    margin: { l: 64, r: 24, t: 34, b: 48 }, showlegend: true, ...(printing ? { width: 660 } : { autosize: true }), ...layout,
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    hoverlabel: { bgcolor: card, bordercolor: line, font: { color: ink } },
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink },
+    modebar: { color: soft, activecolor: ink, bgcolor: "rgba(0,0,0,0)" },
+  };
+  for (const name of ["xaxis", "yaxis", "yaxis2"]) if (result[name]) result[name] = themedAxis(result[name]);
+  if (result.scene) for (const name of ["xaxis", "yaxis", "zaxis"]) result.scene[name] = themedAxis(result.scene[name]);
+  return result;
+}
+/* Coordinates of rows on an axis; infinite values lie on a rail beyond the front, and
+   what a dominated design has beyond the rail is not drawn. */
+function coordinates(column, log, rows) {
+  if (!column.number) return { values: rows.map((row) => plain(column.values[row])), rail: null };
+  const values = rows.map((row) => column.values[row] / column.scale);
+  const usable = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
+  const leading = values.filter((v, i) => rows[i] < data.front && Number.isFinite(v) && (!log || v > 0));
+  const near = leading.length < 5 ? usable : leading; // the rail is near the front
+  const low = near.reduce((a, b) => Math.min(a, b), Infinity), high = near.reduce((a, b) => Math.max(a, b), -Infinity);
+  let rail = null;
+  if (values.includes(Infinity)) {
+    const step = log ? Math.max(high / low, 10) ** 0.1 : 0.1 * (high - low || Math.abs(high) || 1);
+    rail = !near.length ? 1 : log ? high * step : high + step;
+  }
+  const place = (v) => (v === Infinity ? rail : Number.isFinite(v) && (!log || v > 0) && (rail === null || v < rail) ? v : null);
+  return { values: values.map(place), rail, low, high };
+}
+const withHint = (column) => plain(column.title) + (better(column.name) ? ` · ${better(column.name)}` : "");
+function axisLayout(which) {
+  const { name, log } = axes[which], column = byName.get(name);
+  const type = !column.number ? "category" : log ? "log" : "linear";
+  const exponentformat = type === "log" ? "power" : "SI";
+  const layout = { title: { text: withHint(column) }, type, automargin: true, separatethousands: true, exponentformat };
+  const near = column.number && log ? column.values.filter((v) => v > 0 && v < Infinity) : [];
+  if (near.length && near.reduce((a, b) => Math.max(a, b)) > 1000 * near.reduce((a, b) => Math.min(a, b))) layout.dtick = 1;
+  if (!column.number) Object.assign(layout, { categoryorder: "array", categoryarray: [...new Set(column.values)].map(plain) });
+  return layout;
+}
+const colorBar = (column) => ({ title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 });
+function uneven(column, rows) { // colours say more in the logarithm already over one decade
+  const { low, high } = coordinates(column, false, rows);
+  return low > 0 && high > 10 * low;
+}
+function colorScale(column, rows, log = uneven(column, rows)) {
+  const { values, rail, low, high } = coordinates(column, log, rows);
+  const warp = (v) => (v === null ? null : log ? Math.log10(v) : v);
+  const marker = { color: values.map(warp), colorscale: "Viridis", reversescale: true, colorbar: colorBar(column) };
+  if ((log || rail !== null) && low < Infinity) {
+    const spread = [0, 0.25, 0.5, 0.75, 1].map((share) => (log ? low * (high / low) ** share : low + (high - low) * share));
+    const ticks = [...new Set(column.even ? spread : spread.map(Math.round))];
+    const labels = ticks.map((tick) => digits(Number(tick.toPrecision(2))));
+    if (rail !== null) { ticks.push(rail); labels.push(column.infinite); }
+    Object.assign(marker.colorbar, { tickvals: ticks.map(warp), ticktext: labels });
+  }
+  return marker;
+}
+function thinned(rows, count) {
+  return rows.length <= count ? rows : Array.from({ length: count }, (_, i) => rows[Math.floor((i * (rows.length - 1)) / (count - 1))]);
+}
+/* The traces that 2-D and 3-D share: dominated designs, the front by colour, knee and choice. */
+function traces(dimensions, type, size) {
+  const shown = $("dominated").checked ? others : [];
+  const rows = [...shown, ...(webgl ? front : thinned(front, 4000))];
+  const placed = Object.fromEntries(dimensions.map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, rows)]));
+  const at = (indices) => Object.fromEntries(dimensions.map((d) => [d, indices.map((i) => placed[d].values[i])]));
+  const trace = (indices, name, marker) => {
+    const customdata = indices.map((i) => rows[i]);
+    return { type, mode: "markers", hoverinfo: "none", name, marker, customdata, ...at(indices) };
+  };
+  const every = rows.map((_, i) => i), nFront = rows.length - shown.length;
+  const list = [];
+  if (shown.length) list.push(trace(every.slice(0, shown.length), "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }));
+  const column = byName.get(axes.color.name), mine = every.slice(shown.length);
+  const edge = { width: nFront > 3000 || type === "scatter3d" ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
+  if (column.number) {
+    list.push(trace(mine, `front (${whole(nFront)})`, { size, line: edge, ...colorScale(column, mine.map((i) => rows[i])) }));
+  } else {
+    [...new Set(column.values)].sort().forEach((option, i) => {
+      const part = mine.filter((k) => column.values[rows[k]] === option);
+      if (part.length) list.push(trace(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }));
+    });
+  }
+  const marked = (row, name, marker) => trace(row === null ? [] : [rows.indexOf(row)].filter((i) => i >= 0), name, marker);
+  const { ink } = theme();
+  const ring = (symbol, color, times, width) => ({ size: size * times, symbol, color, line: { width, color } });
+  if (data.knee !== null) list.push(marked(data.knee, "knee", ring("diamond-open", ink, 2, 2)));
+  list.push(marked(state.selected, "chosen", ring("circle-open", "#d03050", 2.2, 3)));
+  return { list, placed };
+}
+const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
+/* The range that shows the front, where dominated designs lie far out; a double click shows all. */
+function focus(values, log) {
+  if (front.length < 5 || typeof values[values.length - 1] === "string") return null;
+  const warp = (v) => (log ? Math.log10(v) : v), all = range(values.map((v) => (v === null ? null : warp(v))));
+  const near = range(values.slice(-front.length).map((v) => (v === null ? null : warp(v)))), pad = 0.15 * (near[1] - near[0]);
+  const wanted = [Math.max(near[0] - pad, all[0] - pad / 3), Math.min(near[1] + pad, all[1] + pad / 3)];
+  return wanted[1] - wanted[0] < 0.6 * (all[1] - all[0]) ? wanted : null;
+}
+function focused(d, placed) {
+  const shown = focus(placed[d].values, axes[d].log);
+  return { ...axisLayout(d), ...(shown ? { range: shown, autorange: false } : {}) };
+}
+function drawPlane() {
+  const type = webgl && designs.length > 3000 ? "scattergl" : "scatter";
+  const { list, placed } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
+  const shapes = [], annotations = [], soft = theme().soft;
+  for (const d of ["x", "y"]) {
+    const { rail } = placed[d];
+    if (rail === null) continue;
+    const never = byName.get(axes[d].name).infinite, o = d === "x" ? "y" : "x";
+    const line = { color: soft, width: 1, dash: "dot" }, across = { [`${o}ref`]: "paper" };
+    shapes.push({ type: "line", layer: "below", line, ...across, [`${d}0`]: rail, [`${d}1`]: rail, [`${o}0`]: 0, [`${o}1`]: 1 });
+    const place = { [d]: axes[d].log ? Math.log10(rail) : rail, [o]: d === "x" ? 0 : 1, xanchor: "right", yanchor: "bottom" };
+    annotations.push({ text: never, showarrow: false, font: { color: soft }, ...across, ...place });
+  }
+  const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
+  const layout = { xaxis: focused("x", placed), yaxis: focused("y", placed), shapes, annotations, legend, hovermode: "closest", uirevision };
+  Plotly.react("plane", list, themed(layout), config);
+}
+function drawSpace() {
+  if (!webgl) { $("space").textContent = "This browser offers no WebGL, which the 3-D view needs."; return; }
+  const { list, placed } = traces(["x", "y", "z"], "scatter3d", 4);
+  const scene = { camera: { eye: { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
+  for (const d of ["x", "y", "z"]) {
+    const { automargin, ...axis } = focused(d, placed); // not known in space
+    const spread = axis.range ? axis.range[1] - axis.range[0] : 2;
+    scene[`${d}axis`] = { ...axis, title: { text: plain(byName.get(axes[d].name).title) }, ...(axes[d].log && spread > 1 ? { dtick: 1 } : {}) };
+  }
+  const uirevision = JSON.stringify([axes.x, axes.y, axes.z]);
+  Plotly.react("space", list, themed({ scene, legend, margin: { l: 0, r: 0, t: 34, b: 0 }, uirevision }), config);
+}
+function range(values) {
+  const low = values.reduce((a, b) => Math.min(a, b ?? a), Infinity), high = values.reduce((a, b) => Math.max(a, b ?? a), -Infinity);
+  const more = 0.1 * Math.abs(low) || 0.5;
+  return high > low ? [low, high] : [low - more, low + more];
+}
+function dimension(column) {
+  const short = (words, most) => (words.length > most ? `${words.slice(0, most - 1)}…` : words); // ticks here are no markup
+  const label = plain(short(column.title, 24));
+  if (!column.number) {
+    const options = [...new Set(column.values)].sort();
+    const codes = new Map(options.map((option, i) => [option, i])), tickvals = [...codes.values()];
+    const values = front.map((row) => codes.get(column.values[row]));
+    return { label, values, range: range(tickvals), tickvals, ticktext: options.map((option) => short(option, 16)) };
+  }
+  const { color: values, colorbar } = colorScale(column, front, column.log);
+  return { label, values, range: range(values), tickvals: colorbar.tickvals, ticktext: colorbar.ticktext };
+}
+function drawParallel() {
+  if (!webgl) { $("parallel").textContent = "This browser offers no WebGL, which parallel coordinates need."; return; }
+  const column = byName.get(axes.color.name);
+  const steps = data.palette.map((shade, i) => [i / (data.palette.length - 1), shade]);
+  const line = column.number
+    ? { ...colorScale(column, front), showscale: true }
+    : { color: dimension(column).values.map((code) => code % data.palette.length), colorscale: steps, cmin: 0, cmax: data.palette.length - 1 };
+  const { ink, soft } = theme();
+  const shown = [...withRole("variable"), ...withRole("objective")];
+  const fonts = { labelfont: { size: 12, color: ink }, tickfont: { size: 11, color: soft }, rangefont: { size: 1, color: "rgba(0,0,0,0)" } };
+  const trace = { type: "parcoords", line, dimensions: shown.map(dimension), labelangle: -18, ...fonts };
+  Plotly.react("parallel", [trace], themed({ margin: { l: 80, r: 50, t: 96, b: 20 } }), config);
+}
+const drawers = { plane: drawPlane, space: drawSpace, parallel: drawParallel };
+const hints = {
+  plane: "Point at a design for its inputs, click it to see what limits it. Drag to zoom, double-click to see all.",
+  space: "Point at a design for its inputs, click it to see what limits it. Drag to turn.",
+  parallel: "Drag along an axis to keep the designs between two values: the table below follows. Click the axis to undo.",
+};
+function draw() {
+  for (const name of Object.keys(drawers)) {
+    $(name).hidden = name !== state.view;
+    const tab = $(`tab-${name}`), active = name === state.view;
+    tab.setAttribute("aria-selected", active);
+    tab.tabIndex = active ? 0 : -1;
+  }
+  $("view").setAttribute("aria-labelledby", `tab-${state.view}`);
+  const common = ["x", "y", "color", ...(others.length ? ["dominated"] : [])];
+  const used = { plane: common, space: [...common, "z"], parallel: ["color"] }[state.view];
+  for (const label of $("controls").children) label.hidden = !used.includes(label.dataset.axis);
+  for (const which of ["x", "y", "z"]) {
+    const column = byName.get(axes[which].name), box = $(`log-${which}`);
+    box.disabled = !column.number || column.values.some((v) => v <= 0);
+    box.checked = axes[which].log && !box.disabled;
+  }
+  $("hint").textContent = hints[state.view];
+  drawers[state.view]();
+  listen($(state.view));
+}
+
+// hover and choice
+const tooltip = $("tooltip");
+let mouse = { clientX: 0, clientY: 0 }, hovered = null;
+function showTooltip(row) {
+  hovered = row;
+  const lines = ordered.map((column) => make("tr", { class: column.role }, td(column.name), td(text(column, row))));
+  const title = make("strong", {}, `Design ${whole(designs[row])}`), note = row < data.front ? null : " (dominated)";
+  tooltip.replaceChildren(...[title, note, make("table", {}, make("tbody", {}, ...lines))].filter(Boolean));
+  tooltip.hidden = false;
+  const box = tooltip.getBoundingClientRect(), { clientX, clientY } = mouse;
+  const left = clientX + 16 + box.width > innerWidth ? Math.min(clientX - 16, innerWidth - 4) - box.width : clientX + 16;
+  tooltip.style.left = `${Math.max(4, left)}px`;
+  tooltip.style.top = `${Math.max(4, Math.min(clientY + 12, innerHeight - box.height - 4))}px`;
+}
+function hideTooltip() { tooltip.hidden = true; hovered = null; }
+function listen(plot) {
+  if (plot.dataset.listening || !plot.on) return;
+  plot.dataset.listening = "yes";
+  const parallel = plot.id === "parallel";
+  const rowAt = (event) => (parallel ? event.curveNumber : event.points[0].customdata);
+  plot.on("plotly_hover", (event) => {
+    const row = rowAt(event);
+    if (row < designs.length) showTooltip(row);
+  });
+  plot.on("plotly_unhover", hideTooltip);
+  if (parallel) {
+    plot.addEventListener("click", () => { if (hovered !== null) select(hovered); });
+    plot.on("plotly_restyle", brush);
+  } else plot.on("plotly_click", (event) => select(rowAt(event)));
+}
+function brush() {
+  const kept = $("parallel").data[0].dimensions.filter((d) => d.constraintrange && d.constraintrange.length);
+  const between = (d) => (Array.isArray(d.constraintrange[0]) ? d.constraintrange : [d.constraintrange]);
+  const inside = (d, row) => between(d).some(([low, high]) => d.values[row] >= low && d.values[row] <= high);
+  state.brushed = kept.length ? new Set(front.filter((row) => kept.every((d) => inside(d, row)))) : null;
+  order();
+}
+function select(row) {
+  state.selected = row;
+  if (state.view !== "parallel") drawers[state.view]();
+  showDesign(row);
+  showLimits(row);
+  for (const line of document.querySelectorAll("tr[data-row]")) line.setAttribute("aria-current", Number(line.dataset.row) === row);
+}
+const choosable = (row) => ({
+  "data-row": row, tabindex: 0, "aria-current": String(row === state.selected), onclick: () => select(row),
+  onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); select(row); } },
+});

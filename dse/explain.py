@@ -186,11 +186,15 @@ def _parts(evaluator: Evaluator, one: Mapping[str, float]) -> tuple[Part, ...]:
         (goal, set(wiring.needs([goal.info.quantity], goal.scenarios[0]).names))
         for goal in evaluator.goals
     ]
+    upstream = wiring.upstream
     found: dict[tuple[str, float], list[Part]] = {}
-    for asked in (True, False):  # totals of an objective's own models first, then what else is
+    # totals of an objective's own models first, then those that its conditions bear on
+    for asked in (True, False):
         for goal, names in visited:
             for model in wiring.models:
-                if asked != names.isdisjoint(model.outputs):
+                matters = not upstream[model.name].isdisjoint(goal.scenarios[0])
+                used = not names.isdisjoint(model.outputs)
+                if used if asked else matters:
                     for key, parts in _breakdowns(wiring, model, goal, columns).items():
                         found.setdefault(key, parts)
     return tuple(part for parts in found.values() for part in parts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -102,12 +103,30 @@ class Front:
     ----------
     designs : DataFrame
         One row a design, indexed by design number.
-    objectives : tuple of Objective
-        In the study's order.
+    source : StudyResult
+        The result that they are from.
     """
 
     designs: pd.DataFrame
-    objectives: tuple[Objective, ...]
+    source: StudyResult
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """In the study's order."""
+        return self.source.objectives
+
+    def plot(self, x: str | None = None, y: str | None = None) -> go.Figure:
+        """Return these designs as a Plotly figure.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            Columns; the first two objectives where they are not given.
+        """
+        from dse.plot import front_figure
+
+        shown = self.source.designs.loc[self.designs.index]
+        return front_figure(replace(self.source, designs=shown), x, y)
 
     def __len__(self) -> int:
         return len(self.designs)
@@ -148,7 +167,7 @@ class Front:
         if missing:
             raise KeyError(f"no column {', '.join(missing)}; columns: {list(self.designs)}")
         holds = read.excess({n: self.designs[n].to_numpy() for n in read.names}) <= 0
-        return Front(self.designs[holds], self.objectives)
+        return Front(self.designs[holds], self.source)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume up to a reference point.
@@ -222,7 +241,7 @@ class StudyResult:
     def front(self) -> Front:
         """The non-dominated designs."""
         rows = self.designs[self.designs["on_front"].to_numpy(dtype=bool)]
-        return Front(rows.drop(columns=["feasible", "on_front"]), self.objectives)
+        return Front(rows.drop(columns=["feasible", "on_front"]), self)
 
     def best(self, objective: str) -> pd.Series[Any]:
         """Return the design that is best in one objective."""
@@ -245,6 +264,12 @@ class StudyResult:
         from dse.plot import front_figure
 
         return front_figure(self)
+
+    def save(self, folder: str | Path) -> None:
+        """Write tables and summary into a folder, from which `dse.load_result` reads them."""
+        from dse.folder import save
+
+        save(self, Path(folder))
 
     def summary(self) -> pd.DataFrame:
         """Return for each objective its best value on the front, with the design that has it."""

@@ -291,6 +291,19 @@ def test_designs_of_ones_own(folder: Path) -> None:
         study.evaluate(mine[["lanes", "clock"]])
 
 
+def test_a_result_saved_by_hand_reads_back(folder: Path) -> None:
+    result = dse.load(folder / "study.toml").run()
+    result.save(folder / "mine")
+    read = dse.load_result(folder / "mine")
+    pd.testing.assert_frame_equal(read.designs, result.designs, check_dtype=False)
+    assert read.objectives == result.objectives
+    assert read.hypervolume() == result.hypervolume()
+    cheap = read.where("cost <= 1000")
+    assert 0 < len(cheap) < len(read.front)
+    assert cheap.best("speed")["speed"] < read.best("speed")["speed"]
+    assert len(cheap.plot().data) >= 1
+
+
 def test_the_copy_of_the_study_loads(folder: Path) -> None:
     study = dse.load(folder / "study.toml")
     run(study, folder / "out")

@@ -1,7 +1,7 @@
 """What a real program does, measured: blocks, memory, functions and the data that moves between them.
 
-``dse profile`` builds a C or C++ program with instrumentation, runs it and writes a profile; the
-models of :mod:`objectives` read it through :meth:`Profile.load`. The format is documented in
+``dse profile`` builds a C or C++ program with instrumentation, runs it and writes a profile; models
+read it through :meth:`dse.profile.schema.Profile.load`. The format is documented in
 ``docs/profile-format.md``.
 
 The two views follow T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
@@ -9,6 +9,25 @@ Exploration of CPU-Accelerator Architectures" (2010) and M. A. Kim, S. A. Edward
 Memory Systems: Pinning Down Accelerator Bottlenecks" (2010).
 """
 
-from dse.profile.schema import Profile
+from __future__ import annotations
 
-__all__ = ["Profile"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dse.profile.command import Options, profile_program
+    from dse.profile.schema import Profile
+
+__all__ = ["Options", "Profile", "profile_program"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: ``dse --help`` needs none of it."""
+    if name == "Profile":
+        from dse.profile.schema import Profile
+
+        return Profile
+    if name in ("Options", "profile_program"):
+        from dse.profile import command
+
+        return getattr(command, name)
+    raise AttributeError(f"module 'dse.profile' has no attribute '{name}'")

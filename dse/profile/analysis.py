@@ -100,7 +100,7 @@ class Locations:
             if m := re.match(r"!(\d+) = (?:distinct )?!DILocation\(line: (\d+)", line):
                 self._lines[int(m[1])] = int(m[2])
             elif m := re.match(r'!(\d+) = (?:distinct )?!DIFile\(filename: "([^"]*)"', line):
-                self._files[int(m[1])] = m[2]
+                self._files[int(m[1])] = m[2].rsplit("/", 1)[-1]
             elif m := re.match(r"!(\d+) = distinct !DISubprogram\(", line):
                 name = re.search(r'name: "([^"]*)"', line)
                 file, at = re.search(r"file: !(\d+)", line), re.search(r"[( ]line: (\d+)", line)

@@ -87,7 +87,9 @@ def _load(files: Sequence[str]) -> Any:
             linked = module
         else:
             linked.link_in(module)
-    machine = binding.Target.from_triple(linked.triple).create_target_machine(opt=2, reloc="pic")
+    machine = binding.Target.from_triple(linked.triple).create_target_machine(
+        opt=2, reloc="pic", codemodel="small"
+    )
     passes = binding.create_new_module_pass_manager()
     passes.add_instruction_namer_pass()
     passes.run(linked, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options()))

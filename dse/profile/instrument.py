@@ -15,6 +15,9 @@ from dse.profile.hooks import HOOKED_SIZES, Hooks, plain_name
 from dse.profile.irtext import FunctionText
 from dse.profile.rewrite import Rewriter
 
+INLINE = frozenset(("getchar", "putchar"))
+"""Functions that the library's headers define in line: the runtime does as they do."""
+
 # What a compiler has inferred of the program stops being true of the instrumented program: with
 # "touches no memory" left in place, counters would be kept in registers across calls.
 _ASSUMPTIONS = re.compile(
@@ -52,7 +55,7 @@ def instrument(
     wrapped = {
         symbol: f"__dse_call_{plain_name(symbol)}"
         for symbol in analysis.foreign
-        if hooks.accesses and plain_name(symbol) in hooks.modelled
+        if plain_name(symbol) in (hooks.modelled if hooks.accesses else INLINE)
     }
     rewriter = Rewriter(analysis, counters, hooks, frozenset(wrapped))
     out: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -14,7 +15,10 @@ def demangled(symbols: Sequence[str]) -> list[str]:
     ['main']
     """
     spell = _demangler()
-    return [spell(symbol) if symbol.startswith("_Z") else symbol for symbol in symbols]
+    return [
+        re.sub(r"\[abi:\w+\]|(?<=std::)__1::", "", spell(symbol)) if symbol.startswith("_Z") else symbol
+        for symbol in symbols
+    ]
 
 
 def _demangler() -> Callable[[str], str]:

@@ -68,7 +68,7 @@ def compile_runtime(
     toolchain: Toolchain, definitions: Mapping[str, str | int | None], target: Path
 ) -> None:
     """Compile the runtime to an object file; None as a value defines a name without a value."""
-    command = [*toolchain.c, "-O3", "-std=gnu11", "-fno-sanitize=all", "-fexceptions", "-fPIC"]
+    command = [*toolchain.c, "-O3", "-fomit-frame-pointer", "-std=gnu11", "-fno-sanitize=all", "-fexceptions", "-fPIC"]
     command += ["-funwind-tables", "-Wno-unused", "-fno-builtin-malloc", "-march=native"]
     command += [
         f"-D{name}" if value is None else f"-D{name}={value}"

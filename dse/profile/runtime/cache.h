@@ -128,6 +128,22 @@ static void cache_start(void) {
     DSE_CACHES(START_CACHE)
 }
 
+/* The everyday case, without a call: the line is in L1 and this block was the last to touch it. */
+FAST int cache_again(u64 a, const u32 size, u32 site, u32 block, const int write) {
+#define AGAIN(k, s1, w1, s2, w2, shift)                                                    \
+    const struct line *l##k = cache_##k.l1 + ((a >> (shift)) & ((1u << (s1)) - 1)) * (w1); \
+    if (unlikely((w1) > 1 || l##k->tag != (a >> (shift)) + 1 ||                            \
+                 (write ? l##k->exclusive != block : 0) || l##k->last != block ||          \
+                 (a & ((1u << (shift)) - 1)) + size > 1u << (shift)))                      \
+        return 0;
+    DSE_CACHES(AGAIN)
+#define COUNT_AGAIN(k, s1, w1, s2, w2, shift) \
+    if (COUNTING)                             \
+        cache_##k.hits[site][0]++;
+    DSE_CACHES(COUNT_AGAIN)
+    return 1;
+}
+
 /* An access of up to 64 bytes counts once, at the deepest level of its lines. */
 FAST u16 cache_access(u64 a, const u32 size, u32 site, u32 block, const int write) {
     u16 levels = 0;
@@ -159,6 +175,7 @@ static void cache_range(u64 a, u64 bytes, u32 site, u32 block, int write) {
 }
 #else
 static void cache_start(void) {}
+FAST int cache_again(u64 a, const u32 size, u32 site, u32 block, const int write) { return 1; }
 FAST u16 cache_access(u64 a, const u32 size, u32 site, u32 block, const int write) { return 0; }
 static void cache_range(u64 a, u64 bytes, u32 site, u32 block, int write) {}
 #endif

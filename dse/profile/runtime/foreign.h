@@ -90,6 +90,8 @@ FOREIGN(puts)
 FOREIGN(fopen)
 FOREIGN(read)
 FOREIGN(write)
+FOREIGN(getchar)
+FOREIGN(putchar)
 FOREIGN(printf)
 FOREIGN(fprintf)
 FOREIGN(sprintf)
@@ -214,6 +216,19 @@ WRAP(int, puts, (text s), (s), TEXT(s), )
 WRAP(FILE *, fopen, (text path, text mode), (path, mode), TEXT(path); TEXT(mode), )
 WRAP(ssize_t, read, (int f, void *p, size_t n), (f, p, n), , if (r > 0) WRITE(p, r))
 WRAP(ssize_t, write, (int f, const void *p, size_t n), (f, p, n), READ(p, n), )
+/* As the headers define them in line, which -fno-inline keeps the program from using. */
+HIDDEN int __dse_call_getchar(void) {
+    ENTER(getchar);
+    int r = getc(stdin);
+    LEAVE;
+    return r;
+}
+HIDDEN int __dse_call_putchar(int c) {
+    ENTER(putchar);
+    int r = putc(c, stdout);
+    LEAVE;
+    return r;
+}
 WRAP(char *, getenv, (text s), (s), TEXT(s), )
 WRAP(time_t, time, (time_t *p), (p), , if (p) WRITE(p, sizeof *p))
 WRAP(int, gettimeofday, (struct timeval *p, void *zone), (p, zone), , if (p) WRITE(p, sizeof *p))

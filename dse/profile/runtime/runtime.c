@@ -9,20 +9,41 @@
 #include <signal.h>
 #include <stdlib.h>
 
+/* Hooks keep the registers of their caller, and so do the functions that they call for rare cases: the
+ * everyday path saves next to nothing. */
 #define HOOK HIDDEN __attribute__((preserve_most))
+#define RARE static __attribute__((preserve_most, noinline))
 
-#define ACCESS_HOOKS(size)                                                          \
-    HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                        \
-        u16 levels = cache_access(a, size, site, block, 0);                         \
-        shadow_load(a, size);                                                       \
-        trace('L', site, block, a, size, levels);                                   \
-        (void)levels;                                                               \
-    }                                                                               \
-    HOOK void __dse_store##size(u64 a, u32 site, u32 block) {                       \
-        u16 levels = cache_access(a, size, site, block, 1);                         \
-        shadow_store(a, size);                                                      \
-        trace('S', site, block, a, size, levels);                                   \
-        (void)levels;                                                               \
+#ifdef DSE_TRACE
+#define AGAIN_ALLOWED 0
+#else
+#define AGAIN_ALLOWED 1
+#endif
+
+#define ACCESS_HOOKS(size)                                                              \
+    RARE void cache_load##size(u64 a, u32 site, u32 block) {                            \
+        u16 levels = cache_access(a, size, site, block, 0);                             \
+        trace('L', site, block, a, size, levels);                                       \
+        (void)levels;                                                                   \
+    }                                                                                   \
+    RARE void cache_store##size(u64 a, u32 site, u32 block) {                           \
+        u16 levels = cache_access(a, size, site, block, 1);                             \
+        trace('S', site, block, a, size, levels);                                       \
+        (void)levels;                                                                   \
+    }                                                                                   \
+    RARE void shadow_load##size(u64 a) { shadow_range(a, size, 0, 0); }                 \
+    RARE void shadow_store##size(u64 a) { shadow_range(a, size, 1, current); }          \
+    HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                            \
+        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 0)))          \
+            cache_load##size(a, site, block);                                           \
+        if (unlikely(!shadow_known(a, size)))                                           \
+            shadow_load##size(a);                                                       \
+    }                                                                                   \
+    HOOK void __dse_store##size(u64 a, u32 site, u32 block) {                           \
+        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 1)))          \
+            cache_store##size(a, site, block);                                          \
+        if (unlikely(!shadow_take(a, size)))                                            \
+            shadow_store##size(a);                                                      \
     }
 ACCESS_HOOKS(1)
 ACCESS_HOOKS(2)

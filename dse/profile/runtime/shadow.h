@@ -128,41 +128,29 @@ static __attribute__((noinline)) void shadow_range(u64 a, u64 bytes, int write, 
     }
 }
 
-FAST void shadow_load(u64 a, const u32 size) {
-    if (unlikely((a & ((1 << PAGE) - 1)) + size > 1 << PAGE)) {
-        shadow_range(a, size, 0, 0);
-        return;
-    }
-    u64 *cell = shadow_cell(a);
+/* The everyday cases, without a call. Reading: this invocation read all of it before. */
+FAST int shadow_known(u64 a, const u32 size) {
+    const u64 *page = shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff];
+    if (unlikely(!page || (a & ((1 << PAGE) - 1)) + size > 1 << PAGE))
+        return 0;
+    const u64 *cell = page + ((a & ((1 << PAGE) - 1)) >> DSE_CHUNK);
     u32 me = current, other = 0;
-#if DSE_CHUNK == 0
-    for (u32 i = 0; i < size; i++)
-        other |= (u32)(cell[i] >> 32) ^ me;
-    if (unlikely(other))
-        shadow_read_cells(a, cell, size);
-#else
-    u64 cells = ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1;
+    u64 cells = DSE_CHUNK ? ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1 : size;
     for (u64 i = 0; i < cells; i++)
         other |= (u32)(cell[i] >> 32) ^ me;
-    if (unlikely(other))
-        shadow_read_cells(a, cell, cells);
-#endif
+    return !other;
 }
 
-FAST void shadow_store(u64 a, const u32 size) {
-    if (unlikely((a & ((1 << PAGE) - 1)) + size > 1 << PAGE)) {
-        shadow_range(a, size, 1, current);
-        return;
-    }
-    u64 *cell = shadow_cell(a), me = current;
-#if DSE_CHUNK == 0
-    for (u32 i = 0; i < size; i++)
-        cell[i] = me;
-#else
-    u64 cells = ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1;
+/* Writing: the page is there. */
+FAST int shadow_take(u64 a, const u32 size) {
+    u64 *page = shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff];
+    if (unlikely(!page || (a & ((1 << PAGE) - 1)) + size > 1 << PAGE))
+        return 0;
+    u64 *cell = page + ((a & ((1 << PAGE) - 1)) >> DSE_CHUNK), me = current;
+    u64 cells = DSE_CHUNK ? ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1 : size;
     for (u64 i = 0; i < cells; i++)
         cell[i] = me;
-#endif
+    return 1;
 }
 
 /* Memory that is given out anew: what it held is nobody's. */
@@ -228,8 +216,8 @@ static void shadow_start(char **arguments) {
     shadow_spans();
 }
 #else
-FAST void shadow_load(u64 a, const u32 size) {}
-FAST void shadow_store(u64 a, const u32 size) {}
+FAST int shadow_known(u64 a, const u32 size) { return 1; }
+FAST int shadow_take(u64 a, const u32 size) { return 1; }
 static void shadow_range(u64 a, u64 bytes, int write, u64 value) {}
 static void shadow_clear(u64 a, u64 bytes) {}
 static void shadow_start(char **arguments) {}

@@ -253,22 +253,18 @@ class Assembly:
 
     def _accesses(self, caches: int) -> list[Access]:
         sites = len(self.tables["accesses"]) + 2 * len(self.foreign)
-        zero = np.zeros(3 * sites, np.uint64)
-        hits = np.stack(
-            [self.result.sections.get(f"hits{k}", zero).reshape(-1, 3) for k in range(caches)]
-            or [np.zeros((sites, 0), np.uint64)],
-            axis=1,
-        ).tolist()
+        found = [self.result.rows(f"hits{k}", 3) for k in range(caches)]
+        hits = (np.stack(found, axis=1) if found else np.zeros((sites, 0, 3))).tolist()
         listed = [
             Access(block=a["block"], kind=a["kind"], size=a["size"], line=a["line"], hits=hits[i])
             for i, a in enumerate(self.tables["accesses"])
         ]
         for i in range(2 * len(self.foreign)):
-            found = hits[len(self.tables["accesses"]) + i]
-            if np.any(found):
+            triples = hits[len(self.tables["accesses"]) + i]
+            if np.any(triples):
                 block = len(self.tables["blocks"]) + i // 2
                 kind = "store" if i % 2 else "load"
-                listed.append(Access(block=block, kind=kind, size=0, line=0, hits=found))
+                listed.append(Access(block=block, kind=kind, size=0, line=0, hits=triples))
         return listed
 
     def _dependencies(self, caches: int) -> list[Dependency]:

@@ -505,12 +505,12 @@ def test_every_problem_with_the_sources_at_once(tmp_path: Path) -> None:
 
 def test_functions_of_one_name_in_two_files(tmp_path: Path) -> None:
     one = source(
-        tmp_path, "static int f(int x) { return x; }\nint g(int x) { return f(x + 1) + f(x); }", "one.c"
+        tmp_path, "static int f(int x) { return x * x; }\nint g(int x) { return f(x + 1) + f(x); }", "one.c"
     )
     two = source(
         tmp_path,
         "int g(int);\nstatic int f(int x) { return 2 * x; }\n"
-        "int main(int n, char **a) { (void)a; return g(n) + f(n) - 5; }",
+        "int main(int n, char **a) { (void)a; return g(n) + f(n) - 7; }",
         "two.c",
     )
     profile, _ = run_built(build_program(Options((one, two)), tmp_path), (), b"")

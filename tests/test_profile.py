@@ -44,7 +44,12 @@ class Example:
     given: bytes = b""
 
 
+SCRIPT = tuple(
+    f"script/{name}.c"
+    for name in "main value object table lexer parser compiler machine builtins".split()
+)
 EXAMPLES = {
+    "script": Example(SCRIPT, (), (PROGRAMS / "script" / "example.script").read_bytes()),
     "rotate": Example(("rotate.c",), ("i",), picture(8)),
     "rotate quarters": Example(("rotate.c",), ("r",), picture(8)),
     "queens": Example(("queens.c",), ("5",)),
@@ -75,6 +80,11 @@ def run_built(built: Built, arguments: tuple[str, ...], given: bytes) -> tuple[P
     with source.open("rb") as stdin, target.open("wb") as stdout:
         profile = measure(built, arguments, stdin, stdout)
     return profile, target.read_bytes()
+
+
+def test_the_script_is_a_program_of_many_lines() -> None:
+    lines = sum(len((PROGRAMS / name).read_text().splitlines()) for name in SCRIPT)
+    assert lines >= 1000
 
 
 def plain_output(example: Example, folder: Path) -> bytes:

@@ -67,8 +67,8 @@ def build_object(job: Job, folder: Path) -> dict[str, Any]:
     return tables
 
 
-def _load(files: Sequence[str]) -> Any:
-    """One module of all files, every value and block named."""
+def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
+    """Return one module of all files, every value and block named, and the machine that compiles it."""
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -109,7 +109,7 @@ def main(path: str) -> None:
     from llvmlite import binding
 
     job = Job(**json.loads(Path(path).read_text()))
-    module, machine = _load(job.modules)
+    module, machine = load_modules(job.modules)
     parts = parse_module(str(module))
     analysis = analyse(module, parts)
     counters = place_counters(analysis)

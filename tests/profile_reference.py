@@ -1,7 +1,7 @@
 """What a profile must say, worked out in plain Python from the full trace of a run.
 
-Each rule is written as it is defined, with the slow means of its definition (paths of invocations, one
-dictionary entry a byte, lists in order of use), not as the runtime does it.
+Each rule is written as it is defined, with the slow means of its definition (paths of invocations,
+one dictionary entry a byte, lists in order of use), not as the runtime does it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Flow:
 
 
 class Follower:
-    """Applies the rule of Kim and Edwards to a trace: last writer, last reader, one entry a chunk."""
+    """Applies the rule of Kim and Edwards to a trace: last writer and reader of each chunk."""
 
     def __init__(self, chunk: int = 1) -> None:
         self.chunk, self.flow = chunk, Flow()
@@ -199,7 +199,7 @@ class Follower:
             for table in (self.writer, self.reader):
                 table.pop(b, None)
                 if a in table:
-                    table[b] = table[a]  # type: ignore[index, assignment]
+                    table[b] = table[a]  # type: ignore[assignment]
 
     def _origin(self, address: int) -> str:
         if address >= self.input:

@@ -26,7 +26,8 @@ from dse.profile.toolchain import find_toolchain
 from tests.test_profile import EXAMPLES, PROGRAMS, run_built
 
 ROW = (
-    '  call void asm sideeffect "testb $$1, dse_rows(%rip)\\0Aje 1f\\0A.rept {n}\\0Anop\\0A.endr\\0A1:",'
+    '  call void asm sideeffect "testb $$1, dse_rows(%rip)\\0Aje 1f\\0A.rept {n}\\0Anop\\0A'
+    '.endr\\0A1:",'
     ' "~{{memory}},~{{dirflag}},~{{fpsr}},~{{flags}}"()'
 )
 SWITCH = """
@@ -66,7 +67,13 @@ def callgrind(
 ) -> tuple[Counter[str], Counter[str]]:
     """Return machine instructions by function, and calls of each function."""
     out = program.with_name("callgrind.out")
-    line = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--compress-strings=no", "--demangle=no"]
+    line = [
+        "valgrind",
+        "--tool=callgrind",
+        f"--callgrind-out-file={out}",
+        "--compress-strings=no",
+        "--demangle=no",
+    ]
     environ = environment(()) | ({"ROWS": "1"} if rows else {})
     subprocess.run(
         [*line, str(program), *arguments], input=given, capture_output=True, env=environ, check=True

@@ -1,4 +1,4 @@
-"""What a real program does, measured: blocks, memory, functions and the data that moves between them.
+"""What a real program does, measured: blocks, memory, functions and the data between them.
 
 ``dse profile`` builds a C or C++ program with instrumentation, runs it and writes a profile; models
 read it through :meth:`dse.profile.schema.Profile.load`. The format is documented in

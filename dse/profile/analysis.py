@@ -144,9 +144,9 @@ def analyse(module: Any, parts: list[str | FunctionText]) -> Analysis:
         if (m := re.match(r"@(\S+) = .*\balias\b.*, ptr @(\S+?)(?:,|$)", line))
     }
     for line in lines:
-        if m := re.match(r'declare .*?@("[^"]*"|[\w.$]+)\((.*)\)', line):
-            if not unquoted(m[1]).startswith("llvm."):
-                result.foreign[unquoted(m[1])] = "ptr" in m[2]
+        m = re.match(r'declare .*?@("[^"]*"|[\w.$]+)\((.*)\)', line)
+        if m and not unquoted(m[1]).startswith("llvm."):
+            result.foreign[unquoted(m[1])] = "ptr" in m[2]
     values = {f.name: f for f in module.functions if not f.is_declaration}
     for part in parts:
         if isinstance(part, FunctionText):
@@ -184,9 +184,7 @@ def _function(
     for name, blocks in uses.items():
         elsewhere = [block for block in blocks if block != definitions[name]]
         if elsewhere:
-            result.registers.append(
-                Register(name, definitions[name], elsewhere, name in arguments)
-            )
+            result.registers.append(Register(name, definitions[name], elsewhere, name in arguments))
 
 
 def _line(block: BlockText, locations: Locations) -> int:

@@ -1,4 +1,4 @@
-"""The part of the build that works on LLVM IR, in a process of its own: LLVM's errors end a process.
+"""The part of the build that works on LLVM IR: in a process of its own, for LLVM's errors end it.
 
 ``python -m dse.profile.build JOB`` reads a job (JSON), writes the instrumented object file and the
 tables of the analysis (JSON) where the job says.
@@ -55,7 +55,7 @@ class Job:
 
 
 def build_object(job: Job, folder: Path) -> dict[str, Any]:
-    """Do a job in a process of its own and return its tables; raise InputError where LLVM refuses."""
+    """Do a job in another process and return its tables; raise InputError where LLVM refuses."""
     path = folder / "job.json"
     path.write_text(json.dumps(dataclasses.asdict(job)))
     command = [sys.executable, "-m", "dse.profile.build", str(path)]
@@ -68,13 +68,13 @@ def build_object(job: Job, folder: Path) -> dict[str, Any]:
 
 
 def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
-    """Return one module of all files, every value and block named, and the machine that compiles it."""
+    """Return one module of all files, its values and blocks named, and what compiles it."""
     from llvmlite import binding
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
-    linked = None
+    linked: Any = None
     for file in files:
         # The instruction namer passes by functions that are not to be optimised.
         text = Path(file).read_text()
@@ -92,7 +92,9 @@ def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
     )
     passes = binding.create_new_module_pass_manager()
     passes.add_instruction_namer_pass()
-    passes.run(linked, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options()))
+    passes.run(
+        linked, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+    )
     return linked, machine
 
 

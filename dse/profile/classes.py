@@ -25,19 +25,59 @@ COMPUTATION = ("arithmetic", "logical", "compare", "select")
 
 _BY_OPCODE = {
     **dict.fromkeys(
-        "add sub mul udiv sdiv urem srem fadd fsub fmul fdiv frem fneg".split(), "arithmetic"
+        [
+            "add",
+            "sub",
+            "mul",
+            "udiv",
+            "sdiv",
+            "urem",
+            "srem",
+            "fadd",
+            "fsub",
+            "fmul",
+            "fdiv",
+            "frem",
+            "fneg",
+        ],
+        "arithmetic",
     ),
-    **dict.fromkeys("shl lshr ashr and or xor".split(), "logical"),
-    **dict.fromkeys("icmp fcmp".split(), "compare"),
+    **dict.fromkeys(["shl", "lshr", "ashr", "and", "or", "xor"], "logical"),
+    **dict.fromkeys(["icmp", "fcmp"], "compare"),
     **dict.fromkeys(
-        "trunc zext sext fptrunc fpext fptoui fptosi uitofp sitofp ptrtoint ptrtoaddr inttoptr bitcast"
-        " addrspacecast".split(),
+        [
+            "trunc",
+            "zext",
+            "sext",
+            "fptrunc",
+            "fpext",
+            "fptoui",
+            "fptosi",
+            "uitofp",
+            "sitofp",
+            "ptrtoint",
+            "ptrtoaddr",
+            "inttoptr",
+            "bitcast",
+            "addrspacecast",
+        ],
         "cast",
     ),
     **dict.fromkeys(
-        "br switch indirectbr ret unreachable resume catchswitch cleanupret catchret".split(), "branch"
+        [
+            "br",
+            "switch",
+            "indirectbr",
+            "ret",
+            "unreachable",
+            "resume",
+            "catchswitch",
+            "cleanupret",
+            "catchret",
+        ],
+        "branch",
     ),
-    **dict.fromkeys("call invoke callbr".split(), "call"),
+    **dict.fromkeys(["call", "invoke", "callbr"], "call"),
     "getelementptr": "address",
     **{name: name for name in ("load", "store", "select", "phi", "alloca")},
 }
@@ -67,7 +107,7 @@ def classify(opcode: str, callee: str = "") -> str:
 
     Examples
     --------
-    >>> classify("fmul"), classify("call", "llvm.ctpop.i32"), classify("call", "llvm.lifetime.end.p0")
+    >>> classify("fmul"), classify("call", "llvm.ctpop.i32"), classify("call", "llvm.assume")
     ('arithmetic', 'logical', '')
     """
     if callee.startswith("llvm."):

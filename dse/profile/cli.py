@@ -29,7 +29,7 @@ class ProfileCommand(click.Command):
     "profile",
     cls=ProfileCommand,
     options_metavar="[OPTIONS]",
-    epilog="The program is built and run with your rights: profile only what you would run yourself.",
+    epilog="The program is built and run with your rights: profile what you would run yourself.",
 )
 @click.argument(
     "sources",
@@ -53,14 +53,27 @@ class ProfileCommand(click.Command):
 @click.option("--no-cache", is_flag=True, help="Simulate no cache.")
 @click.option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
 @click.option(
-    "--chunk", type=int, default=1, show_default=True, help="Bytes of memory followed together, 1 to 64."
+    "--chunk",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Bytes of memory followed together, 1 to 64.",
 )
 @click.option(
-    "-O", "--optimisation", type=int, default=1, show_default=True, help="Level of the program, 0 to 3."
+    "-O",
+    "--optimisation",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Level of the program, 0 to 3.",
 )
 @click.option("--functions", metavar="NAME,...", help="Tell only these functions apart.")
-@click.option("--region", metavar="F | F:N | F:N-M | F..G", help="Count only in calls of F, or from F to G.")
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop the program after this time.")
+@click.option(
+    "--region", metavar="F | F:N | F:N-M | F..G", help="Count only in calls of F, or from F to G."
+)
+@click.option(
+    "--time-limit", type=float, metavar="SECONDS", help="Stop the program after this time."
+)
 @click.option("--memory-limit", metavar="BYTES", help="Stop it beyond this memory, such as 4G.")
 @click.option("--environment", multiple=True, metavar="NAME", help="Pass this variable on.")
 @click.option("--flag", "flags", multiple=True, help="For the compiler, such as --flag=-DSIZE=8.")
@@ -72,6 +85,7 @@ class ProfileCommand(click.Command):
 @click.pass_context
 def profile(
     ctx: click.Context,
+    /,
     sources: tuple[Path, ...],
     output: Path | None,
     show: bool,
@@ -113,7 +127,9 @@ def _measured(
     from dse.profile.command import KENTER, Options, profile_program
     from dse.profile.run import Limits, report_progress
 
-    caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (KENTER,)
+    caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (
+        KENTER,
+    )
     names = settings["functions"]
     memory = settings["memory_limit"]
     options = Options(
@@ -140,7 +156,9 @@ def _cache(text: str) -> CacheLevels:
 
     given: Sequence[str] = text.split(",")
     if not 2 <= len(given) <= 5:
-        raise click.BadParameter(f"'{text}': give L1,L2 and perhaps LINE,WAYS,WAYS", param_hint="--cache")
+        raise click.BadParameter(
+            f"'{text}': give L1,L2 and perhaps LINE,WAYS,WAYS", param_hint="--cache"
+        )
     sizes = [_size(part, "--cache") for part in given]
     defaults = [0, 0, 64, 1, 1]
     l1, l2, line, l1_ways, l2_ways = sizes + defaults[len(sizes) :]
@@ -161,7 +179,8 @@ def _size(text: str, option: str) -> int:
 def _summary(found: Profile, target: Path) -> None:
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)
-    lines = [f"{target}: {executed:,} block executions in {sum(1 for f in found.functions if f.invocations)} functions"]
+    functions = sum(1 for f in found.functions if f.invocations)
+    lines = [f"{target}: {executed:,} block executions in {functions} functions"]
     if not run.complete:
         how = f"exit status {run.exit_status}" if run.ended == "exit" else run.ended
         number = f" {run.signal}" if run.signal else ""

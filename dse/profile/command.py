@@ -148,9 +148,7 @@ def measure(
     given = options.arguments if arguments is None else arguments
     built.result.unlink(missing_ok=True)
     environ = environment(options.environment)
-    outcome = run_program(
-        built.executable, given, options.limits, environ, stdin, stdout, progress
-    )
+    outcome = run_program(built.executable, given, options.limits, environ, stdin, stdout, progress)
     result = read_result(built.result)
     status = [int(x) for x in result.sections["status"]]
     assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
@@ -190,7 +188,7 @@ def profile_program(
 
 
 def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:
-    ended = outcome.stopped or reason
+    ended: Any = outcome.stopped or reason
     if ended == "exit" and outcome.returncode < 0:
         ended = "signal"
     return Run(
@@ -208,7 +206,9 @@ def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:
 def _check(options: Options) -> None:
     check_caches(options.caches)
     if options.chunk not in (1, 2, 4, 8, 16, 32, 64):
-        raise cannot("profile", f"a chunk of {options.chunk} B", "1, 2, 4, 8, 16, 32 or 64 B", "chunk")
+        raise cannot(
+            "profile", f"a chunk of {options.chunk} B", "1, 2, 4, 8, 16, 32 or 64 B", "chunk"
+        )
     if options.optimisation not in (0, 1, 2, 3):
         raise cannot("profile", f"level {options.optimisation}", "0, 1, 2 or 3", "optimisation")
 
@@ -219,7 +219,7 @@ def _check_functions(options: Options, tables: dict[str, Any]) -> None:
 
 
 def _number(name: str, tables: dict[str, Any]) -> int:
-    """The number of a function by its name or symbol."""
+    """Return the number of a function by its name or symbol."""
     names = function_names(tables)
     for i, function in enumerate(tables["functions"]):
         if name in (names[i], function["name"], function["symbol"]):
@@ -231,8 +231,11 @@ def _number(name: str, tables: dict[str, Any]) -> int:
 
 
 def _region(region: str, tables: dict[str, Any]) -> dict[str, str | int | None]:
-    match = re.fullmatch(r"(?P<start>[^.]+?)(?::(?P<first>\d+)(?P<to>-(?P<last>\d*))?)?"
-                         r"(?:\.\.(?P<stop>.+))?", region)
+    match = re.fullmatch(
+        r"(?P<start>[^.]+?)(?::(?P<first>\d+)(?P<to>-(?P<last>\d*))?)?"
+        r"(?:\.\.(?P<stop>.+))?",
+        region,
+    )
     if not match:
         raise cannot("profile", f"'{region}'", "f, f:3, f:3-5, f:3- or f..g", "region")
     first = int(match["first"] or 1)

@@ -21,8 +21,8 @@ def place_counters(analysis: Analysis) -> Counters:
     """Choose the fewest counters from which every block's and every edge's count follows exactly.
 
     An edge has the count of its source where that goes nowhere else and cannot stop in its middle,
-    and the count of its target where that comes from nowhere else. Where neither holds, each edge into
-    the target has a counter, and the target's count is their sum.
+    and the count of its target where that comes from nowhere else. Where neither holds, each edge
+    into the target has a counter, and the target's count is their sum.
     """
     counters = Counters()
     predecessors: dict[int, list[int]] = {}
@@ -34,7 +34,8 @@ def place_counters(analysis: Analysis) -> Counters:
         sources = predecessors.get(number, [])
         known = len(sources) == 1 and number not in entries
         derived = known or all(
-            len(analysis.blocks[s].successors) == 1 and not analysis.blocks[s].stops for s in sources
+            len(analysis.blocks[s].successors) == 1 and not analysis.blocks[s].stops
+            for s in sources
         )
         used = range(counters.size, counters.size + (1 if derived else len(sources)))
         counters.size = used.stop

@@ -93,7 +93,9 @@ class Assembly:
             ),
             calls=tuple(self._calls()),
             registers=tuple(
-                Register(name=r["name"], source=r["definition"], to=r["uses"], argument=r["argument"])
+                Register(
+                    name=r["name"], source=r["definition"], to=r["uses"], argument=r["argument"]
+                )
                 for r in self.tables["registers"]
             ),
             accesses=tuple(self._accesses(len(settings.caches))),
@@ -103,7 +105,7 @@ class Assembly:
         )
 
     def _contexts(self) -> tuple[list[Context], dict[int, int]]:
-        """The call tree with recursions folded, and each function's computation with its callees."""
+        """Return the call tree with recursions folded, and computation with callees by function."""
         nodes = self.result.nodes
         total = nodes["work"].astype(np.int64)
         for at in range(len(nodes) - 1, 0, -1):
@@ -254,7 +256,7 @@ class Assembly:
     def _accesses(self, caches: int) -> list[Access]:
         sites = len(self.tables["accesses"]) + 2 * len(self.foreign)
         found = [self.result.rows(f"hits{k}", 3) for k in range(caches)]
-        hits = (np.stack(found, axis=1) if found else np.zeros((sites, 0, 3))).tolist()
+        hits: list[Any] = (np.stack(found, axis=1) if found else np.zeros((sites, 0, 3))).tolist()
         listed = [
             Access(block=a["block"], kind=a["kind"], size=a["size"], line=a["line"], hits=hits[i])
             for i, a in enumerate(self.tables["accesses"])
@@ -263,8 +265,9 @@ class Assembly:
             triples = hits[len(self.tables["accesses"]) + i]
             if np.any(triples):
                 block = len(self.tables["blocks"]) + i // 2
-                kind = "store" if i % 2 else "load"
-                listed.append(Access(block=block, kind=kind, size=0, line=0, hits=triples))
+                listed.append(
+                    Access(block=block, kind=("load", "store")[i % 2], size=0, line=0, hits=triples)
+                )
         return listed
 
     def _dependencies(self, caches: int) -> list[Dependency]:
@@ -288,9 +291,7 @@ class Assembly:
         traffic = sum(t.bytes for t in transfers) + local
         functions = [
             Unmodelled(name=self.names[len(self.own) + i], calls=calls)
-            for i, (symbol, calls) in enumerate(
-                zip(self.foreign, self.foreign_calls, strict=True)
-            )
+            for i, (symbol, calls) in enumerate(zip(self.foreign, self.foreign_calls, strict=True))
             if self.tables["foreign"][symbol]
             and calls
             and plain_name(symbol) not in self.modelled

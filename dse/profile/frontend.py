@@ -1,4 +1,4 @@
-"""Sources to LLVM IR: as written, with registers promoted, nothing inlined and nothing vectorised."""
+"""Sources to LLVM IR: registers promoted, nothing inlined, nothing vectorised."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def is_cxx(sources: Sequence[Path]) -> bool:
 
 def modelled_functions() -> tuple[str, ...]:
     """Return the library functions whose reads and writes the runtime knows."""
-    return tuple(re.findall(r"^FOREIGN\((\w+)\)", (_RUNTIME / "foreign.h").read_text(), re.MULTILINE))
+    return tuple(
+        re.findall(r"^FOREIGN\((\w+)\)", (_RUNTIME / "foreign.h").read_text(), re.MULTILINE)
+    )
 
 
 def compile_to_ir(
@@ -77,7 +79,9 @@ def compile_to_ir(
         raise InputError("profile", problems)
     # A call of a library function stays a call of that function, whatever the compiler knows of it.
     kept = [f"-fno-builtin-{name}" for name in modelled_functions() if not name.startswith("_")]
-    level = [f"-O{optimisation}"] + (["-Xclang", "-disable-O0-optnone"] if optimisation == 0 else [])
+    level = [f"-O{optimisation}"] + (
+        ["-Xclang", "-disable-O0-optnone"] if optimisation == 0 else []
+    )
 
     def compiled(number: int) -> Path | Problem:
         source = sources[number]
@@ -102,7 +106,11 @@ def compile_to_ir(
 
 
 def link_program(
-    toolchain: Toolchain, objects: Sequence[Path], target: Path, cxx: bool, flags: Sequence[str] = ()
+    toolchain: Toolchain,
+    objects: Sequence[Path],
+    target: Path,
+    cxx: bool,
+    flags: Sequence[str] = (),
 ) -> None:
     """Link object files to a program; raise InputError with the linker's words where it cannot."""
     command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]

@@ -21,7 +21,8 @@ INLINE = frozenset(("getchar", "putchar"))
 # What a compiler has inferred of the program stops being true of the instrumented program: with
 # "touches no memory" left in place, counters would be kept in registers across calls.
 _ASSUMPTIONS = re.compile(
-    r"\b(?:nosync|nofree|willreturn|norecurse|speculatable|mustprogress|nocallback|memory\([^)]*\)) ?"
+    r"\b(?:nosync|nofree|willreturn|norecurse|speculatable|mustprogress|nocallback"
+    r"|memory\([^)]*\)) ?"
 )
 _DECLARATIONS = (
     "".join(
@@ -77,7 +78,7 @@ def instrument(
 
 
 def _tables(analysis: Analysis, counters: Counters, hooks: Hooks) -> Iterator[str]:
-    """What the runtime must know of the module."""
+    """Yield what the runtime must know of the module."""
     own, foreign = len(analysis.functions), list(analysis.foreign)
     numbers = {
         "function_count": own,
@@ -106,7 +107,9 @@ def quoted(name: str) -> str:
     'a\\22b'
     """
     return "".join(
-        letter if letter.isprintable() and letter.isascii() and letter not in '"\\' else f"\\{byte:02X}"
+        letter
+        if letter.isprintable() and letter.isascii() and letter not in '"\\'
+        else f"\\{byte:02X}"
         for letter in name
         for byte in letter.encode()
     )

@@ -15,10 +15,25 @@ def demangled(symbols: Sequence[str]) -> list[str]:
     ['main']
     """
     spell = _demangler()
-    return [
-        re.sub(r"\[abi:\w+\]|(?<=std::)__1::", "", spell(symbol)) if symbol.startswith("_Z") else symbol
-        for symbol in symbols
-    ]
+    return [tidied(spell(symbol)) if symbol.startswith("_Z") else symbol for symbol in symbols]
+
+
+def tidied(name: str) -> str:
+    """Leave out of a C++ name what its source leaves out: defaults, inline namespaces, ABI tags.
+
+    >>> tidied("std::__1::vector<int, std::__1::allocator<int> >::size[abi:nie220108]() const")
+    'std::vector<int>::size() const'
+    >>> tidied("std::__1::basic_string<char, std::__1::char_traits<char>>::clear()")
+    'std::string::clear()'
+    """
+    name = re.sub(r"\[abi:\w+\]|(?<=std::)__1::", "", name)
+    while match := re.search(r", std::(?:allocator|char_traits|default_delete|less)<", name):
+        end, level = match.end(), 1
+        while level and end < len(name):
+            level += (name[end] == "<") - (name[end] == ">")
+            end += 1
+        name = name[: match.start()] + name[end:].removeprefix(" ")
+    return re.sub(r"(?<=<)\s+|\s+(?=>)", "", name).replace("std::basic_string<char>", "std::string")
 
 
 def _demangler() -> Callable[[str], str]:

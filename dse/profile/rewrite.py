@@ -59,7 +59,9 @@ class Rewriter:
         self._framed = self._hooks.frames(text.name)
         self._depth = self._framed or (self._hooks.tree and _may_resume(body))
         self._variadic = ", ...)" in text.header or "(...)" in text.header
-        self._sizes = {s.result: size_expression(s.operands()[0]) for s in body if s.opcode == "alloca"}
+        self._sizes = {
+            s.result: size_expression(s.operands()[0]) for s in body if s.opcode == "alloca"
+        }
         self._reborn = {_lifetime(s) for s in body}
         self._labels = {self._block + i: block.label for i, block in enumerate(text.blocks)}
         self._jumps = Counter(
@@ -180,7 +182,7 @@ class Rewriter:
             yield f"  call void @__dse_clear(ptr {pointer}, i64 {self._sizes[pointer]})"
 
     def _alloca(self, statement: Statement) -> Iterator[str]:
-        """A local without a lifetime of its own lives from here on."""
+        """Yield the birth of a local that has no marked lifetime: it lives from here on."""
         if statement.result in self._reborn:
             return
         size = self._sizes[statement.result]
@@ -214,7 +216,8 @@ def _callee(statement: Statement) -> str:
 
 def _may_resume(body: list[Statement]) -> bool:
     return any(
-        s.opcode == "landingpad" or (s.opcode == "call" and _callee(s) in RETURNS_TWICE) for s in body
+        s.opcode == "landingpad" or (s.opcode == "call" and _callee(s) in RETURNS_TWICE)
+        for s in body
     )
 
 

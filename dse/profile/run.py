@@ -69,7 +69,7 @@ def run_program(
             env=dict(environ),
             stdin=stdin,
             stdout=stdout,
-            preexec_fn=_no_core,  # noqa: PLW1509
+            preexec_fn=_no_core,
         )
     except OSError as error:
         raise cannot("profile", f"the program does not start: {error.strerror}") from None
@@ -123,5 +123,8 @@ def _memory(pid: int) -> int:
 def report_progress(seconds: float, used: int) -> None:
     """Show time and memory on one line of the terminal."""
     print(  # noqa: T201
-        f"\r  running {seconds:6.1f} s, {used / 2**20:,.0f} MiB", end="", file=sys.stderr, flush=True
+        f"\r  running {seconds:6.1f} s, {used / 2**20:,.0f} MiB",
+        end="",
+        file=sys.stderr,
+        flush=True,
     )

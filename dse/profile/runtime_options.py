@@ -34,8 +34,11 @@ def check_caches(caches: Sequence[CacheLevels]) -> None:
                 )
         if cache.l2 < cache.l1:
             problems.append(
-                Problem(where, f"L2 of {cache.l2} B is smaller than L1 of {cache.l1} B",
-                        "L2 holds all that L1 holds")
+                Problem(
+                    where,
+                    f"L2 of {cache.l2} B is smaller than L1 of {cache.l1} B",
+                    "L2 holds all that L1 holds",
+                )
             )
     if len(caches) > 8:
         problems.append(Problem("cache", f"{len(caches)} configurations", "at most 8 in a run"))
@@ -68,11 +71,18 @@ def compile_runtime(
     toolchain: Toolchain, definitions: Mapping[str, str | int | None], target: Path
 ) -> None:
     """Compile the runtime to an object file; None as a value defines a name without a value."""
-    command = [*toolchain.c, "-O3", "-fomit-frame-pointer", "-std=gnu11", "-fno-sanitize=all", "-fexceptions", "-fPIC"]
+    command = [
+        *toolchain.c,
+        "-O3",
+        "-fomit-frame-pointer",
+        "-std=gnu11",
+        "-fno-sanitize=all",
+        "-fexceptions",
+        "-fPIC",
+    ]
     command += ["-funwind-tables", "-Wno-unused", "-fno-builtin-malloc", "-march=native"]
     command += [
-        f"-D{name}" if value is None else f"-D{name}={value}"
-        for name, value in definitions.items()
+        f"-D{name}" if value is None else f"-D{name}={value}" for name, value in definitions.items()
     ]
     command += ["-c", str(RUNTIME / "runtime.c"), "-o", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

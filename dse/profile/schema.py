@@ -106,7 +106,7 @@ class Block(_Part):
 class Edge(_Part):
     """How often block `to` followed block `from` in the same invocation."""
 
-    source: Count = Field(alias="from")
+    source: Count = Field(validation_alias="from", serialization_alias="from")
     to: Count
     count: Count
 
@@ -114,7 +114,7 @@ class Edge(_Part):
 class Call(_Part):
     """Calls from a block to a function, with the values passed in registers."""
 
-    source: Count = Field(alias="from")
+    source: Count = Field(validation_alias="from", serialization_alias="from")
     to: str
     count: Count
     arguments: Count
@@ -125,7 +125,7 @@ class Register(_Part):
     """A value that a block defines and other blocks use."""
 
     name: str
-    source: Count = Field(alias="from")
+    source: Count = Field(validation_alias="from", serialization_alias="from")
     to: tuple[Count, ...]
     argument: bool = False
 
@@ -144,7 +144,7 @@ class Dependency(_Part):
     """A line in L1 that `from` last wrote (dirty) or brought in (clean), first touched by `to`."""
 
     cache: Count
-    source: Count = Field(alias="from")
+    source: Count = Field(validation_alias="from", serialization_alias="from")
     to: Count
     dirty: Count
     clean: Count
@@ -153,7 +153,7 @@ class Dependency(_Part):
 class Transfer(_Part):
     """Bytes that one function wrote and another read."""
 
-    source: str = Field(alias="from")
+    source: str = Field(validation_alias="from", serialization_alias="from")
     to: str
     bytes: Count
 
@@ -246,7 +246,7 @@ class Profile(_Part):
         Path(path).write_text(self.dumps(), encoding="utf-8")
 
     def dumps(self) -> str:
-        """Return the JSON text: one line an element of each list, to be read by hand and compared."""
+        """Return the JSON text, one line an element: to be read by hand and compared."""
         content = self.model_dump(mode="json", by_alias=True)
         fields = ",\n".join(f"{json.dumps(key)}: {_text(value)}" for key, value in content.items())
         return "{\n" + fields + "\n}\n"

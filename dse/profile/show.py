@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dse.profile.schema import Profile
+from dse.profile.schema import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
 
 ROWS = 12
 WIDEST = 48  # letters of a function's name
@@ -17,7 +17,9 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     out = console or Console(highlight=False)
     run = profile.run
     state = "complete" if run.complete else f"partial ({run.ended})"
-    out.print(escape(f"{' '.join(profile.program.sources)}: {state}, -O{profile.program.optimisation}"))
+    out.print(
+        escape(f"{' '.join(profile.program.sources)}: {state}, -O{profile.program.optimisation}")
+    )
     out.print(_functions(profile))
     out.print(_blocks(profile))
     if profile.settings.transfers:
@@ -106,8 +108,11 @@ def _matrix(profile: Profile) -> Table:
     """Bytes from the row's function to the column's, of the hottest."""
     moved = {(t.source, t.to): t.bytes for t in profile.transfers}
     hot = hot_functions(profile, 8)
-    sources = [name for name in (*hot, "(constants)", "(input)", "(unknown)")]
-    sources = [s for s in sources if any((s, to) in moved for to in hot)]
+    sources = [
+        source
+        for source in (*hot, CONSTANTS, PROGRAM_INPUT, UNKNOWN)
+        if any((source, to) in moved for to in hot)
+    ]
     readers = [to for to in hot if any((s, to) in moved for s in sources)]
     table = Table("from \\ to", title="bytes moved", title_justify="left")
     for number, _ in enumerate(readers, 1):

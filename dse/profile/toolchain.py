@@ -1,7 +1,7 @@
 """The compiler: clang out of the ``ziglang`` package, or the system's own clang.
 
-The IR of a front end is read by llvmlite; its LLVM must be at least as new as the compiler's. The pair
-``ziglang 0.17`` (clang 22) and ``llvmlite 0.50`` (LLVM 22) is what ``pip install '.[profile]'`` brings.
+The IR of a front end is read by llvmlite; its LLVM must be at least as new as the compiler's. The
+pair ``ziglang 0.17`` (clang 22) and ``llvmlite 0.50`` (LLVM 22) comes with the extra ``profile``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from dse.problems import InputError
 from dse.profile.errors import cannot
 
 Choice = Literal["auto", "zig", "clang"]
-INSTALL = "pip install 'dse-accelerators[profile]' (ziglang and llvmlite), or a system clang and llvmlite"
+INSTALL = (
+    "pip install 'dse-accelerators[profile]' (ziglang and llvmlite), or a system clang and llvmlite"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,6 @@ def _fits(toolchain: Toolchain) -> None:
     if match and int(match[1]) > reads[0]:
         raise cannot(
             "profile",
-            f"{toolchain.version} writes IR that the installed llvmlite (LLVM {reads[0]}) cannot read",
+            f"{toolchain.version} writes IR that llvmlite (LLVM {reads[0]}) cannot read",
             "install the pair: pip install 'ziglang==0.17.*' 'llvmlite==0.50.*'",
         )

@@ -55,7 +55,7 @@ def words() -> bytes:
 
 def script() -> bytes:
     text = (PROGRAMS / "script" / "example.script").read_text()
-    return text.replace("fibonacci(9)", "fibonacci(24)").replace("< 24", "< 70").encode()
+    return text.replace("fibonacci(9)", "fibonacci(27)").replace("< 24", "< 70").encode()
 
 
 def loads() -> dict[str, Load]:
@@ -67,9 +67,9 @@ def loads() -> dict[str, Load]:
         "rotate, quarters": of("rotate.c", "r", given=picture(1024)),
         "queens": of("queens.c", "12"),
         "values": of("values.c", "2000000"),
-        "blocks": of("blocks.c", "4000"),
+        "blocks": of("blocks.c", "12000"),
         "words": of("words.c", given=words()),
-        "dispatch": of("dispatch.c", "60000"),
+        "dispatch": of("dispatch.c", "100000"),
         "shapes": of("shapes.cpp", "30000"),
         "fft": of("fft.c", "65536", "5"),
         "bits": of("bits.c", "6000000"),

@@ -20,7 +20,6 @@ struct line {
     u32 owner, last; /* last: the block that touched it last */
     u32 exclusive;   /* the block that wrote it and alone touched it since, or NOBODY */
     u32 members[MEMBERS];
-    u16 count;
     u8 next, dirty;
 };
 struct second {
@@ -28,40 +27,57 @@ struct second {
 };
 
 #ifdef DSE_CACHES
+struct recent { /* the crossing that a block counted last */
+    struct pair *pair;
+    u32 owner;
+};
 struct cache {
     struct line *l1;
     struct second *l2;
     u64 clock;
     u64 (*hits)[3]; /* by site */
     struct table crossings;
+    struct recent *recent; /* by block */
 };
 
-static SLOW void cross(struct cache *c, struct line *l, u32 block) {
+static __attribute__((noinline)) struct pair *crossing(struct cache *c, u32 owner, u32 block) {
+    u64 capacity = c->crossings.capacity;
+    struct pair *p = table_at(&c->crossings, owner, block);
+    if (c->crossings.capacity != capacity) /* the table has moved */
+        memset(c->recent, 0, sizeof *c->recent * (__dse_block_count + __dse_foreign_count));
+    c->recent[block] = (struct recent){p, owner};
+    return p;
+}
+
+static inline void cross(struct cache *c, struct line *l, u32 block) {
     if (COUNTING) {
-        struct pair *p = table_at(&c->crossings, l->owner, block);
+        struct recent *r = &c->recent[block];
+        struct pair *p = likely(r->pair && r->owner == l->owner) ? r->pair : crossing(c, l->owner, block);
         if (l->dirty)
             p->first++;
         else
             p->second++;
     }
-    if (l->count < MEMBERS)
-        l->members[l->count++] = block;
-    else {
-        l->members[l->next] = block;
-        l->next = (l->next + 1) % MEMBERS;
-    }
+    l->members[l->next] = block;
+    l->next = (l->next + 1) % MEMBERS;
+}
+
+FAST void alone(struct line *l, u32 block) {
+    for (u32 i = 0; i < MEMBERS; i++)
+        l->members[i] = i ? NOBODY : block;
+    l->next = 1;
 }
 
 static __attribute__((noinline)) void join(struct cache *c, struct line *l, u32 block, int write) {
     int member = 0;
-    for (u32 i = 0; i < l->count; i++)
+    for (u32 i = 0; i < MEMBERS; i++)
         member |= l->members[i] == block;
     if (!member)
         cross(c, l, block);
     if (write) {
-        l->owner = l->exclusive = l->members[0] = block;
-        l->count = l->dirty = 1;
-        l->next = 0;
+        alone(l, block);
+        l->owner = l->exclusive = block;
+        l->dirty = 1;
     } else if (l->exclusive != block)
         l->exclusive = NOBODY;
     l->last = block;
@@ -94,10 +110,9 @@ static __attribute__((noinline)) int fill(struct cache *c, int s1, int w1, int s
             l = &lines[i];
     l->tag = number + 1;
     l->used = c->clock;
-    l->owner = l->last = l->members[0] = block;
+    l->owner = l->last = block;
     l->exclusive = write ? block : NOBODY;
-    l->count = 1;
-    l->next = 0;
+    alone(l, block);
     l->dirty = (u8)write;
     return level;
 }
@@ -124,6 +139,7 @@ static void cache_start(void) {
 #define START_CACHE(k, s1, w1, s2, w2, shift)                             \
     cache_##k.l1 = reserve(sizeof(struct line) * ((u64)(w1) << (s1)));    \
     cache_##k.l2 = reserve(sizeof(struct second) * ((u64)(w2) << (s2)));  \
+    cache_##k.recent = reserve(sizeof(struct recent) * (__dse_block_count + __dse_foreign_count + 1)); \
     cache_##k.hits = reserve(24 * ((u64)__dse_site_count + 1));
     DSE_CACHES(START_CACHE)
 }

@@ -31,7 +31,7 @@
         trace('S', site, block, a, size, levels);                                       \
         (void)levels;                                                                   \
     }                                                                                   \
-    RARE void shadow_load##size(u64 a) { shadow_range(a, size, 0, 0); }                 \
+    RARE void shadow_load##size(u64 a) { shadow_learn(a, size); }                       \
     RARE void shadow_store##size(u64 a) { shadow_range(a, size, 1, current); }          \
     HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                            \
         if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 0)))          \

@@ -86,16 +86,12 @@ static __attribute__((noinline)) void credit(u64 a, u32 writer, u32 reader, u64 
         return;
     /* Out of each function and its callees: the outermost invocations around the writer that ended.
      * Those still alive are the frames that began no later than the writer. */
-    u32 low = 0, high = depth;
-    while (low < high) {
-        u32 middle = (low + high + 1) / 2;
-        if (frames[middle].invocation <= writer)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    for (u32 n = source->outer; n && nodes[n].depth > low; n = nodes[nodes[n].parent].outer)
+    for (u32 n = source->outer; n; n = nodes[nodes[n].parent].outer) {
+        u32 at = nodes[n].depth;
+        if (at <= depth && frames[at].invocation <= writer)
+            break;
         left[nodes[n].function * matrix_side + top->function] += bytes;
+    }
 }
 
 static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u64 cells) {
@@ -151,6 +147,23 @@ FAST int shadow_take(u64 a, const u32 size) {
     for (u64 i = 0; i < cells; i++)
         cell[i] = me;
     return 1;
+}
+
+/* Reading what another invocation wrote: all of it by the same one, as a rule. */
+FAST void shadow_learn(u64 a, const u32 size) {
+    u64 *page = shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff];
+    if (DSE_CHUNK == 0 && likely(page && (a & ((1 << PAGE) - 1)) + size <= 1 << PAGE)) {
+        u64 *cell = page + (a & ((1 << PAGE) - 1)), old = cell[0], other = 0;
+        for (u32 i = 0; i < size; i++)
+            other |= cell[i] ^ old;
+        if (likely(!other)) {
+            for (u32 i = 0; i < size; i++)
+                cell[i] = (u64)current << 32 | (u32)old;
+            credit(a, (u32)old, (u32)(old >> 32), size);
+            return;
+        }
+    }
+    shadow_range(a, size, 0, 0);
 }
 
 /* Memory that is given out anew: what it held is nobody's. */
@@ -218,6 +231,7 @@ static void shadow_start(char **arguments) {
 #else
 FAST int shadow_known(u64 a, const u32 size) { return 1; }
 FAST int shadow_take(u64 a, const u32 size) { return 1; }
+FAST void shadow_learn(u64 a, const u32 size) {}
 static void shadow_range(u64 a, u64 bytes, int write, u64 value) {}
 static void shadow_clear(u64 a, u64 bytes) {}
 static void shadow_start(char **arguments) {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import subprocess
 import sys
@@ -673,3 +675,50 @@ def test_the_loader_names_what_is_wrong(tmp_path: Path, rotate: Built) -> None:
             Profile.load(path)
     with pytest.raises(InputError, match="No such file"):
         Profile.load(tmp_path / "absent.json")
+
+
+def test_the_page_shows_tree_heatmap_and_graphs_and_escapes(rotate: Built) -> None:
+    from dse.profile.page import page
+
+    profile, _ = run_built(rotate, ("r",), picture(16))
+    text = page(profile)
+    for words in ('id="tree"', 'id="transfers"', "<svg viewBox", "turn_quarters", "for.body"):
+        assert words in text
+    assert "http" not in text.replace("http-equiv", "")
+    renamed = profile.dumps().replace("turn_quarters", "<script>alert(1)</script>")
+    hostile = page(Profile.model_validate_json(renamed))
+    assert "<script>alert" not in hostile
+    assert "&lt;script&gt;alert" in hostile
+
+
+def test_the_text_shows_functions_blocks_and_the_matrix(rotate: Built) -> None:
+    from rich.console import Console
+
+    from dse.profile.show import print_profile
+
+    profile, _ = run_built(rotate, ("i",), picture(16))
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_profile(profile, console)
+    text = console.export_text()
+    for words in ("hot functions", "hot blocks", "bytes moved", "turn_rings", "1,040", "1,024"):
+        assert words in text
+
+
+def test_the_schema_describes_the_file(rotate: Built) -> None:
+    schema = Profile.model_json_schema()
+    profile, _ = run_built(rotate, ("i",), picture(8))
+    assert set(json.loads(profile.dumps())) == set(schema["properties"])
+    assert "from" in schema["$defs"]["Edge"]["properties"]
+
+
+def test_exceptions_put_the_call_stack_right(measured: Callable[[str], Measured]) -> None:
+    profile = measured("shapes").profile
+    calls = {f.name: f.invocations for f in profile.functions}
+    large = [i for i in range(0, 25, 3) if i > 6]
+    assert calls["guarded(Shape const&, Ring<double, 4>&)"] == 25 - 1  # a side of -1 is refused
+    assert calls["Disk::area() const"] == len(range(0, 25, 3))
+    assert calls["__cxa_throw"] == 1 + len(large)
+    tree = profile.call_tree
+    for context in tree:
+        if context.function == "Disk::area() const":
+            assert tree[context.parent].function.startswith("guarded")

@@ -73,7 +73,7 @@ def compile_runtime(
     """Compile the runtime to an object file; None as a value defines a name without a value."""
     command = [
         *toolchain.c,
-        "-O3",
+        "-O2",
         "-fomit-frame-pointer",
         "-std=gnu11",
         "-fno-sanitize=all",

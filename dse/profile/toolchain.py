@@ -18,6 +18,7 @@ from dse.problems import InputError
 from dse.profile.errors import cannot
 
 Choice = Literal["auto", "zig", "clang"]
+NEWEST_CLANG = 22  # whose IR llvmlite 0.50 reads
 INSTALL = (
     "pip install 'dse-accelerators[profile]' (ziglang and llvmlite), or a system clang and llvmlite"
 )
@@ -68,8 +69,11 @@ def _zig() -> Toolchain | None:
 
 
 def _clang() -> Toolchain | None:
-    c, cxx = shutil.which("clang"), shutil.which("clang++")
-    return Toolchain((c,), (cxx,), _version((c,))) if c and cxx else None
+    for suffix in ("", *(f"-{version}" for version in range(NEWEST_CLANG, 13, -1))):
+        c, cxx = shutil.which(f"clang{suffix}"), shutil.which(f"clang++{suffix}")
+        if c and cxx:
+            return Toolchain((c,), (cxx,), _version((c,)))
+    return None
 
 
 def _version(command: tuple[str, ...]) -> str:

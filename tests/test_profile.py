@@ -731,3 +731,20 @@ def test_exceptions_put_the_call_stack_right(measured: Callable[[str], Measured]
         }
     push = next(name for name in calls if "::push(" in name and name.startswith("Ring"))
     assert {b for a, b in parents if a == push} == {"guarded(Shape const&, Ring<double, 4>&)"}
+
+
+@pytest.mark.parametrize("functions", [None, ("execute", "by_value")])
+def test_long_jumps_put_the_call_stack_right(
+    functions: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    built = build_program(Options((PROGRAMS / "dispatch.c",), functions=functions), tmp_path)
+    profile, output = run_built(built, (), b"")
+    failures = int(output.split(b",")[1].split()[0])
+    assert failures > 2
+    parents = {
+        (context.function, profile.call_tree[context.parent].function)
+        for context in profile.call_tree
+        if context.parent >= 0
+    }
+    assert {b for a, b in parents if a == "execute"} == {"main"}
+    assert {b for a, b in parents if a == "by_value"} == {"main" if functions else "qsort"}

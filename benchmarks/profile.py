@@ -69,7 +69,7 @@ def loads() -> dict[str, Load]:
         "values": of("values.c", "2000000"),
         "blocks": of("blocks.c", "12000"),
         "words": of("words.c", given=words()),
-        "dispatch": of("dispatch.c", "100000"),
+        "dispatch": of("dispatch.c", "50000"),
         "shapes": of("shapes.cpp", "30000"),
         "fft": of("fft.c", "65536", "5"),
         "bits": of("bits.c", "6000000"),

@@ -32,7 +32,7 @@ class Outcome:
     """How the run ended: by itself, or for one of the limits."""
 
     returncode: int
-    stopped: str  # "", "time limit" or "memory limit"
+    stopped: str  # "", "time limit", "memory limit" or "interrupted"
     seconds: float
 
 
@@ -91,6 +91,9 @@ def run_program(
             if stopped:
                 _end(process)
                 break
+    except KeyboardInterrupt:
+        _end(process)
+        stopped = "interrupted"
     except BaseException:
         _end(process)
         raise

@@ -64,7 +64,9 @@ class Run(_Part):
     """How the run ended; counts of a run that is not complete are those up to its end."""
 
     complete: bool
-    ended: Literal["exit", "signal", "time limit", "memory limit", "too deep", "too many calls"]
+    ended: Literal[
+        "exit", "signal", "time limit", "memory limit", "interrupted", "too deep", "too many calls"
+    ]
     exit_status: int | None = None
     signal: int | None = None
     invocations: Count = 0

@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
     unsigned seed = 12345;
     volatile int failures = 0;
     long total = 0;
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < 24; round++) {
         for (int i = 0; i < n; i++) {
             seed = seed * 1103515245u + 12345u;
             steps[i].code = (int)(seed >> 16 & 3);

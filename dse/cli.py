@@ -1,4 +1,4 @@
-"""The command line; it and dse/profile/cli.py import click, everything else is imported when needed."""
+"""The command line; it and dse/profile/cli.py import click, all else is imported when needed."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dse.problems import InputError
@@ -21,7 +23,7 @@ from dse.profile.command import KENTER, Built, Options, build_program, measure
 from dse.profile.run import Limits, environment
 from dse.profile.schema import CacheLevels, Profile
 from dse.profile.toolchain import find_toolchain
-from tests.profile_reference import Follower, events, simulate
+from tests.profile_reference import Flow, Follower, events, simulate
 
 PROGRAMS = Path(__file__).parents[1] / "studies" / "programs"
 CACHES = (
@@ -77,13 +79,18 @@ EXAMPLES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measured:
     profile: Profile
     output: bytes
     plain: bytes
     trace: list[tuple[bytes, int, int, int, int, int]]
     built: Built
+
+    @functools.cached_property
+    def flow(self) -> Flow:
+        """What the reference finds on the trace."""
+        return Follower().follow(self.trace)
 
 
 def run_built(built: Built, arguments: tuple[str, ...], given: bytes) -> tuple[Profile, bytes]:
@@ -157,7 +164,7 @@ def test_block_and_edge_counts_are_those_of_the_trace(
     name: str, measured: Callable[[str], Measured]
 ) -> None:
     found = measured(name)
-    flow = Follower().follow(found.trace)
+    flow = found.flow
     blocks = [b for b in found.profile.blocks if b.name != "(library)"]
     assert {b.id: b.executions for b in blocks if b.executions} == dict(flow.blocks)
     edges = {(e.source, e.to): e.count for e in found.profile.edges}
@@ -225,7 +232,7 @@ def by_name(transfers: tuple[object, ...]) -> dict[tuple[str, str], int]:
 @every_example
 def test_transfers_are_those_of_the_rule(name: str, measured: Callable[[str], Measured]) -> None:
     found = measured(name)
-    profile, flow = found.profile, Follower().follow(found.trace)
+    profile, flow = found.profile, found.flow
     assert by_name(profile.transfers) == named(profile, flow.transfers)
     assert by_name(profile.transfers_into) == named(profile, flow.into)
     assert by_name(profile.transfers_out) == named(profile, flow.out)  # type: ignore[arg-type]
@@ -353,10 +360,9 @@ def executions(profile: Profile, function: str) -> list[int]:
 
 def turned(side: int) -> bytes:
     """Work out the turned picture directly."""
-    data = picture(side)[-3 * side * side :]
-    rows = [[data[3 * (y * side + x) :][:3] for x in range(side)] for y in range(side)]
-    # Each ring element takes the place of its neighbour: new[y][x] = old[side - 1 - x][y].
-    out = b"".join(rows[side - 1 - x][y] for y in range(side) for x in range(side))
+    old = np.frombuffer(picture(side)[-3 * side * side :], np.uint8).reshape(side, side, 3)
+    # Each ring element takes the place of its neighbour: new[y, x] = old[side - 1 - x, y].
+    out = old[::-1].swapaxes(0, 1).tobytes()
     return b"P6\n%d %d\n255\n" % (side, side) + out
 
 

@@ -1,7 +1,6 @@
 """From sources to a profile: compile, instrument, run, read.
 
->>> from dse.profile.command import Options, profile_program       # doctest: +SKIP
->>> profile_program(Options(sources=(Path("rotate.c"),), arguments=("i",)))   # doctest: +SKIP
+profile = profile_program(Options(sources=(Path("rotate.c"),), arguments=("i",)))
 """
 
 from __future__ import annotations

@@ -75,6 +75,7 @@ EXAMPLES = {
     "dispatch": Example(("dispatch.c",)),
     "shapes": Example(("shapes.cpp",), ("25",)),
     "fft": Example(("fft.c",)),
+    "constructs": Example(("constructs.c",)),
     "bits": Example(("bits.c",), ("300",)),
 }
 

@@ -89,6 +89,7 @@ class Built:
 def build_program(options: Options, folder: Path, trace: Path | None = None) -> Built:
     """Build the instrumented program in `folder`; with `trace`, one that writes its full trace."""
     _check(options)
+    folder = folder.resolve()
     toolchain = find_toolchain(options.compiler)
     level = options.optimisation
     modules = compile_to_ir(toolchain, options.sources, folder, level, options.flags)
@@ -121,7 +122,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     if cxx:
         definitions["DSE_CXX"] = None
     if trace:
-        definitions["DSE_TRACE"] = f'"{trace}"'
+        definitions["DSE_TRACE"] = f'"{trace.resolve()}"'
     compile_runtime(toolchain, definitions, folder / "runtime.o")
     executable = folder / options.sources[0].stem
     objects = (folder / "program.o", folder / "runtime.o")

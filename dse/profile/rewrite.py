@@ -25,6 +25,9 @@ from dse.profile.irtext import (
 LEAVES_AT_ONCE = ("_exit", "_Exit", "quick_exit")
 RETURNS_TWICE = ("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp")
 VARIABLE_ARGUMENT_LIST = "24"  # bytes of a va_list on x86-64
+_ORDERING = re.compile(
+    r" (?:syncscope\(.*?\) )?(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)\b.*$"
+)
 _RESUME = "  call void @__dse_resume(i32 %__dse.depth)"
 
 
@@ -235,6 +238,7 @@ def _places(statement: Statement, callee: str) -> list[tuple[str, str]]:
         operands = statement.operands()
         at = 1 if opcode in ("load", "store") else 0
         pointer = re.sub(r"^.*?\bptr (?:addrspace\(\d+\) )?", "", operands[at])
+        pointer = _ORDERING.sub("", pointer)
         kind = operands[0] if opcode == "load" else split_type(operands[1 - at])[0]
         return [(pointer, size_expression(kind))] * (1 if at else 2)
     if not callee.startswith(("llvm.mem", "llvm.va_copy", "llvm.va_start")):

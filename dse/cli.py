@@ -1,4 +1,4 @@
-"""The command line. The only module that imports click; everything else is imported when needed."""
+"""The command line; it and dse/profile/cli.py import click, all else is imported when needed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+
+from dse.profile.cli import profile
 
 _DESIGN_HELP = "Design number, as in front.csv; may be given several times."
 
@@ -158,13 +160,20 @@ def list_command(name: str | None) -> None:
 
 
 @commands.command("schema")
-@click.argument("what", type=click.Choice(["study"]), default="study")
+@click.argument("what", type=click.Choice(["study", "profile"]), default="study")
 def schema_command(what: str) -> None:
-    """Print the JSON Schema of a study file, for editors."""
+    """Print the JSON Schema of a study file, for editors, or of a program's profile."""
+    if what == "profile":
+        from dse.profile.schema import Profile
+
+        click.echo(json.dumps(Profile.model_json_schema(), indent=2))
+        return
     from dse.study_file import json_schema
 
-    del what  # one choice so far
     click.echo(json.dumps(json_schema(), indent=2))
+
+
+commands.add_command(profile)
 
 
 def main() -> None:

@@ -1,0 +1,33 @@
+"""What a real program does, measured: blocks, memory, functions and the data between them.
+
+``dse profile`` builds a C or C++ program with instrumentation, runs it and writes a profile; models
+read it through :meth:`dse.profile.schema.Profile.load`. The format is documented in
+``docs/profile-format.md``.
+
+The two views follow T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
+Exploration of CPU-Accelerator Architectures" (2010) and M. A. Kim, S. A. Edwards, "Computation vs.
+Memory Systems: Pinning Down Accelerator Bottlenecks" (2010).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dse.profile.command import Options, profile_program
+    from dse.profile.schema import Profile
+
+__all__ = ["Options", "Profile", "profile_program"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for when it is asked for: ``dse --help`` needs none of it."""
+    if name == "Profile":
+        from dse.profile.schema import Profile
+
+        return Profile
+    if name in ("Options", "profile_program"):
+        from dse.profile import command
+
+        return getattr(command, name)
+    raise AttributeError(f"module 'dse.profile' has no attribute '{name}'")

@@ -1,0 +1,194 @@
+"""The command ``dse profile``; everything else is imported when it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from dse.profile.schema import CacheLevels, Profile
+
+PARTIAL = 3  # the exit code where the program did not complete and its profile is partial
+
+
+class ProfileCommand(click.Command):
+    """A command whose line ends, behind ``--``, in the profiled program's own arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the program's arguments out of what click reads."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta["arguments"] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command(
+    "profile",
+    cls=ProfileCommand,
+    options_metavar="[OPTIONS]",
+    epilog="The program is built and run with your rights: profile what you would run yourself.",
+)
+@click.argument(
+    "sources",
+    nargs=-1,
+    required=True,
+    metavar="SOURCE... [-- ARGUMENT...]",
+    type=click.Path(path_type=Path),
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Profile  [default: NAME.profile.json]"
+)
+@click.option("--show", is_flag=True, help="Print hot functions, hot blocks and the transfers.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page to look at as well.")
+@click.option(
+    "--cache",
+    "caches",
+    multiple=True,
+    metavar="L1,L2[,LINE[,WAYS[,WAYS]]]",
+    help="Simulate these caches, such as 32K,4M,64,1,1 (the default); may be given several times.",
+)
+@click.option("--no-cache", is_flag=True, help="Simulate no cache.")
+@click.option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
+@click.option(
+    "--chunk",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Bytes of memory followed together, 1 to 64.",
+)
+@click.option(
+    "-O",
+    "--optimisation",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Level of the program, 0 to 3.",
+)
+@click.option("--functions", metavar="NAME,...", help="Tell only these functions apart.")
+@click.option(
+    "--region", metavar="F | F:N | F:N-M | F..G", help="Count only in calls of F, or from F to G."
+)
+@click.option(
+    "--time-limit", type=float, metavar="SECONDS", help="Stop the program after this time."
+)
+@click.option("--memory-limit", metavar="BYTES", help="Stop it beyond this memory, such as 4G.")
+@click.option("--environment", multiple=True, metavar="NAME", help="Pass this variable on.")
+@click.option("--flag", "flags", multiple=True, help="For the compiler, such as --flag=-DSIZE=8.")
+@click.option("--link-flag", "link_flags", multiple=True, help="For the linker, such as -lz.")
+@click.option(
+    "--compiler", type=click.Choice(["auto", "zig", "clang"]), default="auto", show_default=True
+)
+@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.pass_context
+def profile(
+    ctx: click.Context,
+    /,
+    sources: tuple[Path, ...],
+    output: Path | None,
+    show: bool,
+    html: Path | None,
+    quiet: bool,
+    **settings: Any,
+) -> None:
+    """Build SOURCE with instrumentation, run it with ARGUMENT, write what it did as a profile.
+
+    The program reads this command's standard input and writes to its standard output. A single
+    profile (.json) as SOURCE is shown again without a run.
+    """
+    from dse.profile.schema import Profile
+
+    if [source.suffix for source in sources] == [".json"]:
+        found = Profile.load(sources[0])
+        show = show or html is None
+    else:
+        found = _measured(sources, ctx.meta["arguments"], settings, quiet)
+        target = output or Path(f"{sources[0].stem}.profile.json")
+        found.save(target)
+        if not quiet:
+            _summary(found, target)
+    if show:
+        from dse.profile.show import print_profile
+
+        print_profile(found)
+    if html:
+        from dse.profile.page import page
+
+        html.write_text(page(found), encoding="utf-8")
+    if not found.run.complete:
+        ctx.exit(PARTIAL)
+
+
+def _measured(
+    sources: tuple[Path, ...], arguments: tuple[str, ...], settings: dict[str, Any], quiet: bool
+) -> Profile:
+    from dse.profile.command import KENTER, Options, profile_program
+    from dse.profile.run import Limits, report_progress
+
+    caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (
+        KENTER,
+    )
+    names = settings["functions"]
+    memory = settings["memory_limit"]
+    options = Options(
+        sources=sources,
+        arguments=arguments,
+        caches=() if settings["no_cache"] else caches,
+        transfers=not settings["no_transfers"],
+        chunk=settings["chunk"],
+        optimisation=settings["optimisation"],
+        functions=tuple(names.split(",")) if names else None,
+        region=settings["region"],
+        limits=Limits(settings["time_limit"], _size(memory, "--memory-limit") if memory else None),
+        environment=settings["environment"],
+        flags=settings["flags"],
+        link_flags=settings["link_flags"],
+        compiler=settings["compiler"],
+    )
+    shown = report_progress if not quiet and sys.stderr.isatty() else None
+    return profile_program(options, progress=shown)
+
+
+def _cache(text: str) -> CacheLevels:
+    from dse.profile.schema import CacheLevels
+
+    given: Sequence[str] = text.split(",")
+    if not 2 <= len(given) <= 5:
+        raise click.BadParameter(
+            f"'{text}': give L1,L2 and perhaps LINE,WAYS,WAYS", param_hint="--cache"
+        )
+    sizes = [_size(part, "--cache") for part in given]
+    defaults = [0, 0, 64, 1, 1]
+    l1, l2, line, l1_ways, l2_ways = sizes + defaults[len(sizes) :]
+    return CacheLevels(l1=l1, l2=l2, line=line, l1_ways=l1_ways, l2_ways=l2_ways)
+
+
+def _size(text: str, option: str) -> int:
+    """Read a number of bytes: 64, 32K, 4M, 1G (powers of 1024)."""
+    number, scale = text.strip().upper().removesuffix("B").removesuffix("I"), 1
+    for power, letter in enumerate("KMG", 1):
+        if number.endswith(letter):
+            number, scale = number[:-1], 1024**power
+    if not number.isdigit():
+        raise click.BadParameter(f"'{text}' is no size such as 64, 32K or 4M", param_hint=option)
+    return int(number) * scale
+
+
+def _summary(found: Profile, target: Path) -> None:
+    run, share = found.run, found.unaccounted.share
+    executed = sum(block.executions for block in found.blocks)
+    functions = sum(1 for f in found.functions if f.invocations)
+    lines = [f"{target}: {executed:,} block executions in {functions} functions"]
+    if not run.complete:
+        how = f"exit status {run.exit_status}" if run.ended == "exit" else run.ended
+        number = f" {run.signal}" if run.signal else ""
+        lines.append(f"  partial: the run ended by {how}{number}; counts are those up to then")
+    if share:
+        lines.append(f"  unaccounted: {share:.2%} of the bytes read have an unknown writer")
+    if names := [f.name for f in found.unaccounted.functions]:
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        lines.append(f"  library functions of unknown effect: {', '.join(names[:5])}{more}")
+    lines += [f"  {note}" for note in found.notes if run.complete]
+    click.echo("\n".join(lines), err=True)

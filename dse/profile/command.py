@@ -1,0 +1,249 @@
+"""From sources to a profile: compile, instrument, run, read.
+
+profile = profile_program(Options(sources=(Path("rotate.c"),), arguments=("i",)))
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from dse.problems import nearest
+from dse.profile.build import Job, build_object
+from dse.profile.document import Assembly, function_names
+from dse.profile.effects import refuse
+from dse.profile.errors import cannot
+from dse.profile.frontend import compile_to_ir, is_cxx, link_program, modelled_functions
+from dse.profile.result import read_result
+from dse.profile.run import Limits, Outcome, environment, run_program
+from dse.profile.runtime_options import cache_definition, check_caches, compile_runtime
+from dse.profile.schema import CacheLevels, Profile, Program, Run, Settings
+from dse.profile.toolchain import Choice, Toolchain, find_toolchain
+
+KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
+"""Private L1 and shared L2 of Table I of Kenter et al. (2010), direct-mapped; line as usual."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to profile and how.
+
+    Parameters
+    ----------
+    sources : tuple of Path
+        C and C++ sources (or files of LLVM IR).
+    arguments : tuple of str
+        Of the program.
+    caches : tuple of CacheLevels
+        Cache configurations to simulate, each with results of its own; none: counts alone.
+    transfers : bool
+        Whether to follow data between functions.
+    chunk : int
+        Bytes of memory that are followed together, a power of two from 1 to 64.
+    optimisation : int
+        0: variables in memory; 1 (the papers' intent) to 3: in registers.
+    functions : tuple of str or None
+        The functions to tell apart in transfers and call tree; others count as their caller.
+    region : str or None
+        Where to count: ``"f"``, ``"f:3"``, ``"f:3-5"``, ``"f:3-"`` (calls of f), ``"f..g"``.
+    limits : Limits
+        Of the run.
+    environment : tuple of str
+        Environment variables to pass on.
+    flags, link_flags : tuple of str
+        For the compiler and the linker.
+    compiler : {"auto", "zig", "clang"}
+    """
+
+    sources: tuple[Path, ...]
+    arguments: tuple[str, ...] = ()
+    caches: tuple[CacheLevels, ...] = (KENTER,)
+    transfers: bool = True
+    chunk: int = 1
+    optimisation: int = 1
+    functions: tuple[str, ...] | None = None
+    region: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    environment: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
+    compiler: Choice = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An instrumented program, ready to run again and again."""
+
+    options: Options
+    executable: Path
+    result: Path
+    tables: dict[str, Any]
+    toolchain: Toolchain
+
+
+def build_program(options: Options, folder: Path, trace: Path | None = None) -> Built:
+    """Build the instrumented program in `folder`; with `trace`, one that writes its full trace."""
+    _check(options)
+    folder = folder.resolve()
+    toolchain = find_toolchain(options.compiler)
+    level = options.optimisation
+    modules = compile_to_ir(toolchain, options.sources, folder, level, options.flags)
+    accesses = bool(options.caches) or options.transfers
+    job = Job(
+        modules=[str(path) for path in modules],
+        object=str(folder / "program.o"),
+        tables=str(folder / "tables.json"),
+        accesses=accesses,
+        tree=options.transfers or options.region is not None or trace is not None,
+        trace=trace is not None,
+        framed=None if options.functions is None else list(options.functions),
+        modelled=list(modelled_functions()),
+    )
+    tables = build_object(job, folder)
+    refuse(tables["foreign"])
+    _check_functions(options, tables)
+    result = folder / "result"
+    definitions: dict[str, str | int | None] = {"DSE_RESULT": f'"{result}"'}
+    if options.caches:
+        name, value = cache_definition(options.caches).split("=", 1)
+        definitions[name] = value
+    if job.tree:
+        definitions["DSE_TREE"] = None
+    if options.transfers:
+        definitions |= {"DSE_TRANSFERS": None, "DSE_CHUNK": options.chunk.bit_length() - 1}
+    if options.region:
+        definitions |= _region(options.region, tables)
+    cxx = is_cxx(options.sources) or any(name.startswith("_Z") for name in tables["foreign"])
+    if cxx:
+        definitions["DSE_CXX"] = None
+    if trace:
+        definitions["DSE_TRACE"] = f'"{trace.resolve()}"'
+    compile_runtime(toolchain, definitions, folder / "runtime.o")
+    executable = folder / options.sources[0].stem
+    objects = (folder / "program.o", folder / "runtime.o")
+    link_program(toolchain, objects, executable, cxx, options.link_flags)
+    return Built(options, executable, result, tables, toolchain)
+
+
+def measure(
+    built: Built,
+    arguments: tuple[str, ...] | None = None,
+    stdin: IO[Any] | int | None = None,
+    stdout: IO[Any] | int | None = None,
+    progress: Callable[[float, int], None] | None = None,
+) -> Profile:
+    """Run a built program and return its profile, marked as partial where the run did not complete.
+
+    Raises
+    ------
+    InputError
+        Where the run left nothing to read.
+    """
+    options = built.options
+    given = options.arguments if arguments is None else arguments
+    built.result.unlink(missing_ok=True)
+    environ = environment(options.environment)
+    outcome = run_program(built.executable, given, options.limits, environ, stdin, stdout, progress)
+    result = read_result(built.result)
+    status = [int(x) for x in result.sections["status"]]
+    assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
+    shadow = int(result.sections.get("shadow", [0])[0]) * (8 * 65536 // options.chunk)
+    digest = hashlib.sha256()
+    for source in options.sources:
+        digest.update(source.read_bytes())
+    program = Program(
+        sources=tuple(source.name for source in options.sources),
+        digest=digest.hexdigest(),
+        arguments=given,
+        optimisation=options.optimisation,
+        flags=options.flags,
+        compiler=built.toolchain.version,
+        target=re.sub(r"(linux)[\d.]*", r"\1", built.tables["triple"]),
+    )
+    settings = Settings(
+        caches=options.caches,
+        transfers=options.transfers,
+        chunk=options.chunk,
+        functions=options.functions,
+        region=options.region,
+    )
+    return assembly.profile(program, settings, _run(outcome, result.reason, status, shadow))
+
+
+def profile_program(
+    options: Options,
+    stdin: IO[Any] | int | None = None,
+    stdout: IO[Any] | int | None = None,
+    progress: Callable[[float, int], None] | None = None,
+) -> Profile:
+    """Build and run a program in a temporary folder and return its profile."""
+    with tempfile.TemporaryDirectory(prefix="dse-profile-") as folder:
+        built = build_program(options, Path(folder))
+        return measure(built, stdin=stdin, stdout=stdout, progress=progress)
+
+
+def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:
+    ended: Any = outcome.stopped or reason
+    if ended == "exit" and outcome.returncode < 0:
+        ended = "signal"
+    return Run(
+        complete=ended == "exit" and outcome.returncode == 0,
+        ended=ended,
+        exit_status=outcome.returncode if outcome.returncode >= 0 and ended == "exit" else None,
+        signal=-outcome.returncode if outcome.returncode < 0 and ended == "signal" else None,
+        invocations=max(0, status[2] - 8),
+        shadow_bytes=shadow,
+        addresses_fixed=bool(status[4]),
+        tree_merged=bool(status[3]),
+    )
+
+
+def _check(options: Options) -> None:
+    check_caches(options.caches)
+    if options.chunk not in (1, 2, 4, 8, 16, 32, 64):
+        raise cannot(
+            "profile", f"a chunk of {options.chunk} B", "1, 2, 4, 8, 16, 32 or 64 B", "chunk"
+        )
+    if options.optimisation not in (0, 1, 2, 3):
+        raise cannot("profile", f"level {options.optimisation}", "0, 1, 2 or 3", "optimisation")
+
+
+def _check_functions(options: Options, tables: dict[str, Any]) -> None:
+    for name in options.functions or ():
+        _number(name, tables)
+
+
+def _number(name: str, tables: dict[str, Any]) -> int:
+    """Return the number of a function by its name or symbol."""
+    names = function_names(tables)
+    for i, function in enumerate(tables["functions"]):
+        if name in (names[i], function["name"], function["symbol"]):
+            return i
+    for i, symbol in enumerate(tables["foreign"], len(tables["functions"])):
+        if name in (names[i], symbol):
+            return i
+    raise cannot("profile", f"the program has no function '{name}'", nearest(name, names[:-4]))
+
+
+def _region(region: str, tables: dict[str, Any]) -> dict[str, str | int | None]:
+    match = re.fullmatch(
+        r"(?P<start>[^.]+?)(?::(?P<first>\d+)(?P<to>-(?P<last>\d*))?)?"
+        r"(?:\.\.(?P<stop>.+))?",
+        region,
+    )
+    if not match:
+        raise cannot("profile", f"'{region}'", "f, f:3, f:3-5, f:3- or f..g", "region")
+    first = int(match["first"] or 1)
+    last = int(match["last"] or 2**62) if match["to"] or not match["first"] else first
+    return {
+        "DSE_REGION": None,
+        "DSE_REGION_START": _number(match["start"], tables),
+        "DSE_REGION_STOP": _number(match["stop"], tables) if match["stop"] else -1,
+        "DSE_REGION_FIRST": first,
+        "DSE_REGION_LAST": last,
+    }

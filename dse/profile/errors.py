@@ -1,0 +1,16 @@
+"""What stops a profile, in words for its reader."""
+
+from __future__ import annotations
+
+from dse.problems import InputError, Problem
+
+
+def cannot(source: str, message: str, remedy: str = "", where: str = "") -> InputError:
+    """Return the error of one problem with `source`.
+
+    >>> print(cannot("a.c", "no such file", "give a C or C++ source"))
+    a.c: 1 problem
+      no such file
+          give a C or C++ source
+    """
+    return InputError(source, [Problem(where, message, remedy)])

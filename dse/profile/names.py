@@ -1,0 +1,76 @@
+"""Names for readers: C++ symbols spelled out, every function's name its own."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+
+def demangled(symbols: Sequence[str]) -> list[str]:
+    """Return C++ symbols as written in the source, others and all unknown ones as they are.
+
+    >>> demangled(["main"])
+    ['main']
+    """
+    spell = _demangler()
+    return [tidied(spell(symbol)) if symbol.startswith("_Z") else symbol for symbol in symbols]
+
+
+def tidied(name: str) -> str:
+    """Leave out of a C++ name what its source leaves out: defaults, inline namespaces, ABI tags.
+
+    >>> tidied("std::__1::vector<int, std::__1::allocator<int> >::size[abi:nie220108]() const")
+    'std::vector<int>::size() const'
+    >>> tidied("std::__1::basic_string<char, std::__1::char_traits<char>>::clear()")
+    'std::string::clear()'
+    """
+    name = re.sub(r"\[abi:\w+\]|(?<=std::)__1::", "", name)
+    while match := re.search(r", std::(?:allocator|char_traits|default_delete|less)<", name):
+        end, level = match.end(), 1
+        while level and end < len(name):
+            level += (name[end] == "<") - (name[end] == ">")
+            end += 1
+        name = name[: match.start()] + name[end:].removeprefix(" ")
+    return re.sub(r"(?<=<)\s+|\s+(?=>)", "", name).replace("std::basic_string<char>", "std::string")
+
+
+def _demangler() -> Callable[[str], str]:
+    try:
+        library = ctypes.CDLL("libstdc++.so.6")
+        function = library.__cxa_demangle
+    except (OSError, AttributeError):
+        return lambda symbol: symbol
+    function.restype = ctypes.c_void_p
+    free = ctypes.CDLL(None).free
+    free.argtypes = [ctypes.c_void_p]
+
+    def spell(symbol: str) -> str:
+        status = ctypes.c_int()
+        text = function(symbol.encode(), None, None, ctypes.byref(status))
+        if not text:
+            return symbol
+        found = ctypes.string_at(text).decode("utf-8", "replace")
+        free(text)
+        return found
+
+    return spell
+
+
+def unique(names: Sequence[str], files: Sequence[str]) -> list[str]:
+    """Tell functions of one name apart: by their file, then by a number.
+
+    >>> unique(["f", "f", "g"], ["a.c", "b.c", "a.c"])
+    ['f (a.c)', 'f (b.c)', 'g']
+    """
+    often = Counter(names)
+    told = [
+        f"{name} ({file})" if often[name] > 1 and file else name
+        for name, file in zip(names, files, strict=True)
+    ]
+    often, seen, result = Counter(told), Counter[str](), []
+    for name in told:
+        seen[name] += 1
+        result.append(f"{name} #{seen[name]}" if often[name] > 1 and seen[name] > 1 else name)
+    return result

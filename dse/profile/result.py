@@ -1,0 +1,68 @@
+"""The runtime's result file as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.profile.errors import cannot
+
+NODE = np.dtype(
+    [
+        ("parent", "<u4"),
+        ("function", "<u4"),
+        ("depth", "<u4"),
+        ("outer", "<u4"),
+        ("invocations", "<u8"),
+        ("work", "<u8"),
+        ("last_function", "<u4"),
+        ("last_child", "<u4"),
+    ]
+)
+REASONS = ("exit", "signal", "memory limit", "too deep", "too many calls")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a run left: the sections by name, each an array of 64-bit numbers a row."""
+
+    sections: dict[str, NDArray[np.uint64]]
+    nodes: NDArray[Any]
+
+    @property
+    def reason(self) -> str:
+        """Why the run ended, as in the profile's ``run.ended``."""
+        return REASONS[int(self.sections["status"][0])]
+
+    def rows(self, name: str, width: int) -> NDArray[np.uint64]:
+        """Return a section as rows, none where the run did not write it."""
+        return self.sections.get(name, np.zeros(0, np.uint64)).reshape(-1, width)
+
+
+def read_result(path: Path) -> Result:
+    """Read a result file; raise InputError where the program left none or only a part of one."""
+    data = path.read_bytes() if path.is_file() else b""
+    sections, nodes, at, ended = {}, np.zeros(0, NODE), 0, False
+    while at + 32 <= len(data):
+        name = data[at : at + 16].rstrip(b"\0").decode("ascii")
+        size, count = (int(x) for x in np.frombuffer(data, "<u8", 2, at + 16))
+        at += 32
+        if at + size * count > len(data):
+            break
+        if name == "nodes":
+            nodes = np.frombuffer(data, NODE, count, at)
+        else:
+            sections[name] = np.frombuffer(data, "<u8", size * count // 8, at)
+        at += size * count
+        ended = name == "end"
+    if not ended:
+        raise cannot(
+            "profile",
+            "the program ended without leaving a result",
+            "it was killed, replaced itself, or there was no room to write; nothing was measured",
+        )
+    return Result(sections, nodes)

@@ -1,0 +1,133 @@
+"""The instrumented program's run: same addresses and environment each time, within limits."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from dse.profile.errors import cannot
+
+POLL = 0.05  # seconds between looks at the program's memory
+GRACE = 20.0  # seconds for a stopped program to write its result
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop a program: seconds, and bytes of memory of program and profile; None: never."""
+
+    seconds: float | None = None
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the run ended: by itself, or for one of the limits."""
+
+    returncode: int
+    stopped: str  # "", "time limit", "memory limit" or "interrupted"
+    seconds: float
+
+
+def environment(names: Sequence[str]) -> dict[str, str]:
+    """Return a small fixed environment, with the user's variables of these names.
+
+    What stands in the environment moves the program's stack, and with it cache results.
+    """
+    fixed = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    return fixed | {name: os.environ[name] for name in names if name in os.environ}
+
+
+def run_program(
+    program: Path,
+    arguments: Sequence[str],
+    limits: Limits,
+    environ: Mapping[str, str],
+    stdin: IO[Any] | int | None = None,
+    stdout: IO[Any] | int | None = None,
+    progress: Callable[[float, int], None] | None = None,
+) -> Outcome:
+    """Run a program, its streams passed on, and end it where it passes a limit.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called several times a second with the seconds passed and the bytes of memory in use.
+    """
+    begun = time.monotonic()
+    try:
+        process = subprocess.Popen(  # noqa: S603
+            [program.name, *arguments],
+            executable=program,
+            env=dict(environ),
+            stdin=stdin,
+            stdout=stdout,
+            preexec_fn=_no_core,
+        )
+    except OSError as error:
+        raise cannot("profile", f"the program does not start: {error.strerror}") from None
+    stopped = ""
+    try:
+        while True:
+            try:
+                process.wait(POLL)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+            used, passed = _memory(process.pid), time.monotonic() - begun
+            if progress:
+                progress(passed, used)
+            if limits.seconds is not None and passed > limits.seconds:
+                stopped = "time limit"
+            elif limits.memory is not None and used > limits.memory:
+                stopped = "memory limit"
+            if stopped:
+                _end(process)
+                break
+    except KeyboardInterrupt:
+        _end(process)
+        stopped = "interrupted"
+    except BaseException:
+        _end(process)
+        raise
+    return Outcome(process.returncode, stopped, time.monotonic() - begun)
+
+
+def _no_core() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end(process: subprocess.Popen[Any]) -> None:
+    """Ask the program to write what it has; end it where it does not."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _memory(pid: int) -> int:
+    """Resident bytes of a process, 0 where it has just ended."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * resource.getpagesize()
+
+
+def report_progress(seconds: float, used: int) -> None:
+    """Show time and memory on one line of the terminal."""
+    print(  # noqa: T201
+        f"\r  running {seconds:6.1f} s, {used / 2**20:,.0f} MiB",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )

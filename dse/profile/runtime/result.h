@@ -1,0 +1,99 @@
+/* The result file: sections of a 16-byte name, an element size, a count, and the elements. */
+#ifndef DSE_RESULT_H
+#define DSE_RESULT_H
+#include <fcntl.h>
+#include <sys/personality.h>
+#include "region.h"
+#include "shadow.h"
+
+static struct table indirect_calls; /* (low half of the target's address, block) */
+
+static void write_all(int file, const void *data, size_t bytes) {
+    const char *p = data;
+    while (bytes) {
+        ssize_t n = write(file, p, bytes);
+        if (n <= 0)
+            return;
+        p += n;
+        bytes -= (size_t)n;
+    }
+}
+
+static void section(int file, const char *name, u64 size, u64 count, const void *data) {
+    char head[32] = {0};
+    for (u32 i = 0; i < 16 && name[i]; i++)
+        head[i] = name[i];
+    memcpy(head + 16, &size, 8);
+    memcpy(head + 24, &count, 8);
+    write_all(file, head, sizeof head);
+    write_all(file, data, size * count);
+}
+
+/* The used entries of a hash table, as (from, to, first, second). */
+static void section_table(int file, const char *name, const struct table *t) {
+    u64 *out = reserve(32 * (t->used + 1)), n = 0;
+    for (u64 i = 0; i < t->capacity; i++)
+        if (t->pairs[i].key) {
+            u64 key = t->pairs[i].key - 1;
+            u64 row[4] = {key >> 32, (u32)key, t->pairs[i].first, t->pairs[i].second};
+            memcpy(out + 4 * n++, row, sizeof row);
+        }
+    section(file, name, 32, n, out);
+}
+
+#ifdef DSE_TRANSFERS
+static void section_matrix(int file, const char *name, const u64 *matrix) {
+    u64 used = 0, n = 0;
+    for (u64 i = 0; i < matrix_side * matrix_side; i++)
+        used += matrix[i] != 0;
+    u64 *out = reserve(24 * (used + 1));
+    for (u64 i = 0; i < matrix_side * matrix_side; i++)
+        if (matrix[i]) {
+            out[n++] = i / matrix_side;
+            out[n++] = i % matrix_side;
+            out[n++] = matrix[i];
+        }
+    section(file, name, 24, used, out);
+}
+#endif
+
+static int finished;
+
+static void finish(u32 reason, u32 detail) {
+    if (finished)
+        return;
+    finished = 1;
+    int file = open(DSE_RESULT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0)
+        return;
+    u64 status[5] = {reason, detail, invocation_count, collapsed,
+                     (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0};
+    section(file, "status", 8, 5, status);
+    if (nodes)
+        tree_mark();
+    section(file, "counts", 8, __dse_counter_count, region_counts());
+    section_table(file, "indirect", &indirect_calls);
+    section(file, "addresses", 8, __dse_function_count, __dse_functions);
+#ifdef DSE_CACHES
+#define SECTIONS(k, s1, w1, s2, w2, shift)                                       \
+    section(file, "hits" #k, 24, __dse_site_count, cache_##k.hits);              \
+    section_table(file, "crossings" #k, &cache_##k.crossings);
+    DSE_CACHES(SECTIONS)
+#endif
+#ifdef DSE_TREE
+    section(file, "nodes", sizeof *nodes, node_count, nodes);
+#endif
+#ifdef DSE_TRANSFERS
+    section(file, "local", 8, matrix_side, local_bytes);
+    section_matrix(file, "transfers", moved);
+    section_matrix(file, "entered", entered);
+    section_matrix(file, "left", left);
+    section(file, "shadow", 8, 1, &shadow_pages);
+#endif
+    section(file, "end", 8, 0, 0);
+    close(file);
+#ifdef DSE_TRACE
+    trace_flush();
+#endif
+}
+#endif

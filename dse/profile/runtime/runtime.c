@@ -1,0 +1,144 @@
+/* The hooks that an instrumented program calls, its start and its end. */
+#include "base.h"
+#include "trace.h"
+#include "cache.h"
+#include "tree.h"
+#include "shadow.h"
+#include "region.h"
+#include "result.h"
+#include <signal.h>
+#include <stdlib.h>
+
+/* Hooks keep the registers of their caller, and so do the functions that they call for rare cases: the
+ * everyday path saves next to nothing. */
+#define HOOK HIDDEN __attribute__((preserve_most))
+#define RARE static __attribute__((preserve_most, noinline))
+
+#ifdef DSE_TRACE
+#define AGAIN_ALLOWED 0
+#else
+#define AGAIN_ALLOWED 1
+#endif
+
+#define ACCESS_HOOKS(size)                                                              \
+    RARE void cache_load##size(u64 a, u32 site, u32 block) {                            \
+        u16 levels = cache_access(a, size, site, block, 0);                             \
+        trace('L', site, block, a, size, levels);                                       \
+        (void)levels;                                                                   \
+    }                                                                                   \
+    RARE void cache_store##size(u64 a, u32 site, u32 block) {                           \
+        u16 levels = cache_access(a, size, site, block, 1);                             \
+        trace('S', site, block, a, size, levels);                                       \
+        (void)levels;                                                                   \
+    }                                                                                   \
+    RARE void shadow_load##size(u64 a) { shadow_learn(a, size); }                       \
+    RARE void shadow_store##size(u64 a) { shadow_range(a, size, 1, current); }          \
+    HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                            \
+        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 0)))          \
+            cache_load##size(a, site, block);                                           \
+        if (unlikely(!shadow_known(a, size)))                                           \
+            shadow_load##size(a);                                                       \
+    }                                                                                   \
+    HOOK void __dse_store##size(u64 a, u32 site, u32 block) {                           \
+        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 1)))          \
+            cache_store##size(a, site, block);                                          \
+        if (unlikely(!shadow_take(a, size)))                                            \
+            shadow_store##size(a);                                                      \
+    }
+ACCESS_HOOKS(1)
+ACCESS_HOOKS(2)
+ACCESS_HOOKS(4)
+ACCESS_HOOKS(8)
+ACCESS_HOOKS(16)
+
+/* Runs of bytes: copies that the compiler makes, odd sizes, library calls. */
+static void range_read(u64 a, u64 bytes, u32 site, u32 block) {
+    if (!bytes)
+        return;
+    cache_range(a, bytes, site, block, 0);
+    shadow_range(a, bytes, 0, 0);
+    trace('R', site, block, a, bytes, 0);
+}
+static void range_write(u64 a, u64 bytes, u32 site, u32 block) {
+    if (!bytes)
+        return;
+    cache_range(a, bytes, site, block, 1);
+    shadow_range(a, bytes, 1, current);
+    trace('W', site, block, a, bytes, 0);
+}
+HIDDEN void __dse_read(u64 a, u64 bytes, u32 site, u32 block) { range_read(a, bytes, site, block); }
+HIDDEN void __dse_write(u64 a, u64 bytes, u32 site, u32 block) { range_write(a, bytes, site, block); }
+
+/* A local array comes into being: what is there is nobody's. */
+HIDDEN void __dse_clear(u64 a, u64 bytes) {
+    shadow_clear(a, bytes);
+    trace('C', 0, 0, a, bytes, 0);
+}
+
+/* An argument passed in memory: the caller wrote it. */
+HIDDEN void __dse_argument(u64 a, u64 bytes) {
+#ifdef DSE_TRANSFERS
+    if (bytes && depth)
+        shadow_range(a, bytes, 1, frames[depth - 1].invocation);
+#endif
+    trace('A', 0, 0, a, bytes, 0);
+}
+
+#ifdef __x86_64__
+struct variable_arguments {
+    u32 general, floating;
+    u64 overflow, saved;
+};
+HIDDEN void __dse_va_start(struct variable_arguments *list, u64 bytes) {
+    u32 general = list->general < 48 ? list->general : 48;
+    __dse_argument(list->saved + general, 176 - general);
+    __dse_argument(list->overflow, bytes);
+}
+#else
+HIDDEN void __dse_va_start(void *list, u64 bytes) {}
+#endif
+
+HIDDEN void __dse_indirect(void *target, u32 block) {
+    if (COUNTING)
+        table_at(&indirect_calls, (u32)(u64)target, block)->first++;
+}
+
+HIDDEN void __dse_finish(void) { finish(RUN_COMPLETE, 0); }
+
+static void on_signal(int number) {
+    finish(RUN_SIGNAL, (u32)number);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void signals_start(void) {
+    static const int numbers[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL, SIGABRT,
+                                  SIGTERM, SIGXCPU, SIGINT, SIGTRAP};
+    stack_t stack = {.ss_sp = reserve(1 << 17), .ss_size = 1 << 17};
+    sigaltstack(&stack, 0);
+    for (u32 i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER};
+        sigaction(numbers[i], &action, 0);
+    }
+}
+
+/* Before any code of the program; addresses are made the same in every run where that is allowed. */
+__attribute__((constructor(101))) static void start(int count, char **arguments) {
+    (void)count;
+    int now = personality(0xffffffff);
+    if (now != -1 && !(now & ADDR_NO_RANDOMIZE) && personality((unsigned)now | ADDR_NO_RANDOMIZE) != -1 &&
+        (personality(0xffffffff) & ADDR_NO_RANDOMIZE))
+        execv("/proc/self/exe", arguments);
+#ifdef DSE_TRACE
+    trace_file = open(DSE_TRACE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+#endif
+    cache_start();
+    tree_start();
+    shadow_start(arguments);
+    region_start();
+    signals_start();
+}
+
+__attribute__((destructor(101))) static void stop(void) { finish(RUN_COMPLETE, 0); }
+
+#include "foreign.h"

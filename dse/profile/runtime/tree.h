@@ -1,0 +1,147 @@
+/* The stack of live invocations and the tree of calling contexts. */
+#ifndef DSE_TREE_H
+#define DSE_TREE_H
+#include "trace.h"
+
+struct node { /* one calling context */
+    u32 parent, function, depth;
+    u32 outer; /* nearest node upwards, itself included, that is the outermost of its function */
+    u64 invocations, work;
+    u32 last_function, last_child;
+};
+struct frame { /* one live invocation */
+    u32 invocation, node, function;
+    u32 outer; /* as in a node, among the frames */
+};
+
+enum { FIRST_INVOCATION = 8, NODE_LIMIT = 1 << 20, DEPTH_LIMIT = 1 << 22 };
+
+static struct node *nodes;
+static u32 node_count;
+static struct table children; /* (parent, function) to node, in `first` */
+static struct frame *frames;
+static u32 depth;
+static u32 *living; /* live invocations by function */
+static u32 *invocation_node;
+static u64 invocation_count, invocation_room;
+static u64 work_mark;
+static u32 collapsed; /* contexts beyond NODE_LIMIT were merged */
+static u32 current;   /* the invocation now running */
+static u64 *local_bytes;
+
+static u32 node_new(u32 parent, u32 function) {
+    u32 n = node_count++;
+    nodes[n] = (struct node){.parent = parent, .function = function, .last_function = 0xffffffffu};
+    return n;
+}
+
+static SLOW u32 node_child(u32 parent, u32 function) {
+    struct pair *p = table_at(&children, parent, function);
+    if (!p->first) {
+        if (node_count >= NODE_LIMIT) {
+            collapsed = 1;
+            return parent;
+        }
+        u32 n = node_new(parent, function), up = parent;
+        nodes[n].depth = nodes[parent].depth + 1;
+        while (up && nodes[up].function != function)
+            up = nodes[up].parent;
+        nodes[n].outer = up ? nodes[parent].outer : n;
+        p->first = n;
+    }
+    nodes[parent].last_function = function;
+    nodes[parent].last_child = (u32)p->first;
+    return (u32)p->first;
+}
+
+static SLOW void invocation_grow(void) {
+    u64 room = 2 * invocation_room;
+    if (room > (u64)1 << 32) {
+        finish(RUN_TOO_MANY, 0);
+        _exit(125);
+    }
+    void *p = mremap(invocation_node, 4 * invocation_room, 4 * room, MREMAP_MAYMOVE);
+    if (p == MAP_FAILED) {
+        finish(RUN_OUT_OF_MEMORY, 0);
+        _exit(125);
+    }
+    invocation_node = p;
+    invocation_room = room;
+}
+
+static void region_enter(u32 function);
+static void region_leave(void);
+
+FAST void tree_mark(void) {
+    u64 work = __dse_work;
+    if (COUNTING)
+        nodes[frames[depth].node].work += work - work_mark;
+    work_mark = work;
+}
+
+static u32 tree_enter(u32 function) {
+    tree_mark();
+#ifdef DSE_REGION
+    region_enter(function);
+#endif
+    struct node *here = &nodes[frames[depth].node];
+    u32 n = likely(here->last_function == function) ? here->last_child
+                                                    : node_child(frames[depth].node, function);
+    if (COUNTING)
+        nodes[n].invocations++;
+    u64 i = invocation_count++;
+    if (unlikely(i >= invocation_room))
+        invocation_grow();
+    invocation_node[i] = n;
+    u32 outermost = living[function]++ == 0, below = frames[depth].outer;
+    if (unlikely(++depth >= DEPTH_LIMIT)) {
+        finish(RUN_TOO_DEEP, 0);
+        _exit(125);
+    }
+    frames[depth] = (struct frame){(u32)i, n, function, outermost ? depth : below};
+    current = (u32)i;
+    trace('E', function, 0, i, depth, 0);
+    return depth;
+}
+
+/* Leave every frame above `keep`: one on a return, several after an exception or a long jump. */
+static void tree_unwind(u32 keep) {
+    if (depth <= keep)
+        return;
+    tree_mark();
+    while (depth > keep) {
+        living[frames[depth].function]--;
+        depth--;
+#ifdef DSE_REGION
+        region_leave();
+#endif
+    }
+    current = frames[depth].invocation;
+    trace('X', depth, 0, 0, 0, 0);
+}
+
+HIDDEN u32 __dse_depth(void) { return depth; }
+HIDDEN u32 __dse_enter(u32 function) { return tree_enter(function); }
+HIDDEN void __dse_leave(u32 at) { tree_unwind(at - 1); }
+HIDDEN void __dse_resume(u32 at) { tree_unwind(at); }
+
+static void tree_start(void) {
+    u32 functions = __dse_function_count + __dse_foreign_count + ORIGINS;
+    nodes = reserve(sizeof *nodes * (u64)NODE_LIMIT + sizeof *nodes * 8);
+    frames = reserve(sizeof *frames * (u64)DEPTH_LIMIT);
+    living = reserve(4 * (u64)functions);
+    local_bytes = reserve(8 * (u64)functions);
+    invocation_room = 1 << 20;
+    invocation_node = reserve(4 * invocation_room);
+    node_new(0, origin_function(START));
+    for (u32 origin = CONSTANTS; origin <= UNKNOWN; origin++) {
+        u32 n = node_new(0, origin_function(origin));
+        nodes[n].outer = n;
+        nodes[n].depth = 1;
+        invocation_node[1 + origin] = n;
+    }
+    invocation_count = FIRST_INVOCATION;
+    current = FIRST_INVOCATION - 1;
+    frames[0] = (struct frame){current, 0, origin_function(START), 0};
+}
+#endif

@@ -1,0 +1,97 @@
+"""The compiler: clang out of the ``ziglang`` package, or the system's own clang.
+
+The IR of a front end is read by llvmlite; its LLVM must be at least as new as the compiler's. The
+pair ``ziglang 0.17`` (clang 22) and ``llvmlite 0.50`` (LLVM 22) comes with the extra ``profile``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Literal
+
+from dse.problems import InputError
+from dse.profile.errors import cannot
+
+Choice = Literal["auto", "zig", "clang"]
+NEWEST_CLANG = 22  # whose IR llvmlite 0.50 reads
+INSTALL = (
+    "pip install 'dse-accelerators[profile]' (ziglang and llvmlite), or a system clang and llvmlite"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """Commands that compile and link, and their version.
+
+    Parameters
+    ----------
+    c, cxx : tuple of str
+        The C and the C++ compiler, as argument lists.
+    version : str
+        What the compiler says of itself, such as ``"clang 22.1.8"``.
+    """
+
+    c: tuple[str, ...]
+    cxx: tuple[str, ...]
+    version: str
+
+
+def find_toolchain(choice: Choice = "auto") -> Toolchain:
+    """Return the compiler to use; raise InputError, with what to install, where there is none."""
+    if importlib.util.find_spec("llvmlite") is None:
+        raise _missing("llvmlite is not installed: it reads and compiles the program's LLVM IR")
+    if sys.platform != "linux":
+        raise cannot("profile", f"programs are profiled on Linux; this is {sys.platform}")
+    found = _zig() if choice in ("auto", "zig") else None
+    if found is None and choice in ("auto", "clang"):
+        found = _clang()
+    if found is None:
+        wanted = {"auto": "no compiler", "zig": "no ziglang package", "clang": "no clang"}[choice]
+        raise _missing(f"{wanted} was found")
+    _fits(found)
+    return found
+
+
+def _missing(message: str) -> InputError:
+    return cannot("profile", message, f"install with: {INSTALL}")
+
+
+def _zig() -> Toolchain | None:
+    if importlib.util.find_spec("ziglang") is None:
+        return None
+    zig = (sys.executable, "-m", "ziglang")
+    return Toolchain((*zig, "cc"), (*zig, "c++"), _version((*zig, "cc")))
+
+
+def _clang() -> Toolchain | None:
+    for suffix in ("", *(f"-{version}" for version in range(NEWEST_CLANG, 13, -1))):
+        c, cxx = shutil.which(f"clang{suffix}"), shutil.which(f"clang++{suffix}")
+        if c and cxx:
+            return Toolchain((c,), (cxx,), _version((c,)))
+    return None
+
+
+def _version(command: tuple[str, ...]) -> str:
+    said = subprocess.run(  # noqa: S603
+        [*command, "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    match = re.search(r"clang version (\d+\.\d+\.\d+)", said)
+    return f"clang {match[1]}" if match else "clang (version unknown)"
+
+
+def _fits(toolchain: Toolchain) -> None:
+    from llvmlite import binding
+
+    reads = binding.llvm_version_info
+    match = re.search(r"clang (\d+)", toolchain.version)
+    if match and int(match[1]) > reads[0]:
+        raise cannot(
+            "profile",
+            f"{toolchain.version} writes IR that llvmlite (LLVM {reads[0]}) cannot read",
+            "install the pair: pip install 'ziglang==0.17.*' 'llvmlite==0.50.*'",
+        )

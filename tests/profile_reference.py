@@ -1,0 +1,243 @@
+"""What a profile must say, worked out in plain Python from the full trace of a run.
+
+Each rule is written as it is defined, with the slow means of its definition (paths of invocations,
+one dictionary entry a byte, lists in order of use), not as the runtime does it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.profile.schema import CacheLevels
+
+EVENT = np.dtype(
+    [
+        ("kind", "S1"),
+        ("pad", "u1"),
+        ("levels", "<u2"),
+        ("id", "<u4"),
+        ("block", "<u4"),
+        ("size", "<u4"),
+        ("address", "<u8"),
+    ]
+)
+CONSTANTS, INPUT, UNKNOWN = "(constants)", "(input)", "(unknown)"
+REMEMBERED = 8
+
+
+def events(path: Path) -> list[Any]:
+    """Read a trace as tuples (kind, levels, id, block, size, address)."""
+    table = np.fromfile(path, EVENT)
+    return [(k, v, i, b, s, a) for k, _, v, i, b, s, a in table.tolist()]
+
+
+class Cache:
+    """Inclusive caches with least recently used replacement, and who touched each L1 line."""
+
+    def __init__(self, levels: CacheLevels) -> None:
+        self.line = levels.line
+        self.sets1 = levels.l1 // levels.line // levels.l1_ways
+        self.sets2 = levels.l2 // levels.line // levels.l2_ways
+        self.ways1, self.ways2 = levels.l1_ways, levels.l2_ways
+        self.first: dict[int, list[int]] = defaultdict(list)  # oldest use first
+        self.second: dict[int, list[int]] = defaultdict(list)
+        self.owner: dict[int, tuple[int, bool]] = {}
+        self.touched: dict[int, list[int]] = {}
+        self.crossings: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+
+    def lines(self, address: int, size: int) -> range:
+        return range(address // self.line, (address + size - 1) // self.line + 1)
+
+    def touch(self, line: int, block: int, write: bool) -> int:
+        """Return 0, 1 or 2: found in L1, in L2, or fetched from memory."""
+        first = self.first[line % self.sets1]
+        if line in first:
+            first.remove(line)
+            first.append(line)
+            self._visit(line, block, write)
+            return 0
+        second = self.second[line % self.sets2]
+        level = 1 if line in second else 2
+        if level == 1:
+            second.remove(line)
+        elif len(second) == self.ways2:
+            gone = second.pop(0)
+            if gone in self.first[gone % self.sets1]:
+                self.first[gone % self.sets1].remove(gone)
+        second.append(line)
+        if len(first) == self.ways1:
+            first.pop(0)
+        first.append(line)
+        self.owner[line] = (block, write)
+        self.touched[line] = [block]
+        return level
+
+    def _visit(self, line: int, block: int, write: bool) -> None:
+        owner, dirty = self.owner[line]
+        if block not in self.touched[line]:
+            self.crossings[owner, block][0 if dirty else 1] += 1
+            self.touched[line] = (self.touched[line] + [block])[-REMEMBERED:]
+        if write:
+            self.owner[line] = (block, True)
+            self.touched[line] = [block]
+
+
+@dataclass
+class Caches:
+    """Hits by (site, level) and crossings of one configuration."""
+
+    hits: Counter[tuple[int, int]]
+    crossings: dict[tuple[int, int], list[int]]
+    wrong: int  # accesses for which the program found another level
+
+
+def simulate(trace: list[Any], levels: CacheLevels, number: int) -> Caches:
+    """Run a trace through the caches, access by access."""
+    cache, hits, wrong = Cache(levels), Counter[tuple[int, int]](), 0
+    for kind, found, site, block, size, address in trace:
+        if kind in (b"L", b"S"):
+            level = max(cache.touch(n, block, kind == b"S") for n in cache.lines(address, size))
+            hits[site, level] += 1
+            wrong += level != (found >> 2 * number & 3)
+        elif kind in (b"R", b"W"):
+            for n in cache.lines(address, size):
+                hits[site, cache.touch(n, block, kind == b"W")] += 1
+    return Caches(hits, dict(cache.crossings), wrong)
+
+
+@dataclass
+class Invocation:
+    """One call: its function, and the calls around it, itself last."""
+
+    function: int
+    path: tuple[int, ...]
+
+
+@dataclass
+class Flow:
+    """What moved between functions (by number; origins by name)."""
+
+    transfers: Counter[tuple[int | str, int]] = field(default_factory=Counter)
+    into: Counter[tuple[int | str, int]] = field(default_factory=Counter)
+    out: Counter[tuple[int, int]] = field(default_factory=Counter)
+    local: Counter[int] = field(default_factory=Counter)
+    invocations: Counter[int] = field(default_factory=Counter)
+    blocks: Counter[int] = field(default_factory=Counter)
+    edges: Counter[tuple[int, int]] = field(default_factory=Counter)
+
+
+class Follower:
+    """Applies the rule of Kim and Edwards to a trace: last writer and reader of each chunk."""
+
+    def __init__(self, chunk: int = 1) -> None:
+        self.chunk, self.flow = chunk, Flow()
+        self.calls: dict[int, Invocation] = {7: Invocation(-1, (7,))}
+        self.stack: list[list[int]] = [[7, -1]]  # invocation, last block
+        self.writer: dict[int, int | str] = {}
+        self.reader: dict[int, int] = {}
+        self.spans: list[tuple[int, int]] = []
+        self.input = 0
+
+    def follow(self, trace: list[Any]) -> Flow:
+        moved_from = 0
+        for kind, _, number, _, size, address in trace:
+            if kind == b"E":
+                self._enter(number, address)
+            elif kind == b"X":
+                del self.stack[number + 1 :]
+            elif kind == b"B":
+                self._block(number)
+            elif kind in (b"L", b"R"):
+                self._read(address, size)
+            elif kind in (b"S", b"W"):
+                self._write(address, size, self.stack[-1][0])
+            elif kind == b"A":
+                self._write(address, size, self.stack[-2][0])
+            elif kind == b"C":
+                self._write(address, size, UNKNOWN)
+            elif kind == b"V":
+                moved_from = address
+            elif kind == b"v":
+                self._move(moved_from, address, size)
+            elif kind == b"M":
+                self.spans.append((address, address + (size << 12)))
+            elif kind == b"I":
+                self.input = address
+        return self.flow
+
+    def _enter(self, function: int, invocation: int) -> None:
+        path = (*self.calls[self.stack[-1][0]].path, invocation)
+        self.calls[invocation] = Invocation(function, path)
+        self.stack.append([invocation, -1])
+        self.flow.invocations[function] += 1
+
+    def _block(self, block: int) -> None:
+        before = self.stack[-1][1]
+        self.flow.blocks[block] += 1
+        if before >= 0:
+            self.flow.edges[before, block] += 1
+        self.stack[-1][1] = block
+
+    def _chunks(self, address: int, size: int) -> Iterator[int]:
+        yield from range(address // self.chunk, (address + size - 1) // self.chunk + 1)
+
+    def _write(self, address: int, size: int, writer: int | str) -> None:
+        if size:
+            for at in self._chunks(address, size):
+                self.writer[at] = writer
+                self.reader.pop(at, None)
+
+    def _move(self, source: int, target: int, size: int) -> None:
+        for i in range(0, size, self.chunk):
+            a, b = (source + i) // self.chunk, (target + i) // self.chunk
+            for table in (self.writer, self.reader):
+                table.pop(b, None)
+                if a in table:
+                    table[b] = table[a]  # type: ignore[assignment]
+
+    def _origin(self, address: int) -> str:
+        if address >= self.input:
+            return INPUT
+        return CONSTANTS if any(low <= address < high for low, high in self.spans) else UNKNOWN
+
+    def _read(self, address: int, size: int) -> None:
+        me = self.stack[-1][0]
+        for at in self._chunks(address, size):
+            before = self.reader.get(at)
+            if before != me:
+                writer = self.writer.get(at)
+                start = max(address, at * self.chunk) if self.chunk == 1 else at * self.chunk
+                self._credit(writer if writer is not None else self._origin(start), before, me)
+            self.reader[at] = me
+
+    def _credit(self, writer: int | str, before: int | None, me: int) -> None:
+        mine = self.calls[me]
+        if writer == me:
+            self.flow.local[mine.function] += self.chunk
+            return
+        known = isinstance(writer, int)
+        source: int | str = self.calls[writer].function if isinstance(writer, int) else writer
+        self.flow.transfers[source, mine.function] += self.chunk
+        wrote = self.calls[writer].path if isinstance(writer, int) else ()
+        read = self.calls[before].path if before is not None else ()
+        for function, outermost in self._outermost(mine.path):
+            if outermost not in wrote and outermost not in read:
+                self.flow.into[source, function] += self.chunk
+        if known:
+            for function, outermost in self._outermost(wrote):
+                if outermost not in mine.path:
+                    self.flow.out[function, mine.function] += self.chunk
+
+    def _outermost(self, path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+        seen = set()
+        for invocation in path[1:]:
+            function = self.calls[invocation].function
+            if function not in seen:
+                seen.add(function)
+                yield function, invocation

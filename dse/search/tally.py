@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,11 +108,27 @@ class Tally:
         )
 
 
-def why_infeasible(tally: Tally, limits: tuple[Limit, ...]) -> tuple[str, str]:
-    """Return in words what excludes every design, and which relaxation would admit one."""
+def why_infeasible(
+    tally: Tally, limits: tuple[Limit, ...], undefined: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Return in words what excludes every design, and which relaxation would admit one.
+
+    Parameters
+    ----------
+    tally : Tally
+        Of all designs.
+    limits : tuple of Limit
+        The constraints.
+    undefined : sequence of str
+        The objectives that have no value for some designs.
+    """
     parts = []
     if tally.undefined:
-        parts.append(f"{tally.undefined:,} have an objective without a value (outside a domain)")
+        which = f" of {', '.join(undefined)}" if undefined else ""
+        parts.append(
+            f"{tally.undefined:,} have no value{which}, as an input is outside a model's domain "
+            "(see them with: dse list)"
+        )
     for limit, count in zip(limits, tally.broken, strict=True):
         parts.append(f"'{limit.name}' excludes {count:,}")
     ways = [

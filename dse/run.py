@@ -121,7 +121,7 @@ def _run(
         raise KeyboardInterrupt
     outcome = under_way.outcome()
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
-        nan = np.isnan(outcome.judged.objectives).any(axis=0)
+        nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
         names = [g.info.name for g, bad in zip(study.evaluator.goals, nan, strict=True) if bad]
         message, remedy = why_infeasible(outcome.tally, study.evaluator.limits, names)
         raise InputError(str(study.path or study.name), [Problem("constraint", message, remedy)])

@@ -23,7 +23,7 @@ from dse.profile.frontend import link_program
 from dse.profile.irtext import FunctionText, parse_module
 from dse.profile.run import environment
 from dse.profile.toolchain import find_toolchain
-from tests.test_profile import EXAMPLES, PROGRAMS, run_built
+from tests.profile_examples import EXAMPLES, PROGRAMS, run_built
 
 ROW = (
     '  call void asm sideeffect "testb $$1, dse_rows(%rip)\\0Aje 1f\\0A.rept {n}\\0Anop\\0A'

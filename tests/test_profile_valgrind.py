@@ -23,7 +23,7 @@ from dse.profile.frontend import link_program
 from dse.profile.irtext import FunctionText, parse_module
 from dse.profile.run import environment
 from dse.profile.toolchain import find_toolchain
-from tests.test_profile import EXAMPLES, PROGRAMS, run_built
+from tests.profile_examples import EXAMPLES, PROGRAMS, run_built
 
 ROW = (
     '  call void asm sideeffect "testb $$1, dse_rows(%rip)\\0Aje 1f\\0A.rept {n}\\0Anop\\0A'
@@ -62,6 +62,12 @@ def with_rows(modules: list[str], target: Path) -> None:
     target.write_bytes(machine.emit_object(binding.parse_assembly("\n".join(lines))))
 
 
+def symbol(name: str) -> str:
+    """Return a function's one symbol: without the level of a recursion, not by its alias."""
+    name = re.sub(r"'\d+$", "", name)
+    return {"other": "original"}.get(name, name)
+
+
 def callgrind(
     program: Path, arguments: tuple[str, ...], given: bytes, rows: bool
 ) -> tuple[Counter[str], Counter[str]]:
@@ -81,9 +87,9 @@ def callgrind(
     cost, calls, function, called = Counter[str](), Counter[str](), "", False
     for text in out.read_text().splitlines():
         if text.startswith("fn="):
-            function = re.sub(r"'\d+$", "", text[3:])  # levels of a recursion
+            function = symbol(text[3:])
         elif text.startswith("cfn="):
-            callee = re.sub(r"'\d+$", "", text[4:])
+            callee = symbol(text[4:])
         elif text.startswith("calls="):
             calls[callee] += int(text[6:].split()[0])
             called = True

@@ -46,20 +46,7 @@ def modelled_functions() -> tuple[str, ...]:
     )
 
 
-def compile_to_ir(
-    toolchain: Toolchain,
-    sources: Sequence[Path],
-    folder: Path,
-    optimisation: int = 1,
-    flags: Sequence[str] = (),
-) -> list[Path]:
-    """Compile each source to a text file of LLVM IR in `folder`; files of IR are taken as they are.
-
-    Raises
-    ------
-    InputError
-        With every source that is missing, of an unknown kind or refused by the compiler.
-    """
+def _check_sources(sources: Sequence[Path]) -> None:
     allowed = C_SUFFIXES + CXX_SUFFIXES + IR_SUFFIXES
     problems = []
     for source in sources:
@@ -77,6 +64,23 @@ def compile_to_ir(
         problems.append(Problem("", "no source was given"))
     if problems:
         raise InputError("profile", problems)
+
+
+def compile_to_ir(
+    toolchain: Toolchain,
+    sources: Sequence[Path],
+    folder: Path,
+    optimisation: int = 1,
+    flags: Sequence[str] = (),
+) -> list[Path]:
+    """Compile each source to a text file of LLVM IR in `folder`; files of IR are taken as they are.
+
+    Raises
+    ------
+    InputError
+        With every source that is missing, of an unknown kind or refused by the compiler.
+    """
+    _check_sources(sources)
     # A call of a library function stays a call of that function, whatever the compiler knows of it.
     kept = [f"-fno-builtin-{name}" for name in modelled_functions() if not name.startswith("_")]
     level = [f"-O{optimisation}"] + (

@@ -98,6 +98,14 @@ static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u64 ce
     u64 mine = (u64)current << 32;
     for (u64 i = 0; i < cells;) {
         u64 old = cell[i], n = 0;
+        for (u64 other = 0; i + n + 8 <= cells; n += 8) { /* eight at once, where all are alike */
+            for (u64 k = 0; k < 8; k++)
+                other |= cell[i + n + k] ^ old;
+            if (other)
+                break;
+            for (u64 k = 0; k < 8; k++)
+                cell[i + n + k] = mine | (u32)old;
+        }
         while (i + n < cells && cell[i + n] == old) {
             cell[i + n] = mine | (u32)old;
             n++;

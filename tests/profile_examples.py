@@ -1,0 +1,151 @@
+"""Example programs, and what the tests of profiles do with them."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dse.profile.command import KENTER, Built, Options, build_program, measure
+from dse.profile.run import environment
+from dse.profile.schema import CacheLevels, Profile
+from dse.profile.toolchain import find_toolchain
+from tests.profile_reference import Flow, Follower
+
+PROGRAMS = Path(__file__).parents[1] / "studies" / "programs"
+CACHES = (
+    KENTER,
+    CacheLevels(l1=512, l2=2048, line=32),
+    CacheLevels(l1=1024, l2=4096, line=64, l1_ways=2, l2_ways=4),
+)
+
+
+def picture(side: int) -> bytes:
+    """Return a square picture with different pixels."""
+    pixels = bytes((7 * i + i // 5) % 256 for i in range(3 * side * side))
+    return b"P6 %d %d 255\n" % (side, side) + pixels
+
+
+TEXT = b"the cat sat on the mat; the dog, too\nand then the cat ran off\n" * 3
+
+
+@dataclass(frozen=True)
+class Example:
+    sources: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    given: bytes = b""
+
+
+SCRIPT = tuple(
+    f"script/{name}.c"
+    for name in [
+        "main",
+        "value",
+        "object",
+        "table",
+        "lexer",
+        "parser",
+        "compiler",
+        "machine",
+        "builtins",
+    ]
+)
+EXAMPLES = {
+    "script": Example(SCRIPT, (), (PROGRAMS / "script" / "example.script").read_bytes()),
+    "rotate": Example(("rotate.c",), ("i",), picture(8)),
+    "rotate quarters": Example(("rotate.c",), ("r",), picture(8)),
+    "queens": Example(("queens.c",), ("5",)),
+    "values": Example(("values.c",)),
+    "blocks": Example(("blocks.c",)),
+    "words": Example(("words.c",), (), TEXT),
+    "format": Example(("format.c",)),
+    "dispatch": Example(("dispatch.c",)),
+    "shapes": Example(("shapes.cpp",), ("25",)),
+    "fft": Example(("fft.c",)),
+    "constructs": Example(("constructs.c",)),
+    "bits": Example(("bits.c",), ("300",)),
+}
+
+
+@dataclass
+class Measured:
+    profile: Profile
+    output: bytes
+    plain: bytes
+    trace: list[tuple[bytes, int, int, int, int, int]]
+    built: Built
+
+    @functools.cached_property
+    def flow(self) -> Flow:
+        """What the reference finds on the trace."""
+        return Follower().follow(self.trace)
+
+
+def run_built(built: Built, arguments: tuple[str, ...], given: bytes) -> tuple[Profile, bytes]:
+    """Run a built program on bytes; return profile and output."""
+    source, target = built.result.with_name("in"), built.result.with_name("out")
+    source.write_bytes(given)
+    with source.open("rb") as stdin, target.open("wb") as stdout:
+        profile = measure(built, arguments, stdin, stdout)
+    return profile, target.read_bytes()
+
+
+def plain_output(example: Example, folder: Path) -> bytes:
+    """Return what the program prints when it is built by the compiler alone."""
+    toolchain = find_toolchain()
+    sources = [str(PROGRAMS / name) for name in example.sources]
+    compiler = toolchain.cxx if any(name.endswith("cpp") for name in sources) else toolchain.c
+    program = folder / "plain"
+    command = [*compiler, "-O2", "-fno-sanitize=all", *sources, "-o", str(program), "-lm"]
+    subprocess.run(command, check=True, capture_output=True)
+    name = Path(example.sources[0]).stem
+    done = subprocess.run(
+        [name, *example.arguments],
+        executable=program,
+        input=example.given,
+        capture_output=True,
+        env=environment(()),
+        check=True,
+    )
+    return done.stdout
+
+
+def named(profile: Profile, matrix: Counter[tuple[int | str, int]]) -> dict[tuple[str, str], int]:
+    """Name the functions of a matrix."""
+    names = [f.name for f in profile.functions]
+    return {
+        (a if isinstance(a, str) else names[a], names[b]): count for (a, b), count in matrix.items()
+    }
+
+
+def by_name(transfers: tuple[object, ...]) -> dict[tuple[str, str], int]:
+    return {(t.source, t.to): t.bytes for t in transfers}  # type: ignore[attr-defined]
+
+
+def executions(profile: Profile, function: str) -> list[int]:
+    return [block.executions for block in profile.blocks if block.function == function]
+
+
+def turned(side: int) -> bytes:
+    """Work out the turned picture directly."""
+    old = np.frombuffer(picture(side)[-3 * side * side :], np.uint8).reshape(side, side, 3)
+    # Each ring element takes the place of its neighbour: new[y, x] = old[side - 1 - x, y].
+    out = old[::-1].swapaxes(0, 1).tobytes()
+    return b"P6\n%d %d\n255\n" % (side, side) + out
+
+
+def source(folder: Path, text: str, name: str = "program.c") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def profile_text(folder: Path, text: str, *arguments: str, **settings: object) -> Profile:
+    """Profile a program given as text."""
+    sources = (source(folder, text),)
+    built = build_program(Options(sources, arguments, **settings), folder)  # type: ignore[arg-type]
+    return run_built(built, arguments, b"")[0]

@@ -1,0 +1,152 @@
+"""The command, and profiles as files, text and pages."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dse.problems import InputError
+from dse.profile.command import Built, Options, build_program
+from dse.profile.schema import Profile
+from tests.profile_examples import (
+    PROGRAMS,
+    picture,
+    run_built,
+    source,
+    turned,
+)
+
+
+@pytest.fixture(scope="module")
+def rotate(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    folder = tmp_path_factory.mktemp("rotate")
+    return build_program(Options((PROGRAMS / "rotate.c",)), folder)
+
+
+def test_a_profile_is_read_as_it_was_written(rotate: Built, tmp_path: Path) -> None:
+    profile, _ = run_built(rotate, ("i",), picture(8))
+    profile.save(tmp_path / "p.json")
+    assert Profile.load(tmp_path / "p.json") == profile
+    assert (tmp_path / "p.json").stat().st_size < 200_000
+
+
+def command(*words: str, given: bytes = b"", **settings: str) -> subprocess.CompletedProcess[bytes]:
+    root = Path(__file__).parents[1]
+    environ = {**os.environ, "PYTHONPATH": str(root), **settings}
+    line = [sys.executable, "-m", "dse.profile", *words]
+    return subprocess.run(line, input=given, capture_output=True, env=environ, check=False)
+
+
+def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
+    target, page = tmp_path / "p.json", tmp_path / "p.html"
+    words = (
+        str(PROGRAMS / "rotate.c"),
+        "-o",
+        str(target),
+        "--cache",
+        "32K,4M",
+        "--html",
+        str(page),
+    )
+    done = command(*words, "--", "i", given=picture(8))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == turned(8)
+    profile = Profile.load(target)
+    assert profile.program.arguments == ("i",)
+    shown = command(str(target))
+    assert b"turn_rings" in shown.stdout
+    assert b"bytes moved" in shown.stdout
+    partial = command(str(PROGRAMS / "rotate.c"), "-o", str(target))
+    assert partial.returncode == 3
+    assert b"usage: rotate" in partial.stderr
+    assert b"exit status 2" in partial.stderr
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "llvmlite").mkdir()
+    hidden = tmp_path / "sitecustomize.py"
+    hidden.write_text("import sys; sys.modules['llvmlite'] = sys.modules['ziglang'] = None\n")
+    root = Path(__file__).parents[1]
+    done = command(
+        str(PROGRAMS / "rotate.c"), PYTHONPATH=os.pathsep.join((str(tmp_path), str(root)))
+    )
+    assert done.returncode != 0
+    assert b"pip install" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_loader_names_what_is_wrong(tmp_path: Path, rotate: Built) -> None:
+    profile, _ = run_built(rotate, ("i",), picture(8))
+    path = tmp_path / "p.json"
+    for old, new, words in (
+        ('"version": 1', '"version": 9', "version 9"),
+        ('"executions": ', '"executions": -', "greater than or equal to 0"),
+        ('"chunk"', '"chunks"', "settings.chunk"),
+    ):
+        path.write_text(profile.dumps().replace(old, new))
+        with pytest.raises(InputError, match=words):
+            Profile.load(path)
+    with pytest.raises(InputError, match="No such file"):
+        Profile.load(tmp_path / "absent.json")
+
+
+def test_the_page_shows_tree_heatmap_and_graphs_and_escapes(rotate: Built) -> None:
+    from dse.profile.page import page
+
+    profile, _ = run_built(rotate, ("r",), picture(16))
+    text = page(profile)
+    for words in ('id="tree"', 'id="transfers"', "<svg viewBox", "turn_quarters", "for.body"):
+        assert words in text
+    assert "http" not in text.replace("http-equiv", "")
+    renamed = profile.dumps().replace("turn_quarters", "<script>alert(1)</script>")
+    hostile = page(Profile.model_validate_json(renamed))
+    assert "<script>alert" not in hostile
+    assert "&lt;script&gt;alert" in hostile
+
+
+def test_the_text_shows_functions_blocks_and_the_matrix(rotate: Built) -> None:
+    from rich.console import Console
+
+    from dse.profile.show import print_profile
+
+    profile, _ = run_built(rotate, ("i",), picture(16))
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_profile(profile, console)
+    text = console.export_text()
+    for words in ("hot functions", "hot blocks", "bytes moved", "turn_rings", "1,040", "1,024"):
+        assert words in text
+
+
+def test_the_schema_describes_the_file(rotate: Built) -> None:
+    schema = Profile.model_json_schema()
+    profile, _ = run_built(rotate, ("i",), picture(8))
+    assert set(json.loads(profile.dumps())) == set(schema["properties"])
+    assert "from" in schema["$defs"]["Edge"]["properties"]
+
+
+def test_an_interrupted_run_leaves_a_partial_profile(tmp_path: Path) -> None:
+    target = tmp_path / "p.json"
+    path = source(
+        tmp_path,
+        '#include <stdio.h>\nint main(void) { puts("ready"); fflush(stdout); '
+        "for (volatile int i = 0;;) i++; }",
+    )
+    line = [sys.executable, "-m", "dse.profile", str(path), "-o", str(target)]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does on Ctrl-C
+        process.communicate(timeout=60)
+    profile = Profile.load(target)
+    assert (profile.run.complete, profile.run.ended) == (False, "interrupted")
+    assert process.returncode == 3

@@ -1,0 +1,250 @@
+"""Runs that end badly, parts of runs, library functions, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dse.problems import InputError
+from dse.profile.command import Options, build_program
+from dse.profile.run import Limits
+from dse.profile.schema import CacheLevels
+from tests.profile_examples import (
+    by_name,
+    executions,
+    profile_text,
+    run_built,
+    source,
+)
+
+ENDLESS = """
+#include <stdlib.h>
+static int step(int x) { return x * 3 + 1; }
+int main(void) { volatile int x = 1; for (;;) x = step(x); }
+"""
+GREEDY = """
+#include <stdlib.h>
+#include <string.h>
+int main(void) { for (;;) { char *p = malloc(1 << 20); memset(p, 1, 1 << 20); } }
+"""
+CRASHING = """
+static int fall(int n) { volatile int *p = 0; return n ? fall(n - 1) + 1 : *p; }
+int main(void) { return fall(5); }
+"""
+DEEP = """
+static int deep(int n) {
+    volatile int a[64];
+    a[n & 63] = n;
+    return n < 0 ? 0 : deep(n + 1) + a[n & 63];
+}
+int main(void) { return deep(0); }
+"""
+REFUSING = """
+#include <stdlib.h>
+static void leave(int n) { if (n == 3) exit(7); }
+int main(void) { for (int i = 0;; i++) leave(i); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "ended", "function", "calls"),
+    [
+        (CRASHING, "signal", "fall", 6),
+        (DEEP, "signal", "deep", None),
+        (REFUSING, "exit", "leave", 4),
+    ],
+)
+def test_a_program_that_ends_badly_leaves_a_partial_profile(
+    text: str, ended: str, function: str, calls: int | None, tmp_path: Path
+) -> None:
+    profile = profile_text(tmp_path, text)
+    assert not profile.run.complete
+    assert profile.run.ended == ended
+    assert profile.run.signal == (11 if ended == "signal" else None)
+    assert profile.run.exit_status == (None if ended == "signal" else 7)
+    assert any("did not complete" in note for note in profile.notes)
+    found = next(f for f in profile.functions if f.name == function)
+    assert found.invocations == calls if calls else found.invocations > 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "limits", "ended"),
+    [
+        (ENDLESS, Limits(seconds=0.3), "time limit"),
+        (GREEDY, Limits(memory=300 << 20), "memory limit"),
+    ],
+)
+def test_a_program_that_runs_away_is_stopped(
+    text: str, limits: Limits, ended: str, tmp_path: Path
+) -> None:
+    profile = profile_text(tmp_path, text, limits=limits)
+    assert (profile.run.complete, profile.run.ended) == (False, ended)
+    assert sum(block.executions for block in profile.blocks) > 10
+
+
+def test_a_program_killed_outright_is_a_clear_error(tmp_path: Path) -> None:
+    text = "#include <signal.h>\nint main(void) { raise(SIGKILL); return 0; }"
+    with pytest.raises(InputError, match="without leaving a result"):
+        profile_text(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("call", "header", "words"),
+    [
+        ("pthread_create(0, 0, 0, 0)", "pthread.h", "it has threads"),
+        ("fork()", "unistd.h", "it makes processes"),
+        ('execl("/bin/true", "true", (char *)0)', "unistd.h", "it replaces itself"),
+    ],
+)
+def test_threads_and_processes_are_refused(
+    call: str, header: str, words: str, tmp_path: Path
+) -> None:
+    text = f"#include <{header}>\nint main(void) {{ return {call}; }}"
+    with pytest.raises(InputError, match=words):
+        profile_text(tmp_path, text)
+
+
+COUNTING = """
+#include <stdio.h>
+static int data[64];
+static int add(int n) { int s = 0; for (int i = 0; i < n; i++) s += data[i]; return s; }
+static void fill(int n) { for (int i = 0; i < n; i++) data[i] = i; }
+static int work(int n) { fill(n); return add(n); }
+static int last(void) { return add(1); }
+int main(void) {
+    int s = 0;
+    for (int i = 1; i <= 6; i++) s += work(i);
+    printf("%d\\n", s + last());
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("region", "calls", "loop"),
+    [
+        ("work", {"work": 6, "add": 6, "fill": 6, "last": 0}, 21),
+        ("work:3", {"work": 1, "add": 1, "fill": 1, "last": 0}, 3),
+        ("work:2-4", {"work": 3, "add": 3, "fill": 3, "last": 0}, 9),
+        ("work:5-", {"work": 2, "add": 2, "fill": 2, "last": 0}, 11),
+        ("add", {"work": 0, "add": 7, "fill": 0, "last": 0}, 0),
+        ("work:6..last", {"work": 1, "add": 1, "fill": 1, "last": 0}, 6),
+    ],
+)
+def test_a_region_counts_its_calls_alone(
+    region: str, calls: dict[str, int], loop: int, tmp_path: Path
+) -> None:
+    profile = profile_text(tmp_path, COUNTING, region=region)
+    found = {f.name: f.invocations for f in profile.functions}
+    assert {name: found[name] for name in calls} == calls
+    assert max(executions(profile, "fill")) == loop
+    stores = [a for a in profile.accesses if profile.blocks[a.block].function == "fill"]
+    assert sum(sum(a.hits[0]) for a in stores) == loop
+    # What was written before the region began is still known to be written by fill.
+    if region == "add":
+        assert by_name(profile.transfers)["fill", "add"] == 4 * (21 + 1)
+
+
+def test_named_functions_take_in_what_they_call(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, COUNTING, functions=("work", "last"))
+    assert {c.function for c in profile.call_tree} == {"main", "work", "last"}
+    moved = by_name(profile.transfers)
+    assert set(moved) == {("work", "last"), ("(constants)", "main")}
+    assert moved["work", "last"] == 4
+
+
+def test_unknown_names_are_answered_with_the_nearest(tmp_path: Path) -> None:
+    for settings in ({"functions": ("wrk",)}, {"region": "wrk"}):
+        with pytest.raises(InputError, match=r"no function 'wrk'\s+did you mean 'work'"):
+            profile_text(tmp_path, COUNTING, **settings)
+
+
+def test_every_problem_with_the_sources_at_once(tmp_path: Path) -> None:
+    broken = source(tmp_path, "int main(void) { return x; }", "broken.c")
+    with pytest.raises(InputError) as error:
+        build_program(Options((tmp_path / "absent.c", tmp_path / "notes.txt")), tmp_path)
+    assert [p.message for p in error.value.problems] == ["no such file", "no such file"]
+    with pytest.raises(InputError, match="undeclared identifier 'x'"):
+        build_program(Options((broken,)), tmp_path)
+    with pytest.raises(InputError, match="power of two"):
+        build_program(
+            Options((broken,), caches=(CacheLevels(l1=3000, l2=9000, line=64),)), tmp_path
+        )
+    with pytest.raises(InputError, match="1, 2, 4, 8, 16, 32 or 64 B"):
+        build_program(Options((broken,), chunk=3), tmp_path)
+
+
+def test_functions_of_one_name_in_two_files(tmp_path: Path) -> None:
+    one = source(
+        tmp_path,
+        "static int f(int x) { return x * x; }\nint g(int x) { return f(x + 1) + f(x); }",
+        "one.c",
+    )
+    two = source(
+        tmp_path,
+        "int g(int);\nstatic int f(int x) { return 2 * x; }\n"
+        "int main(int n, char **a) { (void)a; return g(n) + f(n) - 7; }",
+        "two.c",
+    )
+    profile, _ = run_built(build_program(Options((one, two)), tmp_path), (), b"")
+    calls = {f.name: f.invocations for f in profile.functions}
+    assert calls == {"f (one.c)": 2, "g": 1, "f (two.c)": 1, "main": 1}
+
+
+FOREIGN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void) {
+    char a[40], b[40], *c = malloc(16);
+    int x = 0, y = 0;
+    memset(a, 'a', 20); a[20] = 0;
+    memcpy(b, a, 21);
+    sscanf("12 34", "%d %d", &x, &y);
+    snprintf(c, 16, "%s:%d", b + 15, x);
+    c = realloc(c, 100000);
+    puts(c);
+    return c[0] == 'a' && x + y == 46 ? 0 : 1;
+}
+"""
+
+
+def test_library_functions_read_and_write_memory(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, FOREIGN)
+    moved = by_name(profile.transfers)
+    assert moved["memset", "memcpy"] == 20
+    assert moved["main", "memcpy"] == 1
+    assert moved["memcpy", "snprintf"] == 6
+    assert moved["snprintf", "puts"] == len("aaaaa:12") + 1
+    assert moved["snprintf", "main"] == 1
+    assert moved["sscanf", "main"] == 8
+    assert profile.unaccounted.bytes == 0
+    assert not profile.unaccounted.functions
+    assert {f.name for f in profile.functions if f.foreign} >= {"memcpy", "sscanf", "realloc"}
+
+
+def test_unmodelled_functions_are_reported(tmp_path: Path) -> None:
+    text = """
+    #include <stdlib.h>
+    #include <stdio.h>
+    #include <string.h>
+    int main(void) {
+        char *a = malloc(32), *rest; a[0] = 'x'; a[1] = ' '; a[2] = 'y'; a[3] = 0;
+        char *b = malloc(32); strxfrm(b, a, 32);
+        return b[0] == strtok_r(a, " ", &rest)[0] ? 0 : 1;
+    }"""
+    profile = profile_text(tmp_path, text)
+    assert {u.name: u.calls for u in profile.unaccounted.functions} == {"strxfrm": 1, "strtok_r": 1}
+    assert profile.unaccounted.bytes == 1
+    assert by_name(profile.transfers)["(unknown)", "main"] == 1
+
+
+def test_levels_of_optimisation(tmp_path: Path) -> None:
+    loads = {}
+    for level in (0, 1):
+        profile = profile_text(tmp_path, COUNTING, optimisation=level)
+        loads[level] = sum(
+            sum(a.hits[0]) for a in profile.accesses if profile.blocks[a.block].name != "(library)"
+        )
+    assert loads[0] > 3 * loads[1]  # variables in memory against variables in registers

@@ -99,7 +99,8 @@ class Quantity:
     def draw(self, rng: np.random.Generator, count: int) -> Array:
         """Draw `count` values in the domain, from `typical` where declared.
 
-        Wide ranges of positive values are drawn evenly in the logarithm.
+        Wide ranges of positive values are drawn evenly in the logarithm; of ranges that start at 0,
+        half the values are, over six decades.
         """
         low, high = self.typical or (max(self.low, self.above), min(self.high, self.below))
         if not np.isfinite(low):
@@ -110,6 +111,8 @@ class Quantity:
             values = np.exp(rng.uniform(np.log(low), np.log(high), count))
         else:
             values = rng.uniform(low, high, count)
+            if low == 0:
+                values[::2] = high * 10.0 ** rng.uniform(-6, 0, len(values[::2]))
         if self.integer:
             values = np.clip(np.round(values), np.ceil(low), np.floor(high))
         return self.clip(np.clip(values, low, high))
@@ -180,7 +183,8 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
     >>> square_root(np.array([4.0, -1.0])).root
     array([ 2., nan])
     """
-    if hasattr(function, "__nan_outside__"):
+    marked: object = getattr(function, "__nan_outside__", None)
+    if marked is function:
         return function
     signature = inspect.signature(function)
     domains: dict[str, Quantity] = {}
@@ -203,5 +207,6 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
             result: Any = function(*args, **kwargs)
         return type(result)(*(np.where(bad, np.nan, output) for output in result))  # type: ignore[no-any-return]
 
-    wrapped.__nan_outside__ = True  # type: ignore[attr-defined]
+    # itself, and not a mere mark: functools.wraps copies marks to functions that do otherwise
+    wrapped.__nan_outside__ = wrapped  # type: ignore[attr-defined]
     return wrapped

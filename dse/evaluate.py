@@ -60,7 +60,24 @@ class Goal:
                 case "harmonic mean":
                     return np.asarray(len(values) / (1.0 / stack).sum(axis=0))
                 case "quantile":
-                    return np.asarray(np.quantile(stack, self.quantile, axis=0))
+                    return _quantile(stack, self.quantile)
+
+
+def _quantile(stack: Array, share: float) -> Array:
+    """Return a quantile along the first axis, between two values by their distance.
+
+    As numpy's, but for infinities: between a number and infinity lies infinity, not NaN.
+    """
+    place = share * (len(stack) - 1)
+    low, weight = int(place), place - int(place)
+    ascending = np.sort(stack, axis=0)  # NaN last
+    left, right = ascending[low], ascending[min(low + 1, len(stack) - 1)]
+    found = (
+        left
+        if weight == 0.0
+        else np.where(left == right, left, left * (1 - weight) + right * weight)
+    )
+    return np.asarray(np.where(np.isnan(ascending[-1]), np.nan, found))
 
 
 @dataclass(frozen=True)

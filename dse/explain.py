@@ -122,7 +122,7 @@ def improve(quantity: Quantity, values: Any, factor: float) -> Array:
     better = x / factor if quantity.better == "lower" else x * factor
     if quantity.integer:
         better = np.round(better)
-    better = np.clip(better, quantity.low, quantity.high)
+    better = quantity.clip(better)
     return np.where(quantity.contains(better), better, x)
 
 

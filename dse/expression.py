@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt,
 }
 _RELATIONS = (ast.LtE, ast.GtE, ast.Lt, ast.Gt, ast.Eq)
+_DEEPEST = 200  # levels of nesting
 _WORDS = "numbers, quantities, + - * / // % **, parentheses and " + ", ".join(_FUNCTIONS)
 
 
@@ -65,14 +67,15 @@ class Relation:
 
     def excess(self, values: Mapping[str, Any]) -> Array:
         """Return by how much each element breaks the relation; 0 or less where it holds."""
-        left, right = _value(self.left, values), _value(self.right, values)
-        if self.relation == "==":
-            return np.asarray(np.abs(left - right), dtype=np.float64)
-        over = left - right if self.relation.startswith("<") else right - left
-        if self.strict:
-            # equality breaks it: the least positive number says so, and keeps order otherwise
-            return np.where(over == 0, np.finfo(np.float64).tiny, over)
-        return np.asarray(over, dtype=np.float64)
+        with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
+            left, right = _value(self.left, values), _value(self.right, values)
+            over = left - right if not self.relation.startswith(">") else right - left
+            if self.relation == "==":
+                over = np.abs(over)
+        # equal infinities leave no difference; where equality breaks the relation, the least
+        # positive number says so and keeps the order
+        same = np.finfo(np.float64).tiny if self.strict else 0.0
+        return np.where(left == right, same, over)
 
 
 def read_relation(text: str) -> Relation:
@@ -89,7 +92,8 @@ def read_relation(text: str) -> Relation:
     if len(text) > 500:
         raise ExpressionError("the relation is longer than 500 characters")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        text = text.strip()
+        tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(
             f"{text!r} is no relation, such as 'lanes * streams <= 64'"
@@ -102,37 +106,41 @@ def read_relation(text: str) -> Relation:
     sign = {"LtE": "<=", "GtE": ">=", "Lt": "<", "Gt": ">", "Eq": "=="}[type(relation).__name__]
     names: set[str] = set()
     for side in (tree.left, tree.comparators[0]):
-        _check(side, names)
+        _check(side, names, text, 0)
     if not names:
         raise ExpressionError(f"{text!r} names no quantity")
     return Relation(
-        text.strip(), frozenset(names), tree.left, tree.comparators[0], sign, sign in ("<", ">")
+        text, frozenset(names), tree.left, tree.comparators[0], sign, sign in ("<", ">")
     )
 
 
-def _check(node: ast.expr, names: set[str]) -> None:
+def _check(node: ast.expr, names: set[str], text: str, depth: int) -> None:
+    if depth > _DEEPEST:
+        raise ExpressionError(f"the relation is nested more than {_DEEPEST} levels deep")
     match node:
         case ast.Constant(value=bool()):
             raise ExpressionError("True and False are no numbers")
-        case ast.Constant(value=int() | float()):
-            return
+        case ast.Constant(value=int() | float() as value):
+            if abs(value) > sys.float_info.max:
+                raise ExpressionError("a number in the relation is too large")
         case ast.Name(id=name):
             names.add(name)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
-            _check(operand, names)
+            _check(operand, names, text, depth + 1)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            _check(left, names)
-            _check(right, names)
+            _check(left, names, text, depth + 1)
+            _check(right, names, text, depth + 1)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
             wanted = 2 if name in ("min", "max") else 1
             if len(args) != wanted:
                 raise ExpressionError(f"{name}() takes {wanted} argument{'s'[: wanted - 1]}")
             for argument in args:
-                _check(argument, names)
-        case ast.Call(func=ast.Name(id=name)):
+                _check(argument, names, text, depth + 1)
+        case ast.Call(func=ast.Name(id=name)) if name not in _FUNCTIONS:
             raise ExpressionError(f"unknown function '{name}'; {nearest(name, _FUNCTIONS)}")
         case _:
-            raise ExpressionError(f"{ast.unparse(node)!r} is not allowed; allowed are {_WORDS}")
+            part = ast.get_source_segment(text, node)
+            raise ExpressionError(f"{part!r} is not allowed; allowed are {_WORDS}")
 
 
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
@@ -140,7 +148,7 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.Constant(value=value):
             return np.float64(value)  # type: ignore[arg-type]
         case ast.Name(id=name):
-            return values[name]
+            return np.asarray(values[name], dtype=np.float64)
         case ast.UnaryOp(op=op, operand=operand):
             inner = _value(operand, values)
             return -inner if isinstance(op, ast.USub) else inner

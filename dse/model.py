@@ -107,7 +107,19 @@ class Model:
         return tuple(leaf for part in self.parts for leaf in part.leaves)
 
     def renamed(self, names: Mapping[str, str]) -> Model:
-        """Return the model with some of its quantities under other names (own name → new name)."""
+        """Return the model with some of its quantities under other names (own name → new name).
+
+        Raises
+        ------
+        InputError
+            Where two quantities would get the same name.
+        """
+        new = [names.get(name, name) for name in (*self.inputs, *self.outputs)]
+        if twice := sorted({name for name in new if new.count(name) > 1}):
+            raise InputError(
+                self.name,
+                [Problem("rename", f"would have two quantities called '{n}'") for n in twice],
+            )
 
         def keys(mapping: Mapping[str, Any]) -> dict[str, Any]:
             return {names.get(k, k): v for k, v in mapping.items()}

@@ -46,6 +46,9 @@ class InputError(DseError):
         self.problems = tuple(dict.fromkeys(problems))
         super().__init__(self._text())
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, tuple[Problem, ...]]]:
+        return type(self), (self.source, self.problems)  # so that it crosses between processes
+
     def _text(self) -> str:
         count = len(self.problems)
         lines = [f"{self.source}: {count} problem{'s' if count != 1 else ''}"]

@@ -97,19 +97,40 @@ class Quantity:
         return bool(most <= self.high and (self.below == np.inf or most < self.below))
 
     def draw(self, rng: np.random.Generator, count: int) -> Array:
-        """Draw `count` values, from `typical` where declared, log-uniform over wide ranges."""
+        """Draw `count` values in the domain, from `typical` where declared.
+
+        Wide ranges of positive values are drawn evenly in the logarithm; of ranges that start at 0,
+        half the values are, over six decades.
+        """
         low, high = self.typical or (max(self.low, self.above), min(self.high, self.below))
         if not np.isfinite(low):
             low = min(-1e3, high - 1e3) if np.isfinite(high) else -1e3
         if not np.isfinite(high):
             high = max(low * 1e3, low + 1e3)
-        if low > 0 and high / low > 100:
-            values = np.exp(rng.uniform(np.log(low), np.log(high), count)).clip(low, high)
+        if low > 0 and high / 100 > low:
+            values = np.exp(rng.uniform(np.log(low), np.log(high), count))
         else:
             values = rng.uniform(low, high, count)
+            if low == 0:
+                values[::2] = high * 10.0 ** rng.uniform(-6, 0, len(values[::2]))
         if self.integer:
             values = np.clip(np.round(values), np.ceil(low), np.floor(high))
-        return values
+        return self.clip(np.clip(values, low, high))
+
+    def clip(self, values: Floats) -> Array:
+        """Return the nearest values between the bounds; next to a bound that is open.
+
+        >>> Quantity("1", "lanes", above=0, high=8, integer=True).clip(np.array([0.0, 3.0, 9.0]))
+        array([1., 3., 8.])
+        """
+        low, high = self.low, self.high
+        if self.integer:
+            low, high = np.ceil(low), np.floor(high)
+        if self.above >= low and self.above > -np.inf:
+            low = np.floor(self.above) + 1 if self.integer else np.nextafter(self.above, np.inf)
+        if self.below <= high and self.below < np.inf:
+            high = np.ceil(self.below) - 1 if self.integer else np.nextafter(self.below, -np.inf)
+        return np.asarray(np.clip(values, low, high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +183,8 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
     >>> square_root(np.array([4.0, -1.0])).root
     array([ 2., nan])
     """
-    if hasattr(function, "__nan_outside__"):
+    marked: object = getattr(function, "__nan_outside__", None)
+    if marked is function:
         return function
     signature = inspect.signature(function)
     domains: dict[str, Quantity] = {}
@@ -185,5 +207,6 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
             result: Any = function(*args, **kwargs)
         return type(result)(*(np.where(bad, np.nan, output) for output in result))  # type: ignore[no-any-return]
 
-    wrapped.__nan_outside__ = True  # type: ignore[attr-defined]
+    # itself, and not a mere mark: functools.wraps copies marks to functions that do otherwise
+    wrapped.__nan_outside__ = wrapped  # type: ignore[attr-defined]
     return wrapped

@@ -22,7 +22,8 @@ def check_model(
     """Hold a model to the contract (ARCHITECTURE.md, "The contract of a model").
 
     Inputs are drawn from the declared domains. Checked: every input and output is declared, with a
-    known unit; each element equals the scalar call; inputs are not changed; shapes broadcast;
+    known unit, and a domain that holds its typical and default values; nothing is raised; each
+    element equals the scalar call; inputs are not changed; shapes broadcast;
     outputs stay in their declared domains, without NaN, on the domain; an element outside a domain
     gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
     model equals its parts.
@@ -34,7 +35,7 @@ def check_model(
     fixed : mapping, optional
         Inputs to hold at a value instead of drawing them; needed for each input that is a resource.
     samples : int
-        How many elements to draw.
+        How many elements to draw; at least 4.
     seed : int
         Of the draw.
 
@@ -45,29 +46,52 @@ def check_model(
     InputError
         Where a declaration is missing.
     """
+    if samples < 4:
+        raise ValueError(f"samples = {samples}: give at least 4")
     model = Model.from_function(function)
     rng = np.random.default_rng(seed)
     columns: dict[str, Any] = dict(fixed or {})
     drawn: dict[str, Quantity] = {}
+    _declarations(model)
     for name, declaration in model.inputs.items():
         if isinstance(declaration, Resource):
             assert name in columns, f"{model.name}: give the resource '{name}' in fixed="
         elif name not in columns:
             columns[name] = declaration.draw(rng, samples)
             drawn[name] = declaration
-    for name, quantity in model.quantities.items():
-        assert is_unit(quantity.unit), (
-            f"{model.name}: '{name}' has the unknown unit {quantity.unit!r}"
-        )
-        assert quantity.about, f"{model.name}: '{name}' does not say what it is about"
     outputs = _pure(model, columns)
     _elementwise(model, columns, outputs, samples)
     _broadcasts(model, columns, drawn)
     _in_domain(model, outputs)
-    _nan_outside(model, columns, drawn, outputs)
-    _each_input_matters(model, columns, drawn, outputs, rng)
     _parts_add_up(model, outputs)
     _whole_equals_parts(model, columns, outputs)
+    _nan_outside(model, columns, drawn, outputs)
+    _each_input_matters(model, columns, drawn, outputs, rng)
+
+
+def _declarations(model: Model) -> None:
+    for name, quantity in model.quantities.items():
+        where = f"{model.name}: '{name}'"
+        assert is_unit(quantity.unit), f"{where} has the unknown unit {quantity.unit!r}"
+        assert quantity.about, f"{where} does not say what it is about"
+        nearest = quantity.clip(0.0)
+        assert quantity.contains(nearest), f"{where} has the empty domain {quantity.domain()}"
+        ends = np.array(quantity.typical or (nearest, nearest))
+        assert ends[0] <= ends[1] and np.array_equal(quantity.clip(ends), ends), (
+            f"{where} is typically in {quantity.typical}, outside its domain {quantity.domain()}"
+        )
+        assert quantity.contains(model.defaults.get(name, nearest)), (
+            f"{where} is {model.defaults[name]} by default, outside its domain {quantity.domain()}"
+        )
+
+
+def _run(model: Model, columns: Mapping[str, Any], where: str) -> dict[str, Array]:
+    try:
+        return model(columns)
+    except Exception as error:
+        raise AssertionError(
+            f"{model.name}: raises {type(error).__name__} {where}: {error}"
+        ) from error
 
 
 def _pure(model: Model, columns: Mapping[str, Any]) -> dict[str, Array]:
@@ -77,7 +101,8 @@ def _pure(model: Model, columns: Mapping[str, Any]) -> dict[str, Array]:
         if isinstance(value, np.ndarray):
             frozen[name] = value.copy()
             frozen[name].flags.writeable = False
-    first, second = model(frozen), model(frozen)
+    first = _run(model, frozen, "inside the domain (or it changes its inputs, which are read-only)")
+    second = _run(model, frozen, "when it is called again")
     for name, value in frozen.items():
         if isinstance(value, np.ndarray):
             assert np.array_equal(value, columns[name], equal_nan=True), (
@@ -95,7 +120,7 @@ def _elementwise(
 ) -> None:
     for i in range(samples):
         one = {n: (v[i] if isinstance(v, np.ndarray) else v) for n, v in columns.items()}
-        for name, value in model(one).items():
+        for name, value in _run(model, one, f"for the scalars {one}").items():
             whole = np.broadcast_to(outputs[name], (samples,))[i]
             assert np.ndim(value) == 0, (
                 f"{model.name}: '{name}' of scalars has {np.ndim(value)} axes"
@@ -116,7 +141,8 @@ def _broadcasts(model: Model, columns: Mapping[str, Any], drawn: Mapping[str, Qu
         few = columns[name][:3] if position == 0 else columns[name][:4]
         grid[name] = few[:, None] if position == 0 else few
         flat[name] = np.repeat(few, 4) if position == 0 else np.tile(few, 3)
-    on_grid, on_flat = model(grid), model(flat)
+    on_grid = _run(model, grid, "for arrays of shapes (3, 1) and (4,)")
+    on_flat = _run(model, flat, "inside the domain")
     for name, value in on_grid.items():
         got = np.broadcast_to(value, (3, 4)).ravel()
         want = np.broadcast_to(on_flat[name], (12,))
@@ -149,7 +175,8 @@ def _nan_outside(
             for leaf in model.leaves:
                 if name not in leaf.inputs:
                     continue
-                for output, value in leaf({n: bad[n] for n in leaf.inputs if n in bad}).items():
+                given = {n: bad[n] for n in leaf.inputs if n in bad}
+                for output, value in _run(leaf, given, f"where {name} = {outside!r}").items():
                     assert np.isnan(np.ravel(value)[0]), (
                         f"{model.name}: '{output}' is not NaN where {name} = {outside!r}"
                     )
@@ -183,6 +210,8 @@ def _each_input_matters(
     rng: np.random.Generator,
 ) -> None:
     for name, quantity in drawn.items():
+        if np.ptp(columns[name]) == 0.0:
+            continue  # a domain of a single value
         changed = model({**columns, name: quantity.draw(rng, columns[name].size)})
         assert any(not np.array_equal(outputs[n], changed[n], equal_nan=True) for n in outputs), (
             f"{model.name}: no output depends on '{name}'"

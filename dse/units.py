@@ -6,8 +6,10 @@ quantity in cycles (and the other way round) where a clock is given.
 
 from __future__ import annotations
 
+import decimal
 import functools
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,6 +51,10 @@ call = []
 instruction = []
 word = 4 * byte
 """.strip().splitlines()
+
+
+_POWER = re.compile(r"(\*\*|\^)\s*-?\d(?![\d.]|\s*(\*\*|\^))")  # one digit, no towers
+_LONGEST = 60  # characters of a unit
 
 
 class UnitError(ValueError):
@@ -127,7 +133,9 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     >>> read("1 KiB", "B"), read("10 ns", "cycle", clock=1e9)
     (1024.0, 10.0)
     """
-    number, _, rest = split(text)
+    number, written, rest = split(text)
+    if math.isinf(number) and written[-1:].isdigit():
+        raise UnitError(f"{text!r} is too large a number")
     if not rest:
         return number
     scale, power = factor(rest, unit)
@@ -136,8 +144,12 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
             f"{text!r} is in {'seconds' if power > 0 else 'cycles'} where {unit!r} is wanted, "
             "and no clock relates them: give 'clock' in [inputs], such as clock = \"1 GHz\""
         )
-    value = number * scale * (clock or 1.0) ** power
-    return float(f"{value:.15g}")
+    # in decimals, so that "0.3 us" is the number 3e-7 and not a neighbour of it
+    with decimal.localcontext(decimal.Context(prec=40, traps=[])):
+        value = decimal.Decimal(written) * decimal.Decimal(repr(scale))
+        if power:
+            value *= decimal.Decimal(repr(float(clock or 1.0))) ** power
+        return float(value)
 
 
 def show(value: float, unit: str) -> str:
@@ -153,10 +165,12 @@ def show(value: float, unit: str) -> str:
         power = max(-4, min(3, math.floor(math.log10(abs(value)) / 3)))
         prefix = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}[power]
         return f"{value / 1000.0**power:.4g} {prefix}{unit}"
-    if value == round(value) and abs(value) < 1e7:
+    if abs(value) < 1e7 and value == round(value):
         number = f"{int(value):,}"
+    elif 9999.5 <= abs(value) < 1e7:
+        number = f"{value:,.0f}"
     else:
-        number = f"{value:,.4g}" if abs(value) < 1e5 else f"{value:.3e}"
+        number = f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.3e}"
     return number if unit == "1" else f"{number} {unit}"
 
 
@@ -196,8 +210,16 @@ def _dimension(unit: str) -> tuple[float, dict[str, int]]:
     import pint
 
     registry = _registry()
+    plain = _POWER.sub("", unit)
+    if (
+        len(unit) > _LONGEST
+        or "**" in plain
+        or "^" in plain
+        or re.search(r"[\d.]{2}|[02-9]", plain)
+    ):
+        raise UnitError(f"{unit[:_LONGEST]!r} is no unit, such as B/cycle or m**2")
     try:
-        parsed = registry.parse_units("percent" if unit == "%" else unit)
+        parsed = registry.parse_units("percent" if unit == "%" else unit.replace("\u03bc", "µ"))
         base = registry.Quantity(1.0, parsed).to_base_units()
     except (pint.errors.PintError, ValueError, TypeError, AttributeError, AssertionError) as error:
         raise UnitError(

@@ -94,8 +94,7 @@ class Wiring:
                 producer = self.producers.get(name)
                 if producer is not None and producer.name not in (*path, model.name):
                     names |= visit(producer, (*path, model.name))
-            if not path:
-                found[model.name] = frozenset(names)
+            found[model.name] = frozenset(names)
             return frozenset(names)
 
         for model in self.models:

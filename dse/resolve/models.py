@@ -35,7 +35,14 @@ def resolve_models(ctx: Context) -> tuple[Model, ...]:
                     f"{reference} has no quantity '{name}'",
                     nearest(name, known),
                 )
-        leaves += model.renamed(names).leaves
+        try:
+            leaves += model.renamed(names).leaves
+        except InputError as error:
+            for p in error.problems:
+                ctx.add(
+                    f"{where}.rename", f"{reference} {p.message}", "give each a name of its own"
+                )
+            ctx.incomplete = True
     return _with_own_names(leaves)
 
 

@@ -1,0 +1,191 @@
+"""Units: what a text means, what relates cycles and seconds, what is refused."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.units import UnitError, factor, is_unit, read, show, split
+
+PREFIXES = {
+    "k": Fraction(10**3),
+    "M": Fraction(10**6),
+    "G": Fraction(10**9),
+    "T": Fraction(10**12),
+    "m": Fraction(1, 10**3),
+    "µ": Fraction(1, 10**6),
+    "μ": Fraction(1, 10**6),  # the Greek letter, beside the micro sign
+    "u": Fraction(1, 10**6),
+    "n": Fraction(1, 10**9),
+    "p": Fraction(1, 10**12),
+    "Ki": Fraction(2**10),
+    "Mi": Fraction(2**20),
+    "Gi": Fraction(2**30),
+}
+decimals = st.decimals(-(10**9), 10**9, places=4, allow_nan=False)
+
+
+@given(decimals, st.sampled_from(sorted(PREFIXES)), st.sampled_from(["B", "s", "Hz", "W"]))
+def test_prefixes_are_exact(number: object, prefix: str, unit: str) -> None:
+    wanted = Fraction(str(number)) * PREFIXES[prefix]
+    assert read(f"{number} {prefix}{unit}", unit) == float(wanted)
+
+
+@given(decimals, st.integers(1, 10**10))
+def test_a_clock_relates_seconds_and_cycles_exactly(number: object, clock: int) -> None:
+    exact = Fraction(str(number))
+    assert read(f"{number} ns", "cycle", clock) == float(exact * clock / 10**9)
+    assert read(f"{number} cycle", "s", clock) == pytest.approx(float(exact / clock), rel=1e-15)
+    assert read(f"{number} B/s", "B/cycle", clock) == pytest.approx(float(exact / clock), rel=1e-15)
+    assert read(f"{number} cycle/B", "ns/B", clock) == pytest.approx(
+        float(exact / clock * 10**9), rel=1e-15
+    )
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_alone_is_read_to_the_last_bit(number: float) -> None:
+    assert read(repr(number), "B") == number
+    assert read(f"{number!r} B", "B") == number
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("64 bit", "B", 8.0),
+        ("2 word", "B", 8.0),
+        ("1 Gbit/s", "B/s", 1.25e8),
+        ("5 %", "1", 0.05),
+        ("5%", "1", 0.05),
+        ("1 min", "s", 60.0),
+        ("1 h", "s", 3600.0),
+        ("2 nJ/B", "J/B", 2e-9),
+        ("1 mm**2", "m**2", 1e-6),
+        ("10 cm", "m", None),
+        ("1_000 B", "B", 1000.0),
+        ("-3e2 B", "B", -300.0),
+        (".5 KiB", "B", 512.0),
+        ("1 W*s", "J", 1.0),
+        ("4 streams", "1", 4.0),
+        ("4 stream", "1", 4.0),
+        ("inf", "B", math.inf),
+    ],
+)
+def test_texts(text: str, unit: str, value: float | None) -> None:
+    if value is None:
+        with pytest.raises(UnitError, match="unknown unit"):
+            read(text, unit)
+    else:
+        assert read(text, unit) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "B",
+        "nan",
+        "nan B",
+        "1 s",
+        "1 B/s",
+        "1 B**2",
+        "1 furlong",
+        "1 B; import os",
+        "1 __import__('os')",
+        "1 lambda",
+        "1 2 B",
+        "1 10",
+        "1e400",
+        "1e400 B",
+        "1e9999999999999999999999 KiB",
+        "1 B**9**9**9**9**9",
+        "1 B^9^9^9^9^9",
+        "1 B**1e9",
+        "1 B**0.5",
+        "1 " + "(" * 3000,
+        "1 " + "(" * 20 + "B" + ")" * 20 + "**2",
+        "1 " + "B*" * 400 + "B",
+        "1 B*",
+        "1 /B",
+        "1 [time]",
+        "0x10 B",
+    ],
+)
+def test_refused_with_one_message_and_at_once(text: str) -> None:
+    with pytest.raises(UnitError) as caught:
+        read(text, "B", 1e9)
+    assert len(str(caught.value)) < 200 + len(text)
+
+
+def test_seconds_for_cycles_want_a_clock() -> None:
+    with pytest.raises(UnitError, match="give 'clock'"):
+        read("10 ns", "cycle")
+    with pytest.raises(UnitError, match="is in cycles where 's' is wanted"):
+        read("10 cycle", "s")
+
+
+@pytest.mark.parametrize(
+    ("given_unit", "wanted", "scale", "power"),
+    [
+        ("s", "cycle", 1.0, 1),
+        ("cycle", "us", 1e6, -1),
+        ("B/s", "KiB/cycle", 1 / 1024, -1),
+        ("cycle/B", "ns/KiB", 1024e9, -1),
+        ("s**2", "cycle**2", 1.0, 2),
+        ("1", "%", 100.0, 0),
+    ],
+)
+def test_factor(given_unit: str, wanted: str, scale: float, power: int) -> None:
+    got = factor(given_unit, wanted)
+    assert got[0] == pytest.approx(scale, rel=1e-14)
+    assert got[1] == power
+
+
+@pytest.mark.parametrize("pair", [("B", "s"), ("cycle", "Hz"), ("s**0.5", "1"), ("LUT", "gate")])
+def test_no_factor(pair: tuple[str, str]) -> None:
+    with pytest.raises(UnitError):
+        factor(*pair)
+
+
+def test_known_units() -> None:
+    assert all(map(is_unit, ["1", "B", "cycle/B", "LUT", "GE", "m**2", "1/s", "B/(s*LUT)", "%"]))
+    assert not any(map(is_unit, ["furlong", "B/", "5", "B 2", "s**0.5"]))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "words"),
+    [
+        (math.inf, "B", "inf B"),
+        (math.inf, "cycle", "inf cycle"),
+        (-math.inf, "1", "-inf"),
+        (math.nan, "s", "nan s"),
+        (0.0, "s", "0 s"),
+        (10_239.0, "B", "10,239 B"),
+        (10_240.0, "B", "10 KiB"),
+        (-(2.0**31), "B", "-2 GiB"),
+        (1.16e9, "Hz", "1.16 GHz"),
+        (12_345.6, "cycle", "12,346 cycle"),
+        (9_999.96, "cycle", "10,000 cycle"),
+        (1_234_567.0, "LUT", "1,234,567 LUT"),
+        (5e7, "LUT", "5.000e+07 LUT"),
+        (0.1 + 0.2, "1", "0.3"),
+        (1e-20, "s", "1e-08 ps"),
+    ],
+)
+def test_show(value: float, unit: str, words: str) -> None:
+    assert show(value, unit) == words
+
+
+@given(st.floats(1e-12, 1e12), st.sampled_from(["B", "s", "Hz", "cycle", "1"]))
+def test_what_is_shown_reads_back(value: float, unit: str) -> None:
+    words = show(value, unit).replace(",", "")
+    assert read(words, unit) == pytest.approx(value, rel=6e-4)
+
+
+def test_split_keeps_the_number_as_written() -> None:
+    assert split(" 1.160 GHz ") == (1.16, "1.160", "GHz")
+    assert split("5%") == (5.0, "5", "%")
+    assert split("7") == (7.0, "7", "")

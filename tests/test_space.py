@@ -126,7 +126,9 @@ def test_numbers_and_designs(variables: list[Variable], data: st.DataObject) -> 
     index = data.draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=5).map(np.array))
     points = space.from_index(index)
     for row, number in enumerate(index.tolist()):
-        for name, variable in reversed(list(space.variables.items())):  # by hand, the last one fastest
+        for name, variable in reversed(
+            list(space.variables.items())
+        ):  # by hand, the last one fastest
             number, digit = divmod(number, len(plain_levels(variable)))
             assert points[name][row] == variable.levels()[digit]
     if all(len(np.unique(v.levels())) == v.count for v in variables):

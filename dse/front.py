@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from dse.quantity import Array
 
 _PIVOTS = 24  # enough to throw out most dominated designs before the exact filter sees them
+_EXACT = 1e10  # of points to the power of objectives less two: about a tenth of a second
+_DIRECTIONS = 20_000
+_PAIRS = 4_000_000  # compared at once
+_DECADES = 2  # an objective that spans more than these is scaled in the logarithm
 
 
 def is_nondominated(points: Array) -> NDArray[np.bool_]:
@@ -25,17 +29,42 @@ def is_nondominated(points: Array) -> NDArray[np.bool_]:
         return np.zeros(0, dtype=bool)
     if points.shape[1] == 1:
         return np.asarray(points[:, 0] == points[:, 0].min())
-    return np.asarray(moocore.is_nondominated(points, keep_weakly=True), dtype=bool)
+    return np.asarray(moocore.is_nondominated(_finite(points), keep_weakly=True), dtype=bool)
+
+
+def ranks(points: Array) -> NDArray[np.int64]:
+    """Return for each point the number of its front: 0 for the non-dominated ones, and so on."""
+    if len(points) == 0 or points.shape[1] == 1:
+        return np.unique(points.reshape(-1), return_inverse=True)[1]
+    return np.asarray(moocore.pareto_rank(_finite(points)), dtype=np.int64)
+
+
+def _finite(points: Array) -> Array:
+    """Put the largest numbers in the place of infinities: with those, moocore fails or crashes."""
+    if np.isfinite(points).all():
+        return points
+    return np.clip(points, -np.finfo(np.float64).max, np.finfo(np.float64).max)
 
 
 def hypervolume(points: Array, reference: Array) -> float:
-    """Return the hypervolume that points dominate up to a reference point, less being better."""
+    """Return the hypervolume that points dominate up to a reference point, less being better.
+
+    Exact, but for many points in many objectives (more than 2,154 in five, 316 in six, 100 in
+    seven), where that would take minutes to years: there it is estimated along 20,000 fixed
+    directions, to a few tenths of a percent.
+    """
     inside = points[(points < reference).all(axis=1)]
     if len(inside) == 0:
         return 0.0
-    if inside.shape[1] == 1:
+    if np.isinf(inside).any() or np.isinf(reference).any():
+        return np.inf
+    count, objectives = inside.shape
+    if objectives == 1:
         return float(reference[0] - inside.min())
-    return float(moocore.hypervolume(inside, ref=reference))
+    if float(count) ** (objectives - 2) <= _EXACT:
+        return float(moocore.hypervolume(inside, ref=reference))
+    inside = inside[is_nondominated(inside)]
+    return float(moocore.hv_approx(inside, ref=reference, nsamples=_DIRECTIONS, method="Rphi-FWE+"))
 
 
 def recall(found: Array, truth: Array, tolerance: float = 0.0) -> float:
@@ -48,15 +77,21 @@ def recall(found: Array, truth: Array, tolerance: float = 0.0) -> float:
     tolerance : float
         A true point also counts where a found one is worse by at most this share in each objective.
     """
-    distinct = np.unique(truth, axis=0)
-    if len(distinct) == 0:
+    targets = np.unique(truth, axis=0)
+    if len(targets) == 0:
         return 1.0
-    slack = np.abs(distinct) * tolerance
-    hit = [
-        bool((found <= point + more).all(axis=1).any())
-        for point, more in zip(distinct, slack, strict=True)
-    ]
-    return float(np.mean(hit))
+    if tolerance > 0:
+        targets = targets + np.where(np.isfinite(targets), np.abs(targets) * tolerance, 0.0)
+    found = found[is_nondominated(found)]
+    hits = 0
+    rows = max(_PAIRS // max(len(found), 1), 1)
+    for start in range(0, len(targets), rows):
+        some = targets[start : start + rows]
+        reached = np.ones((len(some), len(found)), dtype=bool)
+        for i in range(truth.shape[1]):
+            reached &= found[:, i] <= some[:, i, None]
+        hits += int(reached.any(axis=1).sum())
+    return hits / len(targets)
 
 
 @dataclass(frozen=True)
@@ -98,11 +133,11 @@ class Stream:
     linear; what comes out does not depend on how the designs were cut into chunks.
     """
 
-    def __init__(self, objectives: int, pivots: Array | None = None) -> None:
+    def __init__(self, objectives: int) -> None:
         self._archive = Archive.empty(objectives)
         self._waiting: list[tuple[NDArray[np.int64], Array]] = []
         self._count = 0
-        self._pivots = np.zeros((0, objectives)) if pivots is None else pivots
+        self._pivots = np.zeros((0, objectives))
 
     def add(self, index: NDArray[np.int64], points: Array) -> None:
         """Add a chunk of designs: numbers and objectives, less being better, without NaN."""
@@ -125,7 +160,7 @@ class Stream:
                 np.concatenate([points for _, points in self._waiting]),
             )
             self._waiting, self._count = [], 0
-            self._pivots = pivots(self._archive.points)
+            self._pivots = _pivots(self._archive.points)
 
     def archive(self) -> Archive:
         """Return the archive of all that was added."""
@@ -133,7 +168,7 @@ class Stream:
         return self._archive
 
 
-def pivots(points: Array) -> Array:
+def _pivots(points: Array) -> Array:
     """Choose points of a front that dominate much: those with the least sum of ranks."""
     if len(points) <= _PIVOTS:
         return points
@@ -156,22 +191,24 @@ def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
     Returns
     -------
     ndarray, shape (designs, objectives)
-        Infinities are 1.
+        Infinities are 0 on the better side and 1 on the worse.
     ndarray of bool, shape (objectives,)
-        Which objectives were taken in the logarithm.
+        Which objectives were taken in the logarithm: positive ones over more than two decades.
     """
-    unit = np.ones_like(points)
+    unit = np.where(np.isneginf(points), 0.0, 1.0)
     logs = np.zeros(points.shape[1], dtype=bool)
     for i in range(points.shape[1]):
-        value = points[:, i] * signs[i]
-        finite = np.isfinite(value)
+        finite = np.isfinite(points[:, i])
         if not finite.any():
             continue
-        logs[i] = value[finite].min() > 0 and value[finite].max() / value[finite].min() > 100
-        shown = signs[i] * (np.log(value[finite]) if logs[i] else value[finite])
-        low, high = shown.min(), shown.max()
-        unit[finite, i] = (shown - low) / (high - low) if high > low else 0.0
-        unit[np.isneginf(points[:, i]), i] = 0.0
+        shown = points[finite, i]
+        value = shown * signs[i]
+        if value.min() > 0:
+            decades = np.log10(value)
+            logs[i] = np.ptp(decades) > _DECADES
+            shown = signs[i] * decades if logs[i] else shown
+        low, high = shown.min() / 2, shown.max() / 2  # halved: the difference does not overflow
+        unit[finite, i] = (shown / 2 - low) / (high - low) if high > low else 0.0
     return unit, logs
 
 

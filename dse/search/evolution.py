@@ -3,26 +3,28 @@
 Ranking by non-dominated sorting and crowding distance, feasible designs first (Deb et al., A fast
 and elitist multiobjective genetic algorithm: NSGA-II, IEEE TEC 2002), simulated binary crossover
 and polynomial mutation for numbers, uniform crossover for choices. The first generation is a
-scrambled Sobol sequence; in a finite space no design is evaluated twice.
+Latin hypercube; in a finite space no design is evaluated twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-import moocore
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate import Evaluated, Evaluator
-from dse.front import scaled
+from dse.front import ranks, scaled
 from dse.quantity import Array
 from dse.search.judging import judge
 from dse.search.plan import Plan
-from dse.space import Choice, Values
+from dse.space import Choice, Space, Values
 
 _CROSSOVER, _MUTATION = 15.0, 20.0  # distribution indices: how near children stay to parents
+_DRAWS = 4  # rounds of random designs before those left are counted
+_LEFT = 20  # a space of at most this many times the designs seen is listed for what is left
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Evolved:
     judged : Evaluated
         What they give.
     parents : ndarray of int
-        Rows of the population.
+        Rows of the population, best first.
     """
 
     unit: Array
@@ -56,64 +58,117 @@ def evolve(evaluator: Evaluator, plan: Plan, start: Evolved | None = None) -> It
         Where a model raises.
     """
     state = start
+    seen: set[bytes] = set() if start is None else set(_keys(start.unit))
+    history = _history(evaluator, start)
     while state is None or len(state.unit) < plan.evaluations:
         done = 0 if state is None else len(state.unit)
         rng = np.random.default_rng([plan.seed, done])
         count = min(plan.generation, plan.evaluations - done)
         unit = (
-            _first(evaluator, count, rng)
+            _first(evaluator.space, count, rng)
             if state is None
             else _children(evaluator, state, count, rng)
         )
+        unit = _fresh(evaluator.space, seen, unit, count, rng)
         if len(unit) == 0:
             return  # every design of a finite space has been evaluated
-        judged = judge(evaluator, evaluator.space.from_unit(unit), done)
-        if state is not None:
-            unit = np.concatenate([state.unit, unit])
-            judged = Evaluated(
-                np.concatenate([state.judged.objectives, judged.objectives]),
-                np.concatenate([state.judged.excess, judged.excess]),
-                np.concatenate([state.judged.feasible, judged.feasible]),
+        new = judge(evaluator, evaluator.space.from_unit(unit), done)
+        unit, objectives, excess, feasible = (
+            rows.added(more)
+            for rows, more in zip(
+                history, (unit, new.objectives, new.excess, new.feasible), strict=True
             )
-            candidates = np.concatenate([state.parents, np.arange(done, len(unit))])
-        else:
-            candidates = np.arange(len(unit))
+        )
+        judged = Evaluated(objectives, excess, feasible)
+        candidates = np.arange(done, len(unit))
+        if state is not None:
+            candidates = np.concatenate([state.parents, candidates])
         rank, crowd = _fitness(evaluator, judged, candidates)
         order = np.lexsort((candidates, -crowd, rank))[: plan.generation]
         state = Evolved(unit, judged, candidates[order])
         yield state
 
 
-def _canonical(evaluator: Evaluator, unit: Array) -> Array:
-    """Return one point of the cube for each design: the middle of its cell on grids."""
-    return evaluator.space.to_unit(evaluator.space.from_unit(unit))
+class _Rows:
+    """An array that grows at its end; earlier views of it stay what they were."""
+
+    def __init__(self, rows: NDArray[Any]) -> None:
+        self._rows, self._count = rows, len(rows)
+
+    def added(self, more: NDArray[Any]) -> NDArray[Any]:
+        """Add rows and return all of them."""
+        low, self._count = self._count, self._count + len(more)
+        if self._count > len(self._rows):
+            grown = np.empty((2 * self._count, *more.shape[1:]), dtype=more.dtype)
+            grown[:low] = self._rows[:low]
+            self._rows = grown
+        self._rows[low : self._count] = more
+        return self._rows[: self._count]
 
 
-def _first(evaluator: Evaluator, count: int, rng: np.random.Generator) -> Array:
-    from scipy.stats import qmc  # slow to import, and needed here alone
+def _history(evaluator: Evaluator, start: Evolved | None) -> tuple[_Rows, _Rows, _Rows, _Rows]:
+    if start is not None:
+        judged = start.judged
+        return (
+            _Rows(start.unit),
+            _Rows(judged.objectives),
+            _Rows(judged.excess),
+            _Rows(judged.feasible),
+        )
+    widths = (len(evaluator.space.variables), len(evaluator.goals), len(evaluator.limits))
+    unit, objectives, excess = (_Rows(np.empty((0, width))) for width in widths)
+    return unit, objectives, excess, _Rows(np.empty(0, dtype=bool))
 
-    dimensions = len(evaluator.space.variables)
-    power = max(int(np.ceil(np.log2(max(count, 2)))), 1)
-    unit = qmc.Sobol(dimensions, rng=rng).random_base2(power)[:count]
-    return _fresh(evaluator, np.zeros((0, dimensions)), unit, count, rng)
+
+def _first(space: Space, count: int, rng: np.random.Generator) -> Array:
+    """Draw a Latin hypercube: each variable's range evenly covered."""
+    cells = np.tile(np.arange(count)[:, None], (1, len(space.variables)))
+    return np.asarray((rng.permuted(cells, axis=0) + rng.random(cells.shape)) / count)
+
+
+def _keys(unit: Array) -> list[bytes]:
+    """Return what tells designs apart: the bytes of their points."""
+    rows = np.ascontiguousarray(unit)
+    keys: list[bytes] = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel().tolist()
+    return keys
 
 
 def _fresh(
-    evaluator: Evaluator, known: Array, unit: Array, count: int, rng: np.random.Generator
+    space: Space, seen: set[bytes], unit: Array, count: int, rng: np.random.Generator
 ) -> Array:
-    """Return up to `count` designs that are not among the known ones, filled up at random."""
-    seen = {row.tobytes() for row in known}
+    """Return up to `count` designs that were not seen, filled up at random; they are seen now.
+
+    Each design is given by one point of the cube: on grids by the middle of its cell.
+    """
     found: list[Array] = []
-    for attempt in range(20):
-        for row in _canonical(evaluator, np.clip(unit, 0.0, np.nextafter(1.0, 0.0))):
-            key = row.tobytes()
-            if key not in seen:
+    missing = count
+    for attempt in range(_DRAWS + 2):
+        canonical = space.to_unit(space.from_unit(np.clip(unit, 0.0, 1.0)))
+        rows: list[int] = []
+        for row, key in enumerate(_keys(canonical)):
+            if key not in seen and len(rows) < missing:
                 seen.add(key)
-                found.append(row)
-                if len(found) == count:
-                    return np.array(found)
-        unit = rng.random((count * (attempt + 1), len(evaluator.space.variables)))
-    return np.array(found).reshape(-1, len(evaluator.space.variables))
+                rows.append(row)
+        found.append(canonical[rows])
+        missing -= len(rows)
+        if missing == 0:
+            break
+        if attempt < _DRAWS:
+            unit = rng.random((missing * 2, len(space.variables)))
+        else:
+            unit = _left(space, seen, missing, rng)
+    return np.concatenate(found)
+
+
+def _left(space: Space, seen: set[bytes], count: int, rng: np.random.Generator) -> Array:
+    """Draw designs of a finite space that were not seen, where listing them is not too much."""
+    size = space.size
+    if size is None or size > _LEFT * len(seen):
+        return np.zeros((0, len(space.variables)))
+    known = np.frombuffer(b"".join(seen)).reshape(-1, len(space.variables))
+    left = np.ones(size, dtype=bool)
+    left[space.to_index(space.from_unit(known))] = False
+    return space.to_unit(space.from_index(rng.permutation(np.flatnonzero(left))[:count]))
 
 
 def _fitness(
@@ -126,52 +181,42 @@ def _fitness(
     crowd = np.zeros(len(rows))
     if feasible.any():
         inside = points[feasible]
-        ranks = (
-            moocore.pareto_rank(inside)
-            if inside.shape[1] > 1
-            else np.unique(inside[:, 0], return_inverse=True)[1]
-        )
-        rank[feasible] = ranks
-        unit, _ = scaled(inside, evaluator.signs)
-        distance = np.zeros(len(inside))
-        for r in np.unique(ranks):
-            members = np.flatnonzero(ranks == r)
-            distance[members] = _crowding(unit[members])
-        crowd[feasible] = distance
+        rank[feasible] = ranks(inside)
+        crowd[feasible] = _crowding(scaled(inside, evaluator.signs)[0], rank[feasible])
     if not feasible.all():
-        excess = np.maximum(np.nan_to_num(judged.excess[rows], nan=1e300), 0.0)
-        largest = np.where(excess.max(axis=0) > 0, excess.max(axis=0), 1.0)
-        total = (excess / largest).sum(axis=1) + np.isnan(points).any(axis=1) * excess.shape[1]
+        excess = np.maximum(judged.excess[rows], 0.0)
+        finite = np.isfinite(excess)
+        largest = np.where(finite, excess, 0.0).max(axis=0)
+        with np.errstate(all="ignore"):
+            share = np.where(finite, excess / np.where(largest > 0, largest, 1.0), 2.0)
+        total = share.sum(axis=1) + np.isnan(points).any(axis=1) * (excess.shape[1] + 1.0)
         worst = rank[feasible].max(initial=0) + 1
         order = np.argsort(np.argsort(total[~feasible], kind="stable"), kind="stable")
         rank[~feasible] = worst + order
     return rank, crowd
 
 
-def _crowding(unit: Array) -> Array:
+def _crowding(unit: Array, rank: NDArray[np.int64]) -> Array:
+    """Return for each point how far its neighbours on its own front are apart; inf at the ends."""
     distance = np.zeros(len(unit))
     for column in unit.T:
-        order = np.argsort(column, kind="stable")
-        gaps = np.empty(len(unit))
-        gaps[order[0]] = gaps[order[-1]] = np.inf
-        gaps[order[1:-1]] = column[order[2:]] - column[order[:-2]]
-        distance += gaps
+        order = np.lexsort((column, rank))
+        value, front = column[order], rank[order]
+        gaps = np.full(len(unit), np.inf)
+        gaps[1:-1] = np.where(front[2:] == front[:-2], value[2:] - value[:-2], np.inf)
+        distance[order] += gaps
     return distance
 
 
 def _children(evaluator: Evaluator, state: Evolved, count: int, rng: np.random.Generator) -> Array:
-    rank, crowd = _fitness(evaluator, state.judged, state.parents)
-    standing = np.empty(len(state.parents), dtype=np.int64)
-    standing[np.lexsort((-crowd, rank))] = np.arange(len(state.parents))
     pairs = rng.integers(0, len(state.parents), (2, 2, count))
-    winners = np.where(standing[pairs[0]] <= standing[pairs[1]], pairs[0], pairs[1])
+    winners = np.minimum(pairs[0], pairs[1])  # parents stand best first
     mother, father = state.unit[state.parents[winners[0]]], state.unit[state.parents[winners[1]]]
     named = np.array(
         [isinstance(v, Choice | Values) for v in evaluator.space.variables.values()], dtype=bool
     )
     child = np.where(named, _mixed(mother, father, rng), _crossed(mother, father, rng))
-    child = _mutated(child, named, rng)
-    return _fresh(evaluator, state.unit, child, count, rng)
+    return _mutated(child, named, rng)
 
 
 def _mixed(mother: Array, father: Array, rng: np.random.Generator) -> Array:

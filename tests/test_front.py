@@ -1,0 +1,237 @@
+"""Fronts: filter, archive, hypervolume, recall, scaling and knee against brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from optuna._hypervolume import compute_hypervolume
+from optuna.study._multi_objective import _is_pareto_front
+
+from dse.front import Archive, Stream, hypervolume, is_nondominated, knee, ranks, recall, scaled
+from tests.core_examples import brute_front
+
+Floats = NDArray[np.float64]
+coordinates = (
+    st.integers(0, 4).map(float) | st.floats(-10, 10) | st.sampled_from([math.inf, -math.inf, -0.0])
+)
+
+
+@st.composite
+def points_of(draw: st.DrawFn, most: int = 40, finite: bool = False) -> Floats:
+    objectives = draw(st.integers(1, 6))
+    cell = coordinates.filter(math.isfinite) if finite else coordinates
+    rows = draw(st.lists(st.tuples(*[cell] * objectives), min_size=1, max_size=most))
+    return np.array(rows, dtype=np.float64)
+
+
+@given(points_of())
+def test_nondominated_is_brute_force(points: Floats) -> None:
+    assert np.flatnonzero(is_nondominated(points)).tolist() == brute_front(points)
+
+
+@pytest.mark.parametrize("objectives", range(1, 7))
+@pytest.mark.parametrize("edge", [math.inf, -math.inf])
+def test_infinities_are_ordered_as_usual(objectives: int, edge: float) -> None:
+    rng = np.random.default_rng(objectives)
+    for _ in range(100):
+        points = rng.choice([0.0, 1.0, 2.0, edge], (int(rng.integers(1, 30)), objectives))
+        assert np.flatnonzero(is_nondominated(points)).tolist() == brute_front(points)
+
+
+@given(points_of())
+def test_ranks_are_peeled_fronts(points: Floats) -> None:
+    wanted = np.full(len(points), -1)
+    front = 0
+    while (left := np.flatnonzero(wanted < 0)).size:
+        wanted[left[brute_front(points[left])]] = front
+        front += 1
+    assert np.array_equal(ranks(points), wanted)
+
+
+@pytest.mark.parametrize("objectives", range(1, 7))
+def test_nondominated_is_optunas(objectives: int) -> None:
+    rng = np.random.default_rng(objectives)
+    points = rng.integers(0, 12, (800, objectives)).astype(np.float64)
+    wanted = _is_pareto_front(points, assume_unique_lexsorted=False)
+    assert np.array_equal(is_nondominated(points), wanted)
+
+
+def test_nothing_is_an_empty_front() -> None:
+    assert is_nondominated(np.zeros((0, 3))).shape == (0,)
+    assert Archive.empty(2).merged(np.zeros(0, dtype=np.int64), np.zeros((0, 2))).points.size == 0
+    assert len(Stream(2).archive().index) == 0
+
+
+@given(points_of(most=60), st.data())
+def test_a_stream_does_not_depend_on_cuts_nor_order(points: Floats, data: st.DataObject) -> None:
+    wanted = brute_front(points)
+    order = np.array(data.draw(st.permutations(range(len(points)))))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(points)), max_size=6)))
+    stream = Stream(points.shape[1])
+    for low, high in itertools.pairwise([0, *cuts, len(points)]):
+        stream.add(order[low:high], points[order[low:high]])
+        if data.draw(st.booleans()):
+            stream.archive()  # looking does not change what comes out
+    archive = stream.archive()
+    assert archive.index.tolist() == wanted
+    assert np.array_equal(archive.points, points[wanted])
+
+
+@pytest.mark.parametrize("whole_numbers", [True, False])
+def test_a_long_stream_settles_and_uses_its_pivots(whole_numbers: bool) -> None:
+    rng = np.random.default_rng(1)
+    points = rng.random((20_000, 3))
+    points = points / np.linalg.norm(points, axis=1)[:, None] + rng.exponential(0.02, (20_000, 3))
+    if whole_numbers:
+        points = np.round(points * 60)  # many ties and duplicates
+    wanted = np.flatnonzero(_is_pareto_front(points, assume_unique_lexsorted=False))
+    for chunk in (500, 7_919, 20_000):
+        stream = Stream(3)
+        for start in range(0, len(points), chunk):
+            index = np.arange(start, min(start + chunk, len(points)))
+            stream.add(index, points[index])
+        assert np.array_equal(stream.archive().index, wanted)
+
+
+@given(points_of(most=12), st.integers(0, 12))
+def test_merging_archives_is_filtering_the_whole(points: Floats, cut: int) -> None:
+    index = np.arange(len(points))
+    empty = Archive.empty(points.shape[1])
+    one = empty.merged(index[:cut], points[:cut])
+    two = empty.merged(index[cut:], points[cut:])
+    forth = one.merged(two.index, two.points)
+    back = two.merged(one.index, one.points)
+    assert forth.index.tolist() == back.index.tolist() == brute_front(points)
+    assert np.array_equal(forth.points, back.points)
+
+
+def inclusion_exclusion(points: Floats, reference: Floats) -> float:
+    total = 0.0
+    for size in range(1, len(points) + 1):
+        for some in itertools.combinations(points, size):
+            sides = np.maximum(reference - np.max(some, axis=0), 0.0)
+            total += (-1) ** (size + 1) * float(np.prod(sides))
+    return total
+
+
+@given(points_of(most=8, finite=True), st.integers(0, 6))
+def test_hypervolume_is_inclusion_exclusion(points: Floats, corner: int) -> None:
+    reference = np.full(points.shape[1], float(corner))
+    inside = points[(points < reference).all(axis=1)]
+    assert hypervolume(points, reference) == pytest.approx(
+        inclusion_exclusion(inside, reference), rel=1e-9, abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("objectives", range(2, 6))
+def test_hypervolume_is_optunas(objectives: int) -> None:
+    rng = np.random.default_rng(objectives)
+    points = rng.random((60, objectives))
+    reference = np.full(objectives, 0.9)
+    inside = points[(points < reference).all(axis=1)]
+    assert hypervolume(points, reference) == pytest.approx(
+        compute_hypervolume(inside, reference), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("objectives", [6, 8, 10])
+def test_hypervolume_of_large_fronts_in_many_objectives_is_near_and_answers(
+    objectives: int,
+) -> None:
+    # the region under x1 + … + xk = 1 seen from the corner 1, sampled densely enough to compare
+    rng = np.random.default_rng(0)
+    points = rng.dirichlet(np.ones(objectives), 1_500)
+    reference = np.ones(objectives)
+    drawn = rng.random((20_000, objectives))
+    share = np.mean([(points <= x).all(axis=1).any() for x in drawn])
+    assert hypervolume(points, reference) == pytest.approx(share, rel=0.02)
+
+
+@given(points_of(most=20), points_of(most=20), st.sampled_from([0.0, 0.1]))
+def test_recall_is_a_loop(found: Floats, truth: Floats, tolerance: float) -> None:
+    wide = min(found.shape[1], truth.shape[1])
+    found, truth = found[:, :wide], truth[:, :wide]
+    distinct = {tuple(row) for row in (truth + 0.0).tolist()}
+    hits = 0
+    for row in distinct:
+        allowed = [x + abs(x) * tolerance if math.isfinite(x) else x for x in row]
+        hits += any(all(f <= a for f, a in zip(g, allowed, strict=True)) for g in found.tolist())
+    assert recall(found, truth, tolerance) == hits / len(distinct)
+
+
+def test_recall_of_the_front_itself_part_of_it_and_nothing() -> None:
+    front = np.array([[0.0, 3.0], [1.0, 2.0], [2.0, 1.0], [3.0, 0.0], [3.0, 0.0]])
+    assert recall(front, front) == 1.0
+    assert recall(front[:3], front) == 0.75
+    assert recall(front[:0], front) == 0.0
+    assert recall(front[:0], front[:0]) == 1.0
+    assert recall(np.array([[1.05, 2.0]]), front, 0.05) == 0.25
+
+
+def test_scaled_is_linear_between_best_and_worst() -> None:
+    points = np.array([[2.0, -10.0], [4.0, -30.0], [3.0, -20.0]])
+    unit, logs = scaled(points, np.array([1.0, -1.0]))
+    assert unit.tolist() == [[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]
+    assert logs.tolist() == [False, False]
+
+
+def test_scaled_is_logarithmic_over_more_than_two_decades_of_positive_values() -> None:
+    values = np.array([1.0, 10.0, 1000.0])
+    up, logs = scaled(-values[:, None], np.array([-1.0]))
+    assert up[:, 0] == pytest.approx([1.0, 2 / 3, 0.0])
+    assert logs.tolist() == [True]
+    down, _ = scaled(values[:, None], np.array([1.0]))
+    assert down[:, 0] == pytest.approx([0.0, 1 / 3, 1.0])
+    for column in ([1.0, 50.0, 99.0], [0.0, 1.0, 1000.0], [-1.0, 5.0, 1e6]):
+        assert not scaled(np.array(column)[:, None], np.array([1.0]))[1].any()
+
+
+def test_scaled_with_infinities_and_extremes() -> None:
+    inf = math.inf
+    unit, _ = scaled(np.array([[inf, -inf], [3.0, 5.0], [4.0, inf]]), np.array([1.0, -1.0]))
+    assert unit.tolist() == [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
+    unit, _ = scaled(np.array([[inf, -inf], [inf, -inf]]), np.ones(2))
+    assert unit.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+    unit, _ = scaled(np.array([[1e-300], [1.0], [1e300]]), np.ones(1))
+    assert unit[:, 0].tolist() == [0.0, 0.5, 1.0]
+    unit, _ = scaled(np.array([[-1.7e308], [0.0], [1.7e308]]), np.ones(1))
+    assert unit[:, 0].tolist() == [0.0, 0.5, 1.0]
+    unit, _ = scaled(np.array([[7.0], [7.0]]), np.ones(1))
+    assert unit[:, 0].tolist() == [0.0, 0.0]
+
+
+@given(points_of(most=30))
+def test_scaled_stays_in_the_cube_and_keeps_the_order(points: Floats) -> None:
+    unit, _ = scaled(points, np.ones(points.shape[1]))
+    assert ((unit >= 0) & (unit <= 1)).all()
+    for column, share in zip(points.T, unit.T, strict=True):
+        order = np.argsort(column, kind="stable")
+        assert (np.diff(share[order]) >= 0).all()
+
+
+def test_knee_is_nearest_to_the_ideal() -> None:
+    points = np.array([[0.0, 10.0], [2.0, 3.0], [10.0, 0.0], [5.0, 5.0]])
+    assert knee(points, np.ones(2)) == 1
+    assert knee(points * -1, -np.ones(2)) == 3  # maximized: (5, 5) is nearest to (10, 10)
+    decades = np.array([[1.0, 1e6], [1e3, 1e3], [1e5, 10.0], [1e6, 1.0]])
+    assert knee(decades, np.ones(2)) == 1
+
+
+@settings(max_examples=3)
+@given(st.integers(0, 100))
+def test_large_fronts_are_recalled_in_bounded_memory(seed: int) -> None:
+    angle = np.sort(np.random.default_rng(seed).uniform(0, np.pi / 2, 6_000))
+    front = 1 - np.column_stack([np.cos(angle), np.sin(angle)])
+    assert recall(front[::2], front) == 0.5
+
+
+def test_archives_keep_equal_points_of_different_designs() -> None:
+    rows: Any = np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0]])
+    assert Archive.empty(2).merged(np.array([9, 4, 5]), rows).index.tolist() == [4, 9]

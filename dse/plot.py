@@ -13,7 +13,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from dse.bottleneck import Part, Regions
+from dse.bottleneck import Curve, Part, Regions
+from dse.curve_plot import curve_plot
 from dse.plot_data import (
     NEUTRAL,
     PALETTE,
@@ -128,6 +129,11 @@ def regions_figure(regions: Regions) -> go.Figure:
 def breakdown_figure(parts: Sequence[Part]) -> go.Figure:
     """Return where time and area of one design go."""
     return _figure(breakdown_plot(parts))
+
+
+def curve_figure(curve: Curve) -> go.Figure:
+    """Return the figure of quantities along an input; see `dse.bottleneck.Curve`."""
+    return _figure(curve_plot(curve))
 
 
 def convergence_figure(result: StudyResult) -> go.Figure:

@@ -17,6 +17,7 @@ from rich.table import Table
 from dse.bottleneck import Explanation
 from dse.catalog import Catalog
 from dse.compare import Comparison
+from dse.curve_plot import least
 from dse.listing import Listed
 from dse.quantity import Quantity
 from dse.result import StudyResult
@@ -176,6 +177,19 @@ class Terminal:
                 names = ", ".join(region.inputs) or "none"
                 label = f"{region.label}: " if region.label else ""
                 self._out.print(escape(f"  {low} to {high}  {label}{names}"))
+        self.curves(explanation)
+
+    def curves(self, explanation: Explanation) -> None:
+        """Show for each curve where each quantity is least."""
+        for curve in explanation.curves:
+            self._out.print(f"{escape(curve.name)}:")
+            for found in least(curve):
+                if np.isnan(found.value):
+                    continue
+                value, at = show(found.value, found.unit), show(found.at, curve.axis_unit)
+                here = "" if np.isnan(found.here) else f"; here {show(found.here, found.unit)}"
+                text = f"  {found.quantity} is least, {value}, at {curve.axis} = {at}{here}"
+                self._out.print(escape(text))
 
     def comparison(self, comparison: Comparison) -> None:
         """Show two runs side by side."""

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.bottleneck import Explanation, Regions
+from dse.bottleneck import Curve, Explanation, Regions
+from dse.curve_plot import curve_plot, least
 from dse.front import knee
 from dse.plot_data import NEUTRAL, PALETTE, PREFIXED, axis, change_next, default_axes, evenly
 from dse.result import StudyResult
@@ -150,6 +151,21 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
         ],
         "next": [items.index(s) for s in change_next(items)],
         "regions": [_regions(regions) for regions in explanation.regions],
+        "curves": [_curve(curve) for curve in explanation.curves],
+    }
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    return {
+        "name": curve.name,
+        "axis": curve.axis,
+        "unit": curve.axis_unit,
+        "plot": curve_plot(curve),
+        "rows": [
+            [line.quantity, line.about, line.unit]
+            + [_number(v) for v in (found.value, found.at, found.here)]
+            for line, found in zip(curve.lines, least(curve), strict=True)
+        ],
     }
 
 

@@ -111,6 +111,21 @@ function drawRegions(explanation) {
     Plotly.react(`regions-${i}`, curves, themed(plot.layout), config);
   });
 }
+function curvePanel(curve, i) {
+  const rows = curve.rows.map(([name, about, unit, value, at, here]) => {
+    const own = here === null ? "–" : quantity(real(here), unit);
+    const where = value === null ? ["–", "–"] : [quantity(real(value), unit), quantity(real(at), curve.unit)];
+    return make("tr", {}, make("td", { style: { whiteSpace: "normal" } }, name, small(about)), ...[...where, own].map((text) => make("td", { class: "number" }, text)));
+  });
+  const head = [th("quantity"), th("least", "number"), th(`at ${curve.axis}`, "number"), th("this design", "number")];
+  const plot = make("div", { class: "plot regions", id: `curve-${i}` });
+  const note = "Diamonds mark the least of each curve, the dotted line this design. Grey: saturated.";
+  const table = make("div", {}, make("p", { class: "hint" }, note), scrolled(head, rows));
+  return make("div", {}, make("h3", {}, curve.name), make("div", { class: "panels wide" }, plot, table));
+}
+function drawCurves(explanation) {
+  explanation.curves.forEach(({ plot }, i) => Plotly.react(`curve-${i}`, plot.data, themed(plot.layout), config));
+}
 function showLimits(row) {
   const design = designs[row], explanation = data.explanations[design];
   $("limits-title").textContent = `What limits design ${whole(design)}`;
@@ -119,8 +134,9 @@ function showLimits(row) {
     return;
   }
   const panels = [breakdown(explanation.parts), bottlenecks(explanation.sensitivities)].filter(Boolean);
-  $("limits-body").replaceChildren(nextSteps(explanation), make("div", { class: "panels" }, ...panels), ...explanation.regions.map(regionsPanel));
+  $("limits-body").replaceChildren(nextSteps(explanation), make("div", { class: "panels" }, ...panels), ...explanation.regions.map(regionsPanel), ...explanation.curves.map(curvePanel));
   drawRegions(explanation);
+  drawCurves(explanation);
 }
 
 // best designs
@@ -266,7 +282,7 @@ function drawConvergence() {
 function redraw() {
   draw();
   drawConvergence();
-  if (state.selected !== null && data.explanations[designs[state.selected]]) drawRegions(data.explanations[designs[state.selected]]);
+  if (state.selected !== null && data.explanations[designs[state.selected]]) [drawRegions, drawCurves].forEach((draw) => draw(data.explanations[designs[state.selected]]));
 }
 function start() {
   drawConvergence();

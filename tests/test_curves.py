@@ -60,7 +60,9 @@ def test_the_plot_marks_the_least_and_shades_saturation() -> None:
     assert (shapes[0]["x0"], shapes[0]["x1"]) == (1, 2)
 
 
-CURVE = 'integer = [1, 128]\nlog = true\nquantities = ["latency_printed", "latency", "latency_simulated"]'
+CURVE = """integer = [1, 128]
+log = true
+quantities = ["latency_printed", "latency", "latency_simulated"]"""
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import sys
@@ -156,7 +157,10 @@ def list_command(name: str | None) -> None:
     from dse.listing import catalogs, models
     from dse.terminal import Terminal
 
-    Terminal().listing(models(name), catalogs(name), name)
+    found = models(name), catalogs(name)
+    Terminal().listing(*found, name)
+    if not any(found):
+        sys.exit(2)
 
 
 @commands.command("schema")
@@ -178,6 +182,9 @@ commands.add_command(profile)
 
 def main() -> None:
     """Run the command line: exit code 2 for bad input, 1 for a model's error, 130 for Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal without β shows "?", not an error
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         commands(standalone_mode=False)
     except click.exceptions.Abort:
@@ -191,6 +198,10 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"{where}cannot be written or read: {error.strerror or error}", err=True)
+        sys.exit(2)
     except Exception as error:
         from dse.problems import DseError
         from dse.run import StoppedError

@@ -74,7 +74,8 @@ def compare(
         Where their objectives differ, or a front is empty.
     """
     kinds = [
-        [(o.name, o.direction, o.unit) for o in result.objectives] for result in (first, second)
+        [(o.name, o.direction, o.unit, o.condition) for o in result.objectives]
+        for result in (first, second)
     ]
     if sorted(kinds[0]) != sorted(kinds[1]):
         raise InputError(
@@ -83,7 +84,7 @@ def compare(
                 Problem(
                     "objectives",
                     f"differ: {_named(kinds[0])} against {_named(kinds[1])}",
-                    "compare runs that maximize and minimize the same quantities",
+                    "compare runs with the same objectives under the same conditions",
                 )
             ],
         )
@@ -110,5 +111,5 @@ def compare(
     return Comparison(first.objectives, sides[0], sides[1], equal)
 
 
-def _named(kinds: Sequence[tuple[str, str, str]]) -> str:
-    return ", ".join(f"{direction} {name}" for name, direction, _ in kinds)
+def _named(kinds: Sequence[tuple[str, str, str, str]]) -> str:
+    return ", ".join(f"{way} {name} {how}".strip() for name, way, _, how in kinds)

@@ -193,9 +193,8 @@ def _parts(evaluator: Evaluator, one: Mapping[str, float]) -> tuple[Part, ...]:
         for goal, names in visited:
             for model in wiring.models:
                 matters = not upstream[model.name].isdisjoint(goal.scenarios[0])
-                used = not names.isdisjoint(model.outputs)
-                if used if asked else matters:
-                    for key, parts in _breakdowns(wiring, model, goal, columns).items():
+                for key, parts in _breakdowns(wiring, model, goal, columns).items():
+                    if key[0] in names if asked else matters:
                         found.setdefault(key, parts)
     return tuple(part for parts in found.values() for part in parts)
 

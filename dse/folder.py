@@ -80,6 +80,11 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
+    except NotADirectoryError:
+        raise InputError(
+            str(path.parent),
+            [Problem("", "is a file, not a run folder", "name a folder: runs/NAME")],
+        ) from None
     except FileNotFoundError:
         raise InputError(
             str(path.parent),
@@ -90,7 +95,8 @@ def read_json(path: Path) -> dict[str, Any]:
             ],
         ) from None
     except (OSError, ValueError) as error:
-        raise InputError(str(path), [Problem("", f"cannot be read: {error}")]) from None
+        remedy = "run the study again with --fresh"
+        raise InputError(str(path), [Problem("", f"cannot be read: {error}", remedy)]) from None
     if not isinstance(content, dict):
         raise InputError(str(path), [Problem("", "is no JSON object")])
     return content
@@ -170,6 +176,8 @@ def move_aside(folder: Path) -> Path:
 def _is_finished(folder: Path) -> bool:
     if not (folder / SUMMARY).is_file():
         return False
+    if not all((folder / name).is_file() for name in (FRONT, DESIGNS)):
+        return False
     certificate = read_json(folder / SUMMARY).get("certificate")
     return isinstance(certificate, dict) and certificate.get("stopped") in FINISHED
 
@@ -202,6 +210,7 @@ def save(result: StudyResult, folder: Path) -> None:
         "notes": list(result.notes),
         "provenance": result.provenance,
         "convergence": result.convergence.to_dict(orient="list"),
+        "kept": len(result.designs),
     }
     write_json(folder / SUMMARY, content)
 
@@ -232,6 +241,8 @@ def load_result(folder: str | Path) -> StudyResult:
             index_col="design",
             dtype={n: str for n, c in columns.items() if c.unit == ""},
         )
+        if len(designs) != content["kept"]:
+            raise ValueError(f"{DESIGNS} has {len(designs)} rows, not {content['kept']}")
         return StudyResult(
             name=content["name"],
             about=content["about"],
@@ -246,5 +257,6 @@ def load_result(folder: str | Path) -> StudyResult:
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(
-            str(folder), [Problem("", f"cannot be read: {error}", "run the study again")]
+            str(folder),
+            [Problem("", f"cannot be read: {error}", "run the study again with --fresh")],
         ) from None

@@ -139,6 +139,8 @@ def _raised(source: str, error: BaseException) -> Problem:
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
     last = frames[-1] if frames else None
     line = f", line {last.lineno} of {Path(last.filename).name}" if last else ""
+    if isinstance(error, SyntaxError):
+        line = ""  # its own text says where
     return Problem("", f"importing {source} raised {type(error).__name__}: {error}{line}")
 
 

@@ -142,10 +142,35 @@ class Model:
         dict of str to ndarray
             The outputs by quantity name. Elements outside a domain are NaN.
         """
-        given = {self.arguments[n]: columns[n] for n in self.inputs if n in columns}
+        given = {self.arguments[n]: _read_only(columns[n]) for n in self.inputs if n in columns}
         with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
             result = self.function(**given)
-        return {name: getattr(result, field) for name, field in self.fields.items()}
+        shape = np.broadcast_shapes(*(np.shape(v) for v in given.values() if _is_array(v)))
+        return {name: _checked(result, field, name, shape) for name, field in self.fields.items()}
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic | int | float)
+
+
+def _read_only(value: Any) -> Any:
+    """Return an array that the model cannot change: other models are to see the same."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Array:
+    """Return an output as an array, or say what else was returned."""
+    if not hasattr(result, field):
+        raise TypeError(f"returned {type(result).__name__}, not its NamedTuple with '{name}'")
+    value = np.asarray(getattr(result, field))
+    if value.dtype.kind not in "biuf":
+        raise TypeError(f"returned '{name}' of {value.dtype}, which are no real numbers")
+    if value.shape not in ((), shape) and np.broadcast_shapes(value.shape, shape) != shape:
+        raise ValueError(f"returned '{name}' of shape {value.shape} for inputs of shape {shape}")
+    return value[()]
 
 
 def _inputs(

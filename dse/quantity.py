@@ -59,6 +59,12 @@ class Quantity:
     typical: tuple[float, float] | None = None
     part_of: str = ""
 
+    def __post_init__(self) -> None:
+        if self.better not in (None, "lower", "higher"):
+            raise ValueError(f'better = {self.better!r} is none of "lower", "higher", None')
+        if max(self.low, self.above) > min(self.high, self.below):
+            raise ValueError(f"the domain {self.domain()} of {self.about!r} is empty")
+
     def domain(self) -> str:
         """Return the domain as an interval, such as ``(0, inf)``.
 

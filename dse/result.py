@@ -108,7 +108,7 @@ class Front:
     """
 
     designs: pd.DataFrame
-    source: StudyResult
+    source: StudyResult = field(repr=False)
 
     @property
     def objectives(self) -> tuple[Objective, ...]:

@@ -105,6 +105,9 @@ _KINDS: dict[str, type[_Table]] = {
 }
 
 
+_TAGS = {*_KINDS, "row", "number"}
+
+
 def _kind(value: Any) -> str | None:
     found = [kind for kind in _KINDS if isinstance(value, dict) and kind in value]
     if not found and isinstance(value, _Table):
@@ -242,7 +245,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         remedy = f"name one of its studies: {', '.join(inside)}" if inside else "name a .toml file"
         raise InputError(str(path), [Problem("", "is a folder, not a study file", remedy)])
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*.toml")))
         raise InputError(str(path), [Problem("", "there is no such file", near)]) from None
@@ -250,6 +253,8 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         raise InputError(str(path), [Problem("", f"cannot be read: {error}")]) from None
     try:
         return text, tomllib.loads(text)
+    except RecursionError:
+        raise InputError(str(path), [Problem("", "is nested too deeply")]) from None
     except tomllib.TOMLDecodeError as error:
         raise InputError(
             str(path), [Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")]
@@ -304,7 +309,9 @@ def _place(loc: tuple[int | str, ...], kept: Any) -> tuple[str, Any]:
     """Return a place as people write it, and what stands there; pydantic's own tags left out."""
     words: list[str] = []
     here = kept
-    for step in loc:
+    for depth, step in enumerate(loc):
+        if depth == 2 and loc[0] in ("space", "inputs") and step in _TAGS:
+            continue  # pydantic names the kind of table there
         if isinstance(here, dict) and step in here:
             here = here[step]
             words.append(str(step))

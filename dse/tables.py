@@ -32,12 +32,18 @@ def result_of(
         convergence=outcome.convergence,
         notes=(*study.notes, *_flat_knobs(study, outcome)),
         provenance=_provenance(study, certificate, seconds, workers),
-        constants={
-            name: (float(value), study.evaluator.wiring.quantities[name].unit)
-            for name, value in study.evaluator.wiring.constants.items()
-            if name in study.evaluator.wiring.quantities
-        },
+        constants=_constants(study),
     )
+
+
+def _constants(study: Study) -> dict[str, tuple[float, str]]:
+    wiring = study.evaluator.wiring
+    units = {name: quantity.unit for name, quantity in wiring.quantities.items()} | {"clock": "Hz"}
+    return {
+        name: (float(value), units[name])
+        for name, value in wiring.constants.items()
+        if name in units and name not in wiring.resources
+    }
 
 
 def _certificate(study: Study, outcome: Outcome, stopped: str) -> Certificate:
@@ -49,8 +55,8 @@ def _certificate(study: Study, outcome: Outcome, stopped: str) -> Certificate:
         stopped = "evaluations"
     if complete:
         statement = (
-            f"Complete: all {tally.evaluated:,} designs of the space were evaluated, and these "
-            f"{front:,} are its whole Pareto front."
+            f"Complete: all {tally.evaluated:,} designs of the space were evaluated, and the "
+            f"{front:,} on the front are its whole Pareto front{_distinct(outcome, front)}."
         )
     else:
         share = f" of {size:,}" if size is not None else " of a continuous space"
@@ -66,6 +72,12 @@ def _certificate(study: Study, outcome: Outcome, stopped: str) -> Certificate:
     return Certificate(
         complete, plan.method, size, tally.evaluated, tally.feasible, front, statement, stopped
     )
+
+
+def _distinct(outcome: Outcome, front: int) -> str:
+    """Return how many points the front has, where designs share them."""
+    points = len(np.unique(outcome.judged.objectives[outcome.on_front], axis=0))
+    return f" ({points:,} distinct points)" if points < front else ""
 
 
 def _columns(study: Study) -> dict[str, Column]:

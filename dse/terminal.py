@@ -165,8 +165,10 @@ class Terminal:
         if helpful:
             self._out.print("bottlenecks, the largest gain first:")
             self._out.print(table)
-        else:
+        elif explanation.sensitivities:
             self._out.print("no single input is a bottleneck")
+        else:
+            self._out.print("no input declares which way it improves (better = …)")
         for regions in explanation.regions:
             self._out.print(f"optimization regions of {escape(regions.objective)}:")
             for region in regions.regions:

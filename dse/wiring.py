@@ -252,7 +252,7 @@ class Wiring:
                                 given[name] = given[name] * clock**power
                 try:
                     done[key] = model(given)
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     raise ModelError(model.name, error) from error
             return done[key]
 
@@ -301,11 +301,11 @@ class ModelError(DseError):
     ----------
     model : str
         Its name.
-    error : Exception
+    error : Exception or SystemExit
         What it raised.
     """
 
-    def __init__(self, model: str, error: Exception) -> None:
+    def __init__(self, model: str, error: BaseException) -> None:
         super().__init__(model, error)
         self.model = model
         self.error = error

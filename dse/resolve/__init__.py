@@ -21,9 +21,10 @@ def resolve(ctx: Context) -> tuple[Evaluator, tuple[CurvePlan, ...]] | None:
     """Resolve everything; None where that is impossible (`problems` says why)."""
     models = resolve_models(ctx)
     declared = Wiring(models, {}, frozenset())
-    ctx.problems += declared.problems()
-    if not models:
-        return None
+    wrong = declared.problems()
+    ctx.problems += wrong
+    if wrong or not models:
+        return None  # nothing can be converted or ordered among such models
     glossary = replace(declared, free=free_quantities(ctx, declared))
     constants = resolve_constants(ctx, glossary)
     variables = resolve_variables(ctx, glossary, constants)

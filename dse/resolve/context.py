@@ -42,6 +42,10 @@ class Context:
         """Read a number in the unit of a quantity; None, and a problem, where it cannot be."""
         try:
             value = read(given, unit, clock) if isinstance(given, str) else float(given)
+        except OverflowError:
+            self.add(where, "is too large a number", f"{name} is in {unit}")
+            self.doubtful.add(name)
+            return None
         except UnitError as error:
             shown = "a plain number" if unit == "1" else f"a number in {unit}"
             self.add(where, str(error), f"{name} is {shown}, or a text with a unit of its kind")

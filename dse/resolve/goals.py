@@ -49,6 +49,11 @@ def resolve_goals(ctx: Context, wiring: Wiring) -> list[Goal]:
                 label = f"{name} {info.condition}"
                 goals[i] = replace(goals[i], info=replace(info, name=label))
     names = [goal.info.name for goal in goals]
+    taken = {"design", "feasible", "on_front"}
+    for i, goal in enumerate(goals):
+        name = goal.info.name
+        if name in taken or (name in ctx.file.space and name != goal.info.quantity):
+            ctx.add(f"objective[{i + 1}].name", f"'{name}' is the name of another column")
     for name in dict.fromkeys(n for n in names if names.count(n) > 1):
         first, second = [i + 1 for i, n in enumerate(names) if n == name][:2]
         ctx.add(

@@ -10,6 +10,7 @@ from dse.model import Model
 from dse.problems import InputError, nearest
 from dse.resolve.context import Context
 from dse.study_file import ModelUse
+from dse.units import is_unit
 
 
 def resolve_models(ctx: Context) -> tuple[Model, ...]:
@@ -34,6 +35,11 @@ def resolve_models(ctx: Context) -> tuple[Model, ...]:
                     f"{where}.rename.{name}",
                     f"{reference} has no quantity '{name}'",
                     nearest(name, known),
+                )
+        for name, quantity in model.quantities.items():
+            if not is_unit(quantity.unit):
+                ctx.add(
+                    where, f"'{name}' has the unknown unit {quantity.unit!r}", "see dse/units.py"
                 )
         try:
             leaves += model.renamed(names).leaves

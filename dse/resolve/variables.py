@@ -83,6 +83,9 @@ def _numeric(
         return None
     if not ctx.in_domain(wiring, f"{where}.{kind}", key, np.array([low, high])):
         return None
+    if isinstance(table, IntegerTable) and max(abs(low), abs(high)) > 2**53:
+        ctx.add(f"{where}.integer", "a bound is beyond 2^53", "whole numbers are exact up to there")
+        return None
     if isinstance(table, IntegerTable):
         return Integer(int(low), int(high), table.step, table.log)
     if any(q.integer for q in declarations(wiring, key)):

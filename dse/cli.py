@@ -41,7 +41,7 @@ def run_command(
     A run that was cut short goes on where it was. A finished run of the same study is not repeated;
     the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
     """
-    from dse.folder import REPORT, default_folder, is_run_of, move_aside
+    from dse.folder import REPORT, default_folder, is_finished_run_of, is_run_of, move_aside
     from dse.study import load
     from dse.terminal import Terminal
 
@@ -50,6 +50,8 @@ def run_command(
     if fresh and folder.is_dir() and is_run_of(folder, resolved.digest):
         move_aside(folder)
     terminal = Terminal(quiet)
+    if is_finished_run_of(folder, resolved.digest):
+        terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
     signal.signal(signal.SIGTERM, _terminated)
     with terminal.running(resolved, folder) as watch:
         result = _with_dask(dask, lambda backend: _run(resolved, folder, workers, watch, backend))

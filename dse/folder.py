@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -102,14 +104,26 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def claim(folder: Path, digest: str, name: str) -> str:
-    """Make a folder ready for a run.
+class Claim(NamedTuple):
+    """How a folder stands for a run.
 
-    Returns
-    -------
-    str
-        ``"new"``; ``"resume"`` where it holds an unfinished run of the same study; ``"finished"``
-        where it holds a finished one. A run of another study is moved aside, to ``folder.1``…
+    Parameters
+    ----------
+    state : {"new", "resume", "finished"}
+        Whether it holds an unfinished or a finished run of the same study.
+    made : bool
+        Whether the folder was made for this run.
+    aside : Path or None
+        Where a run of another study was moved.
+    """
+
+    state: str
+    made: bool = False
+    aside: Path | None = None
+
+
+def claim(folder: Path, digest: str, name: str) -> Claim:
+    """Make a folder ready for a run; a run of another study is moved aside, to ``folder.1``.
 
     Raises
     ------
@@ -120,6 +134,7 @@ def claim(folder: Path, digest: str, name: str) -> str:
         raise InputError(
             str(folder), [Problem("", "is a file, not a run folder", "give --out DIR")]
         )
+    aside = None
     if folder.is_dir() and any(folder.iterdir()):
         if not (folder / MARKER).is_file():
             raise InputError(
@@ -127,19 +142,43 @@ def claim(folder: Path, digest: str, name: str) -> str:
                 [Problem("", "holds files that are no run", "give another folder with --out DIR")],
             )
         if is_run_of(folder, digest):
-            return "finished" if _is_finished(folder) else "resume"
-        move_aside(folder)
+            return Claim("finished" if _is_finished(folder) else "resume")
+        aside = move_aside(folder)
+    made = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / MARKER, {"format": FORMAT, "name": name, "digest": digest})
     except OSError as error:
         raise InputError(str(folder), [Problem("", f"cannot be written: {error}")]) from None
-    return "new"
+    return Claim("new", made, aside)
+
+
+@contextmanager
+def in_use(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder.
+
+    Raises
+    ------
+    InputError
+        Where another run holds it.
+    """
+    with (folder / MARKER).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            problem = Problem("", "is in use by another run", "wait for it, or give another --out")
+            raise InputError(str(folder), [problem]) from None
+        yield
 
 
 def is_run_of(folder: Path, digest: str) -> bool:
     """Tell whether a folder holds a run of the study with this digest."""
     return (folder / MARKER).is_file() and read_json(folder / MARKER).get("digest") == digest
+
+
+def is_finished_run_of(folder: Path, digest: str) -> bool:
+    """Tell whether there is nothing left to do for the study with this digest."""
+    return is_run_of(folder, digest) and _is_finished(folder)
 
 
 def study_of(folder: Path) -> Study:
@@ -182,9 +221,13 @@ def _is_finished(folder: Path) -> bool:
     return isinstance(certificate, dict) and certificate.get("stopped") in FINISHED
 
 
-def discard(folder: Path) -> None:
-    """Remove a folder that this run made and has nothing to keep in."""
+def discard(folder: Path, claimed: Claim) -> None:
+    """Undo a claim: remove what this run wrote, and put back what was moved aside."""
     shutil.rmtree(folder, ignore_errors=True)
+    if claimed.aside is not None:
+        claimed.aside.rename(folder)
+    elif not claimed.made:
+        folder.mkdir(exist_ok=True)
     for parent in (folder.parent,):  # "runs", where it was made for this run alone
         if parent.name == "runs" and parent.is_dir() and not any(parent.iterdir()):
             parent.rmdir()
@@ -240,6 +283,8 @@ def load_result(folder: str | Path) -> StudyResult:
             folder / DESIGNS,
             index_col="design",
             dtype={n: str for n, c in columns.items() if c.unit == ""},
+            keep_default_na=False,  # an option may be called "None"
+            na_values={n: ["", "nan"] for n, c in columns.items() if c.unit != ""},
         )
         if len(designs) != content["kept"]:
             raise ValueError(f"{DESIGNS} has {len(designs)} rows, not {content['kept']}")

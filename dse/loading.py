@@ -19,7 +19,7 @@ from dse.model import Model
 from dse.problems import InputError, Problem, nearest
 
 
-def load_model(reference: str, folder: Path | None) -> tuple[Model, Path | None]:
+def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, ...]]:
     """Load the model that a study names.
 
     Parameters
@@ -33,8 +33,9 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, Path | None]
     -------
     Model
         The model.
-    Path or None
-        The file that its code came from.
+    tuple of Path
+        The files that its code came from: its module and the imported modules beside it, or the
+        modules of the installed package's folder.
 
     Raises
     ------
@@ -63,7 +64,23 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, Path | None]
             reference,
             [Problem("", f"{origin or source} has no function '{name}'", nearest(name, known))],
         )
-    return Model.from_function(function, reference), origin
+    model = Model.from_function(function, reference)
+    if origin is None:
+        return model, ()
+    if is_file:
+        return model, tuple(sorted({origin, *_beside(origin.parent)}))
+    return model, tuple(sorted(origin.parent.glob("*.py")))
+
+
+def _beside(folder: Path) -> dict[Path, ModuleType]:
+    """Return the imported modules whose files lie in this folder itself."""
+    own = folder.resolve()
+    found = {}
+    for module in tuple(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if file and Path(file).resolve().parent == own and Path(file).is_file():
+            found[Path(file)] = module
+    return found
 
 
 def _from_file(reference: str, source: str, folder: Path | None) -> ModuleType:
@@ -105,15 +122,16 @@ def _from_file(reference: str, source: str, folder: Path | None) -> ModuleType:
         if not isinstance(error, Exception | SystemExit):
             raise
         raise InputError(reference, [_raised(source, error)]) from error
-    _carry_to_workers(module)
+    _carry_to_workers(path.parent)
     return module
 
 
-def _carry_to_workers(module: ModuleType) -> None:
-    """Send the module's code itself to worker processes: they cannot import it by its name."""
+def _carry_to_workers(folder: Path) -> None:
+    """Send the code of modules itself to worker processes: they cannot import them by name."""
     import cloudpickle  # here alone, for studies with files of their own
 
-    cloudpickle.register_pickle_by_value(module)
+    for module in _beside(folder).values():
+        cloudpickle.register_pickle_by_value(module)
 
 
 def _installed(reference: str, source: str) -> ModuleType:

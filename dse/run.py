@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,6 @@ from dse.search.plan import Progress
 from dse.search.tally import why_infeasible
 from dse.study import Study
 from dse.tables import result_of
-from dse.wiring import ModelError
 
 if TYPE_CHECKING:
     from dse.search.optuna_adapter import Store
@@ -57,21 +57,25 @@ def run(
     StoppedError
         Where a model raised; what was done is saved first.
     """
-    claimed = files.claim(out, study.digest, study.name) if out is not None else "new"
-    if out is not None and claimed == "finished":
+    if out is None:
+        return _run(
+            study, None, _store_of(study, None), _workers(study, workers, backend), progress
+        )
+    claimed = files.claim(out, study.digest, study.name)
+    if claimed.state == "finished":
         result = files.load_result(out)
         if not (out / files.REPORT).is_file():
             report(study, result, out / files.REPORT)
         return result
-    try:
-        store = _store_of(study, out)
-        return _run(study, out, store, _workers(study, workers, backend), progress)
-    except (StoppedError, ModelError):
-        raise
-    except DseError:
-        if out is not None and claimed == "new":
-            files.discard(out)
-        raise
+    with files.in_use(out):
+        try:
+            store = _store_of(study, out)
+            return _run(study, out, store, _workers(study, workers, backend), progress)
+        except Exception:
+            kept = (out / files.SUMMARY).is_file() or (out / files.CHECKPOINT).is_file()
+            if claimed.state == "new" and not kept:
+                files.discard(out, claimed)
+            raise
 
 
 def _workers(study: Study, count: int | None, backend: str | None) -> Workers:
@@ -85,12 +89,16 @@ def _store_of(study: Study, out: Path | None) -> Store | None:
     """Open the run's storage, the study's own or one in the folder: before the work, not after."""
     url = study.file.run.storage
     if url is None and out is not None:
-        url = f"sqlite:///{(out / files.STORAGE).resolve()}"
+        path = str((out / files.STORAGE).resolve())
+        if any(character in path for character in "?#%"):
+            problem = Problem("", "a database path cannot hold ?, # or %", "give another --out")
+            raise InputError(path, [problem])
+        url = f"sqlite:///{path}"
     if url is None:
         return None
     from dse.search.optuna_adapter import Store
 
-    return Store.open(url, study.name, [g.info for g in study.evaluator.goals])
+    return Store.open(url, study.name, [g.info for g in study.evaluator.goals], study.digest)
 
 
 def _run(
@@ -151,8 +159,12 @@ def _write(checkpoint: Path, under_way: Search) -> None:
 def _read(checkpoint: Path) -> dict[str, NDArray[Any]]:
     if not checkpoint.is_file():
         return {}
-    with np.load(checkpoint, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+    try:
+        with np.load(checkpoint, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        problem = Problem("", f"cannot be read: {error}", "remove it, or start with --fresh")
+        raise InputError(str(checkpoint), [problem]) from None
 
 
 def _follow(

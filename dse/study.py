@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +85,10 @@ class Study:
     def shown_text(self) -> str:
         """The study's text, as it may be kept and shown: without the storage's password."""
         url = self.file.run.storage
-        return self.text if url is None else self.text.replace(url, self.shown_storage)
+        if url is None:
+            return self.text
+        written = r"""(["']?storage["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*')"""
+        return re.sub(written, lambda m: f'{m.group(1)}"{self.shown_storage}"', self.text)
 
     def evaluate(self, designs: pd.DataFrame) -> pd.DataFrame:
         """Evaluate designs of one's own.

@@ -63,7 +63,9 @@ class RealTable(_Table):
 
     real: Annotated[list[Number], Field(min_length=2, max_length=2, description="[low, high]")]
     log: StrictBool = Field(False, description="spread evenly in the logarithm")
-    steps: StrictInt | None = Field(None, ge=1, description="values on an even grid")
+    steps: StrictInt | None = Field(
+        None, ge=1, le=10_000_000, description="values on an even grid; without it, a continuum"
+    )
 
 
 class IntegerTable(_Table):
@@ -165,7 +167,9 @@ class SearchTable(_Table):
     method: StrictStr = Field("auto", description="auto, exhaustive, evolution or Optuna's name")
     evaluations: StrictInt | None = Field(None, ge=1, description="designs to evaluate at most")
     seed: StrictInt = Field(0, ge=0, le=2**32 - 1)
-    generation: StrictInt | None = Field(None, ge=1, description="designs evaluated together")
+    generation: StrictInt | None = Field(
+        None, ge=1, le=1_000_000, description="designs evaluated together"
+    )
     timeout: Annotated[StrictInt | Finite, Field(gt=0)] | None = Field(None, description="seconds")
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
 

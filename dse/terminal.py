@@ -54,6 +54,10 @@ class Terminal:
         self._out = Console(highlight=False, quiet=quiet)
         self._err = Console(highlight=False, stderr=True, quiet=quiet)
 
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self._out.print(escape(text), soft_wrap=True)
+
     @contextmanager
     def running(self, study: Study, folder: Path) -> Iterator[Callable[[Progress], None]]:
         """Show a progress bar while a run goes on; the callable takes the progress."""

@@ -96,9 +96,11 @@ def test_explain_without_a_design_takes_the_knee_and_a_bad_folder_is_told(runs: 
 def test_compare(runs: Path) -> None:
     text = _dse("compare", "sparc_evolution", "sparc_evolution", cwd=runs).stdout
     assert "both fronts hold the same points" in text
-    data = json.loads(_dse("compare", "sparc_evolution", "gpu_memory", "--json", cwd=runs).stdout)
-    assert [side["run"] for side in data["runs"]] == ["sparc_evolution", "gpu_memory"]
-    assert data["equal"] is False
+    data = json.loads(_dse("compare", "gpu_memory", "gpu_memory", "--json", cwd=runs).stdout)
+    assert data["equal"] is True
+    refused = _dse("compare", "sparc_evolution", "gpu_memory", cwd=runs, code=2).stderr
+    assert "at granularity = 1 KiB" in refused
+    assert "harmonic mean over granularity" in refused
 
 
 def test_list(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_list(tmp_path: Path) -> None:
     narrow = _dse("list", "clock_period", cwd=tmp_path).stdout
     assert "objectives.engine:engine" in narrow
     assert "objectives.logca:offload" not in narrow
-    assert "nothing is called 'xyzzy'" in _dse("list", "xyzzy", cwd=tmp_path).stdout
+    assert "nothing is called 'xyzzy'" in _dse("list", "xyzzy", cwd=tmp_path, code=2).stdout
 
 
 def test_schema_knows_every_section(tmp_path: Path) -> None:

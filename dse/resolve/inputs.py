@@ -34,6 +34,9 @@ def resolve_constants(ctx: Context, wiring: Wiring) -> dict[str, Any]:
     for where, name, number in given:
         if name == "clock":
             clock = ctx.number(where, name, number, "Hz", None)
+            if clock is not None and not 0 < clock < float("inf"):
+                ctx.add(where, f"clock = {number!r} does not tick", "a clock is above 0 Hz")
+                clock = None
     for where, name, number in given:
         if name in constants:
             ctx.add(where, f"'{name}' is given twice in [inputs]", "leave one out, or rename it")
@@ -75,7 +78,18 @@ def catalog_row(
 ) -> list[tuple[str, Figure]]:
     """Return the figures of one row, renamed."""
     rows = catalog_rows(ctx, where, catalog, [row])
+    check_rename(ctx, where, rows, rename)
     return renamed(rows[row], rename) if row in rows else []
+
+
+def check_rename(
+    ctx: Context, where: str, rows: Mapping[str, Row], rename: Mapping[str, str]
+) -> None:
+    """Demand that a row sets what is renamed."""
+    names = {name for row in rows.values() for name in row.figures}
+    for name in rename:
+        if rows and name not in names:
+            ctx.add(f"{where}.rename.{name}", f"no row sets '{name}'", nearest(name, names))
 
 
 def catalog_rows(

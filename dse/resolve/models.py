@@ -55,9 +55,8 @@ def resolve_models(ctx: Context) -> tuple[Model, ...]:
 def _model(ctx: Context, reference: str) -> Model:
     if reference in ctx.functions:
         return Model.from_function(ctx.functions[reference], reference)
-    model, path = load_model(reference, ctx.folder)
-    if path is not None:
-        ctx.files.append(path)
+    model, paths = load_model(reference, ctx.folder)
+    ctx.files += paths
     return model
 
 

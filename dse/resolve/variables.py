@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.resolve.context import Context, declarations
-from dse.resolve.inputs import catalog_rows, renamed
+from dse.resolve.inputs import catalog_rows, check_rename, renamed
 from dse.space import Choice, Integer, Real, Values, Variable
 from dse.study_file import CatalogTable, IntegerTable, RealTable, RowsTable, ValuesTable
 from dse.units import show
@@ -116,6 +116,7 @@ def _choice(
             ctx.add(f"{where}.options", f"'{twice}' stands there twice")
             return None
         rows = catalog_rows(ctx, where, table.catalog, table.options)
+        check_rename(ctx, where, rows, table.rename)
         listed = {
             o: [(n, f.text) for n, f in renamed(row, table.rename)] for o, row in rows.items()
         }

@@ -50,6 +50,7 @@ _SAMPLERS = {
     "QMCSampler": 1_024,
 }
 _OURS = {"self", "seed", "constraints_func"}
+_DIGEST = "dse:digest"  # the attribute that says which study the trials are of
 _STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
 _REFUSED = 1e300  # an excess for what has no number: Optuna takes no NaN
 
@@ -83,7 +84,16 @@ def check_sampler(method: str, table: SearchTable, objectives: int, problems: li
         )
         return 1
     try:
-        _sampler(method, dict(table.options), 0)
+        with _quiet():  # some options are looked at no earlier than here
+            probe = optuna.create_study(
+                directions=["minimize"] * objectives,
+                sampler=_sampler(method, dict(table.options), 0),
+            )
+            for x in range(3):
+                asked = probe.ask({"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)})
+                probe.tell(asked, [float(x)] * objectives)
+        if int(table.options.get("population_size", 2)) != table.options.get("population_size", 2):
+            raise ValueError("population_size is no whole number")
     except Exception as error:  # each sampler has its own checks and errors
         problems.append(Problem("search.options", f"{method} refuses its options: {error}"))
         return 1
@@ -143,7 +153,7 @@ class _Snapping(InMemoryStorage):
         param_value_internal: float,
         distribution: BaseDistribution,
     ) -> None:
-        if isinstance(self._space.variables.get(param_name), Real):
+        if isinstance(self._space.variables.get(param_name), Real | Integer):
             param_value_internal = self._space.snap(param_name, param_value_internal)
         super().set_trial_param(trial_id, param_name, param_value_internal, distribution)
 
@@ -164,8 +174,11 @@ class Store:
     study: optuna.Study
 
     @classmethod
-    def open(cls, url: str, name: str, objectives: Sequence[Objective]) -> Store:
+    def open(cls, url: str, name: str, objectives: Sequence[Objective], digest: str) -> Store:
         """Open a storage, and make the study in it where there is none.
+
+        A study of that name with another digest stays as it is: the new one is then called
+        ``name@digest``, with the first eight characters.
 
         Raises
         ------
@@ -176,6 +189,7 @@ class Store:
         with _quiet():
             try:
                 storage = RDBStorage(url, engine_kwargs={"hide_parameters": True})
+                name = _own_name(storage, name, digest)
                 study = optuna.create_study(
                     storage=storage, study_name=name, directions=directions, load_if_exists=True
                 )
@@ -194,6 +208,7 @@ class Store:
             )
         with _quiet():
             study.set_metric_names([o.name for o in objectives])
+            study.set_user_attr(_DIGEST, digest)
         return cls(storage, study)
 
     def trials(self) -> list[FrozenTrial]:
@@ -221,6 +236,10 @@ class Store:
         study_id = self.study._study_id
         with self.storage.engine.begin() as connection:
             trial = tables.TrialModel.__table__
+            here = tables.StudyModel.__table__
+            # runs on other machines wait here, so that no number is given twice
+            mine = sqlalchemy.select(here).where(here.c.study_id == study_id).with_for_update()
+            connection.execute(mine)
             first = connection.execute(
                 sqlalchemy.select(sqlalchemy.func.count())
                 .select_from(trial)
@@ -254,6 +273,14 @@ class Store:
         """Let go of the database's connections."""
         self.storage.scoped_session.remove()
         self.storage.engine.dispose()
+
+
+def _own_name(storage: RDBStorage, name: str, digest: str) -> str:
+    for summary in storage.get_all_studies():
+        if summary.study_name == name:
+            theirs = storage.get_study_user_attrs(summary._study_id).get(_DIGEST)
+            return name if theirs == digest else f"{name}@{digest[:8]}"
+    return name
 
 
 def _rows(
@@ -297,7 +324,8 @@ def _rows(
 def shown_url(url: str) -> str:
     """Return a storage URL without its password."""
     try:
-        return sqlalchemy.make_url(url).render_as_string(hide_password=True)
+        # a query may hold credentials of its own
+        return sqlalchemy.make_url(url).set(query={}).render_as_string(hide_password=True)
     except sqlalchemy.exc.ArgumentError:
         return "(no database URL)"
 

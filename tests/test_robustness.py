@@ -1,0 +1,185 @@
+"""What goes wrong around a run: models that misbehave, folders in use, files cut short."""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pandas as pd
+import pytest
+
+import dse
+from dse.folder import MARKER
+from dse.run import StoppedError, run
+from tests.toy import MODEL, STUDY
+
+HEAD = """
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from dse import Array, Floats, Quantity
+
+
+class Out(NamedTuple):
+    y: Annotated[Array, Quantity("1", "y")]
+
+
+def f(x: Annotated[Floats, Quantity("1", "x", low=0, better="higher")]) -> Out:
+"""
+ONE = """
+[study]
+name = "one"
+models = ["m.py:f"]
+[space]
+x = { integer = [1, 50] }
+[[objective]]
+maximize = "y"
+"""
+
+
+def _one(folder: Path, body: str) -> dse.Study:
+    (folder / "m.py").write_text(HEAD + body)
+    (folder / "study.toml").write_text(ONE)
+    return dse.load(folder / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("    x += 1\n    return Out(x)\n", "read-only"),
+        ("    return None\n", "returned NoneType, not its NamedTuple with 'y'"),
+        ("    return Out(np.ones(3))\n", r"returned 'y' of shape \(3,\)"),
+        ("    return Out(x * 1j)\n", "complex128, which are no real numbers"),
+        ("    return Out('abc')\n", "which are no real numbers"),
+        ("    raise SystemExit(0)\n", "raised SystemExit"),
+    ],
+)
+def test_a_model_that_misbehaves_is_told(body: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(StoppedError, match=words):
+        run(_one(tmp_path, body), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_declaration_is_told(tmp_path: Path) -> None:
+    for old, new, words in (
+        ('"1", "x"', '"flurb", "x"', "unknown unit 'flurb'"),
+        ('better="higher"', 'better="bigger"', "better = 'bigger'"),
+        ("low=0", "low=5, high=2", "is empty"),
+    ):
+        (tmp_path / "m.py").write_text((HEAD + "    return Out(x)\n").replace(old, new))
+        (tmp_path / "study.toml").write_text(ONE)
+        with pytest.raises(dse.InputError, match=words):
+            dse.load(tmp_path / "study.toml")
+
+
+def _toy(folder: Path, added: str = "") -> Path:
+    (folder / "toy_model.py").write_text(MODEL)
+    (folder / "study.toml").write_text(STUDY + added)
+    return folder / "study.toml"
+
+
+def test_a_folder_in_use_is_left_alone(tmp_path: Path) -> None:
+    study = dse.load(_toy(tmp_path))
+    (tmp_path / "out").mkdir()
+    run(study, tmp_path / "out")
+    (tmp_path / "out" / "designs.csv").unlink()  # so that there is something to do again
+    with (tmp_path / "out" / MARKER).open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(dse.InputError, match="is in use by another run"):
+            run(study, tmp_path / "out")
+    assert len(run(study, tmp_path / "out").front) > 0
+    assert (tmp_path / "out" / "designs.csv").is_file()
+
+
+def test_a_failed_edit_leaves_the_earlier_run_in_its_place(tmp_path: Path) -> None:
+    run(dse.load(_toy(tmp_path)), tmp_path / "out")
+    before = (tmp_path / "out" / "front.csv").read_bytes()
+    impossible = '[[constraint]]\nquantity = "speed"\nat_least = 1e9\n'
+    with pytest.raises(dse.InputError, match="no design is feasible"):
+        run(dse.load(_toy(tmp_path, impossible)), tmp_path / "out")
+    assert (tmp_path / "out" / "front.csv").read_bytes() == before
+    assert not (tmp_path / "out.1").exists()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(dse.InputError, match="no design is feasible"):
+        run(dse.load(_toy(tmp_path, impossible)), tmp_path / "empty")
+    assert (tmp_path / "empty").is_dir()
+
+
+def test_files_that_were_cut_short_are_told(tmp_path: Path) -> None:
+    run(dse.load(_toy(tmp_path)), tmp_path / "out")
+    designs = tmp_path / "out" / "designs.csv"
+    lines = designs.read_text().splitlines(keepends=True)
+    designs.write_text("".join(lines[: len(lines) // 2]))
+    with pytest.raises(dse.InputError, match="rows, not"):
+        dse.load_result(tmp_path / "out")
+    (tmp_path / "out" / "summary.json").write_text("{")
+    with pytest.raises(dse.InputError, match="cannot be read"):
+        dse.load_result(tmp_path / "out")
+    (tmp_path / "out" / "summary.json").unlink()
+    (tmp_path / "out" / "checkpoint.npz").write_text("garbage")
+    with pytest.raises(dse.InputError, match=r"checkpoint\.npz"):
+        run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+
+
+def test_options_may_be_called_none(tmp_path: Path) -> None:
+    text = ONE.replace(
+        "x = { integer = [1, 50] }", "kind = { rows = { None = { x = 1 }, nan = { x = 2 } } }"
+    )
+    (tmp_path / "m.py").write_text(HEAD + "    return Out(x * 1.0)\n")
+    (tmp_path / "study.toml").write_text(text)
+    run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+    assert dse.load_result(tmp_path / "out").designs["kind"].tolist() == ["None", "nan"]
+
+
+def test_a_helper_beside_the_model_travels_and_counts(tmp_path: Path) -> None:
+    (tmp_path / "helper_of_toy.py").write_text("FACTOR = 100\n")
+    text = MODEL.replace("* 100 *", "* helper_of_toy.FACTOR *")
+    (tmp_path / "toy_model.py").write_text("import helper_of_toy\n" + text)
+    (tmp_path / "study.toml").write_text(STUDY + "[run]\nprocesses = true\nchunk = 2000\n")
+    command = [sys.executable, "-m", "dse", "run", "study.toml", "--out", "out", "--quiet"]
+    assert subprocess.run(command, cwd=tmp_path).returncode == 0
+    first = pd.read_csv(tmp_path / "out" / "front.csv")["cost"].min()
+    assert (tmp_path / "out" / "study" / "helper_of_toy.py").is_file()
+    (tmp_path / "helper_of_toy.py").write_text("FACTOR = 300\n")
+    assert subprocess.run(command, cwd=tmp_path).returncode == 0
+    assert pd.read_csv(tmp_path / "out" / "front.csv")["cost"].min() == pytest.approx(3 * first)
+
+
+def test_a_shared_storage_keeps_studies_apart(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    search = '[search]\nmethod = "NSGAIISampler"\nevaluations = 100\n'
+    added = f'{search}[run]\nstorage = "{url}"\n'
+    run(dse.load(_toy(tmp_path, added)), tmp_path / "a")
+    path = _toy(tmp_path, added)
+    path.write_text(path.read_text().replace("[1, 64]", "[1, 8]"))
+    second = run(dse.load(path), tmp_path / "b")
+    assert second.designs["lanes"].max() <= 8
+    names = optuna.get_all_study_names(url)
+    assert len(names) == 2
+    assert all(name == "toy" or name.startswith("toy@") for name in names)
+
+
+def test_no_credential_is_kept_or_shown(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'shared.db'}?timeout=20&mypassword=Hunter2"
+    path = _toy(tmp_path, f'[run]\nstorage = "{url}"\n')
+    command = [sys.executable, "-m", "dse", "run", str(path), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    shown = done.stdout + done.stderr
+    kept = [p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()]
+    assert "Hunter2" not in shown
+    assert all(b"Hunter2" not in content for content in kept)
+
+
+def test_numbers_too_large_are_told(tmp_path: Path) -> None:
+    for text, words in (
+        (f"integer = [1, {10**25}]", r"2\^53"),
+        ("real = [1, 10], steps = 100000000000", "10000000"),
+    ):
+        (tmp_path / "m.py").write_text(HEAD + "    return Out(x * 1.0)\n")
+        (tmp_path / "study.toml").write_text(ONE.replace("integer = [1, 50]", text))
+        with pytest.raises(dse.InputError, match=words):
+            dse.load(tmp_path / "study.toml")

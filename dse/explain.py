@@ -127,12 +127,16 @@ def improve(quantity: Quantity, values: Any, factor: float) -> Array:
 
 
 def gain(goal: Goal, before: Floats, after: Floats) -> Array:
-    """Return the factor by which an objective got better; 1 where it did not change."""
+    """Return the factor by which an objective got better; 1 where it did not change.
+
+    The ratio of the values where neither is negative (inf for what becomes 0 or ceases to be inf);
+    else 1 and the change as a share of the value before.
+    """
     b, a = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     with np.errstate(all="ignore"):
         ratio = b / a if goal.info.direction == "minimize" else a / b
         share = 1.0 + (b - a) * goal.sign / np.abs(b)
-        factor = np.where((a > 0) & (b > 0), ratio, share)
+        factor = np.where((a >= 0) & (b >= 0), ratio, share)
     return np.where(a == b, 1.0, factor)
 
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import dse
 from dse.bottleneck import Explanation, Regions
-from dse.explain import explain, gain, improve, levers, sweep
+from dse.explain import explain
+from dse.gains import gain, improve, levers
 from dse.problems import InputError
 from dse.quantity import Array, Floats, Quantity
+from dse.regions import sweep
 from dse.study_file import BottleneckTable
 from objectives.logca import offload
 from tests.core_examples import goal

@@ -73,6 +73,7 @@ def compare(
     InputError
         Where their objectives differ, or a front is empty.
     """
+    first_name, second_name = first_name or first.name, second_name or second.name
     kinds = [
         [(o.name, o.direction, o.unit, o.condition) for o in result.objectives]
         for result in (first, second)
@@ -100,8 +101,8 @@ def compare(
     cut = len(fronts[0])
     sides = []
     for front, rows, name in (
-        (fronts[0], slice(0, cut), first_name or first.name),
-        (fronts[1], slice(cut, None), second_name or second.name),
+        (fronts[0], slice(0, cut), first_name),
+        (fronts[1], slice(cut, None), second_name),
     ):
         volume = hypervolume(unit[rows], np.full(len(signs), 1.1))
         best = dict(zip(names, (front.min(axis=0) * signs).tolist(), strict=True))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from dse.evaluate import Evaluator
 from dse.front import Archive, Stream
-from dse.search.judging import judge
+from dse.search.judging import DesignError, judge
 from dse.search.tabulate import Table, look_up, tabulate
 from dse.search.tally import Tally
 from dse.wiring import Key, ModelError
@@ -111,11 +112,29 @@ def _parallel(
             yield state
         return
     with joblib.parallel_config(backend=workers.backend, n_jobs=workers.count):
-        tasks = (joblib.delayed(slab)(evaluator, tables, low, high, chunk) for low, high in bounds)
+        work = joblib.delayed(_attempt)
+        tasks = (work(evaluator, tables, low, high, chunk) for low, high in bounds)
         results = joblib.Parallel(return_as="generator")(tasks)
-        for (_, high), result in zip(bounds, results, strict=True):
-            state = _with(state, high, result)
-            yield state
+        try:
+            for (_, high), result in zip(bounds, results, strict=True):
+                if isinstance(result, DesignError):
+                    raise result
+                state = _with(state, high, result)
+                yield state
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # tasks are dropped on purpose where it ends early
+                results.close()
+
+
+def _attempt(
+    evaluator: Evaluator, tables: Mapping[Key, Table], start: int, stop: int, chunk: int
+) -> tuple[Archive, Tally] | DesignError:
+    """Return the error instead of raising it: the first in order is told, not the first in time."""
+    try:
+        return slab(evaluator, tables, start, stop, chunk)
+    except DesignError as error:
+        return error
 
 
 def _with(state: State, done: int, result: tuple[Archive, Tally]) -> State:

@@ -48,18 +48,28 @@ def judge(
 def _located(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> DesignError:
     """Halve the batch until one design is left that fails on its own."""
     low, high = 0, len(next(iter(points.values())))
+    together = f"designs {first:,} to {first + high - 1:,} together: {error}"
+
+    def raised(start: int, stop: int) -> ModelError | None:
+        try:
+            evaluator.evaluate({n: v[start:stop] for n, v in points.items()})
+        except ModelError as inner:
+            return inner
+        return None
+
     while high - low > 1:
         middle = (low + high) // 2
-        try:
-            evaluator.evaluate({n: v[low:middle] for n, v in points.items()})
-        except ModelError as inner:
-            high, error = middle, inner
+        if raised(low, middle) is not None:
+            high = middle
         else:
             low = middle
+    alone = raised(low, high)
+    if alone is None:  # of the batch, and not of a design
+        return DesignError(f"{together}; give a smaller run.chunk")
     labels = evaluator.space.labels({n: v[low:high] for n, v in points.items()})
     units = {n: q.unit for n, q in evaluator.wiring.quantities.items()}
     words = [
         f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
         for n, v in labels.items()
     ]
-    return DesignError(f"design {first + low:,} ({', '.join(words)}): {error}")
+    return DesignError(f"design {first + low:,} ({', '.join(words)}): {alone}")

@@ -101,9 +101,7 @@ def _convergence(evaluator: Evaluator, judged: Evaluated, archive: Archive) -> p
         stream.add(rows_in, everything[rows_in])
         points = stream.archive().points
         unit = (_shown(points, logs, signs) - low) / np.where(high > low, high - low, 1.0)
-        rows.append(
-            (stop, len(points), hypervolume(unit[np.isfinite(unit).all(axis=1)], reference))
-        )
+        rows.append((stop, len(points), hypervolume(np.maximum(unit, 0.0), reference)))
     table = pd.DataFrame(rows, columns=["evaluations", "front", "hypervolume"])
     final = table["hypervolume"].iloc[-1]
     table["hypervolume"] = table["hypervolume"] / final if final > 0 else 0.0

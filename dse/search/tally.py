@@ -68,7 +68,9 @@ class Tally:
                 best = rows[np.argmin(judged.excess[rows, k])]
                 least[k], admitted[k] = judged.excess[best, k], index[best]
         distance, nearest, missed = np.inf, -1, np.zeros(limits)
-        if limits and not judged.feasible.any():  # of use only where nothing is feasible
+        if (
+            limits and len(index) and not judged.feasible.any()
+        ):  # of use only where nothing is feasible
             scales = np.array([abs(limit.bound) or 1.0 for limit in bounded])
             far = (np.maximum(judged.excess, 0.0) / scales).sum(axis=1)
             far = np.where(defined & ~np.isnan(far), far, np.inf)
@@ -155,14 +157,22 @@ def why_infeasible(
 def _relaxed(limit: Limit, excess: float) -> str:
     """Return how a limit would have to be written to let a design with this excess in."""
     if limit.relation is not None:
-        return f"relaxing '{limit.name}' by {excess:.6g}"
-    bound = limit.bound + excess * (1 if limit.upper else -1)
+        if limit.relation.strict and excess <= np.finfo(np.float64).tiny:
+            return f"writing {limit.relation.relation}= in '{limit.name}'"
+        return f"relaxing '{limit.name}' by {_rounded(excess, True)}"
+    outwards = np.inf if limit.upper else -np.inf
+    bound = limit.bound + (excess if limit.upper else -excess)
+    if abs(np.nextafter(bound, outwards) - limit.bound) <= excess:  # the sum lost digits
+        bound = limit.bound + np.copysign(np.nextafter(excess, np.inf), outwards)
+    shown = _rounded(bound, limit.upper)
     key = "at_most" if limit.upper else "at_least"
-    # rounded outwards, so that the number as printed lets the design in
-    digits = 6
-    while digits < 17:
-        shown = float(f"{bound:.{digits}g}")
-        if (shown >= bound) == limit.upper or shown == bound:
+    return f"{key} = {shown} ({show(float(shown), limit.unit)}) for {limit.quantity}"
+
+
+def _rounded(value: float, up: bool) -> str:
+    """Write a number in as few digits, six or more, as do not round it the wrong way."""
+    for digits in range(6, 18):
+        shown = f"{value:.{digits}g}"
+        if float(shown) == value or (float(shown) > value) == up:
             break
-        digits += 1
-    return f"{key} = {shown:.{digits}g} ({show(shown, limit.unit)}) for {limit.quantity}"
+    return shown

@@ -1,0 +1,281 @@
+"""Bottlenecks: gains, parts and optimization regions against closed forms and direct calls."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dse
+from dse.bottleneck import Explanation, Regions
+from dse.explain import explain
+from dse.gains import gain, improve, levers
+from dse.problems import InputError
+from dse.quantity import Array, Floats, Quantity
+from dse.regions import sweep
+from dse.study_file import BottleneckTable
+from objectives.logca import offload
+from tests.core_examples import goal
+
+OVERHEAD, INDEX, ACCELERATION = 1_000.0, 50.0, 20.0
+
+
+def logca(rule: dict[str, float] | None = None, **inputs: Any) -> dse.Study:
+    content: dict[str, Any] = {
+        "study": {"name": "t", "models": ["objectives.logca:offload"]},
+        "inputs": {"latency": 0.0, "computational_index": INDEX, "complexity": 1.0} | inputs,
+        "space": {
+            "acceleration": {"integer": [10, 20], "step": 10},
+            "overhead": {"values": [OVERHEAD, 4 * OVERHEAD]},
+        },
+        "objective": [{"maximize": "speedup", "at": {"granularity": "1 KiB"}}],
+        "regions": {"axis": "granularity", "low": "1 B", "high": "1 GiB"},
+    }
+    if rule:
+        content["bottlenecks"] = rule
+    return dse.from_mapping(content)
+
+
+def one(study: dse.Study, number: int) -> Explanation:
+    return explain(study, study.run(), [number])[0]
+
+
+def ends(regions: Regions, name: str) -> tuple[float, float]:
+    (span,) = [s for s in regions.spans if s.input == name]
+    return span.low, span.high
+
+
+@pytest.mark.parametrize(("factor", "threshold"), [(10.0, 0.2), (2.0, 0.1), (100.0, 1.5)])
+def test_cut_offs_of_linear_kernels_in_closed_form(factor: float, threshold: float) -> None:
+    # S = C g / (o + C g / A); a k-fold better input helps by 1 + t where, with x = C g / A,
+    # o: o + x = (1 + t) (o / k + x);  C: k (o + x) = (1 + t) (o + k x);
+    # A: o + x = (1 + t) (o + x / k)
+    study = logca({"factor": factor, "threshold": threshold})
+    k, t = factor, 1 + threshold
+    regions = one(study, 2).regions[0]  # acceleration 20, overhead 1000
+    scale = OVERHEAD * ACCELERATION / INDEX
+    falling = (1 - t / k) / (t - 1) * scale
+    rising = (t - 1) / (1 - t / k) * scale
+    assert list(ends(regions, "overhead")) == pytest.approx([1.0, falling], rel=1e-12)
+    assert list(ends(regions, "computational_index")) == pytest.approx([1.0, falling], rel=1e-12)
+    assert list(ends(regions, "acceleration")) == pytest.approx([rising, 2.0**30], rel=1e-12)
+    exact = {s.input: (s.low_exact, s.high_exact) for s in regions.spans}
+    assert exact["overhead"] == exact["computational_index"] == (False, True)
+    assert exact["acceleration"] == (True, False)
+    assert (regions.factor, regions.threshold) == (factor, threshold)
+
+
+def test_regions_partition_the_axis_and_agree_with_direct_calls() -> None:
+    study = logca(latency=30.0, latency_per_byte=0.05)
+    regions = one(study, 2).regions[0]
+    assert regions.regions[0].low == 1.0
+    assert regions.regions[-1].high == 2.0**30
+    for left, right in zip(regions.regions, regions.regions[1:], strict=False):
+        assert left.high == right.low
+        assert left.inputs != right.inputs
+    inputs = {
+        "overhead": OVERHEAD,
+        "latency": 30.0,
+        "latency_per_byte": 0.05,
+        "computational_index": INDEX,
+        "acceleration": ACCELERATION,
+    }
+    better = {
+        name: value * 10 if name in ("computational_index", "acceleration") else value / 10
+        for name, value in inputs.items()
+    }
+    for region in regions.regions:
+        for share in (0.01, 0.5, 0.99):
+            g = region.low ** (1 - share) * region.high**share
+            before = offload(granularity=g, complexity=1.0, **inputs).speedup
+            helps = {
+                name
+                for name in inputs
+                if offload(granularity=g, complexity=1.0, **{**inputs, name: better[name]}).speedup
+                >= 1.2 * before
+            }
+            assert set(region.inputs) == helps
+
+
+def test_a_cut_off_is_exact_to_the_last_bit() -> None:
+    study = logca()
+    regions = one(study, 2).regions[0]
+    high = ends(regions, "overhead")[1]
+
+    def ratio(g: float) -> float:
+        before = offload(g, OVERHEAD, 0.0, 0.0, INDEX, 1.0, ACCELERATION).speedup
+        return float(offload(g, OVERHEAD / 10, 0.0, 0.0, INDEX, 1.0, ACCELERATION).speedup / before)
+
+    assert ratio(high) >= 1.2
+    assert ratio(math.nextafter(high, math.inf)) < 1.2
+
+
+def test_many_designs_at_once_are_swept_as_each_alone() -> None:
+    study = logca()
+    evaluator = study.evaluator
+    columns = evaluator.space.columns(evaluator.space.from_index(np.arange(4)))
+    together = sweep(
+        evaluator, evaluator.goals[0], columns, "granularity", 1.0, 1e9, BottleneckTable()
+    )
+    for row in range(4):
+        single = {n: v[row : row + 1] for n, v in columns.items()}
+        (alone,) = sweep(
+            evaluator, evaluator.goals[0], single, "granularity", 1.0, 1e9, BottleneckTable()
+        )
+        assert alone.spans == together[row].spans
+        assert alone.regions == together[row].regions
+        assert np.array_equal(alone.base, together[row].base)
+
+
+class Engine(NamedTuple):
+    time: Annotated[Array, Quantity("s", "time", low=0)]
+    work: Annotated[Array, Quantity("s", "work", part_of="time")]
+    wait: Annotated[Array, Quantity("s", "wait", part_of="time")]
+    area: Annotated[Array, Quantity("1", "area", low=0)]
+
+
+def engine(
+    lanes: Annotated[
+        Floats, Quantity("1", "lanes", "n", low=1, high=16, integer=True, better="higher")
+    ],
+    idle: Annotated[Floats, Quantity("1", "idle share", "i", low=0, below=1, better="lower")],
+    size: Annotated[Floats, Quantity("1", "size", "s", above=0)],
+) -> Engine:
+    work, wait = np.asarray(size / lanes / (1 - idle)), np.asarray(idle * size + 0 * lanes)
+    return Engine(work + wait, work, wait, np.asarray(lanes * 3.0))
+
+
+def small(**change: Any) -> dse.Study:
+    content: dict[str, Any] = {
+        "study": {"name": "t", "models": ["engine"]},
+        "inputs": {"idle": 0.5},
+        "space": {"lanes": {"integer": [1, 16]}, "size": {"values": [8.0, 80.0]}},
+        "objective": [{"minimize": "time"}, {"minimize": "area"}],
+    }
+    return dse.from_mapping(content | change, {"engine": engine})
+
+
+def test_gains_against_direct_calls() -> None:
+    study = small()
+    found = one(study, 2 * 4)  # 5 lanes, size 8
+    assert found.values["lanes"] == 5
+    gains = {(s.objective, s.input): s for s in found.sensitivities}
+    assert set(gains) == {(o, i) for o in ("time", "area") for i in ("lanes", "idle")}
+    before = float(engine(5.0, 0.5, 8.0).time)
+    lanes = gains["time", "lanes"]
+    assert (lanes.value, lanes.improved) == (5.0, 16.0)  # 50 lanes are beyond the domain
+    assert lanes.before == before
+    assert lanes.after == float(engine(16.0, 0.5, 8.0).time)
+    assert lanes.gain == before / lanes.after
+    assert lanes.bottleneck == (lanes.gain >= 1.2)
+    idle = gains["time", "idle"]
+    assert idle.improved == 0.05
+    assert idle.gain == pytest.approx(before / float(engine(5.0, 0.05, 8.0).time), rel=1e-15)
+    assert gains["area", "lanes"].gain == 15.0 / 48.0
+    assert gains["area", "idle"].gain == 1.0
+    assert not gains["area", "lanes"].bottleneck
+    ordered = [s.gain for s in found.sensitivities]
+    assert ordered == sorted(ordered, reverse=True)
+
+
+def test_parts_add_up_to_their_total() -> None:
+    parts = one(small(), 9).parts  # 5 lanes, size 80
+    assert {(p.total, p.name) for p in parts} == {("time", "work"), ("time", "wait")}
+    result = engine(5.0, 0.5, 80.0)
+    assert {p.name: p.value for p in parts} == {"work": float(result.work), "wait": 40.0}
+    assert sum(p.value for p in parts) == float(result.time)
+    assert sum(p.share for p in parts) == pytest.approx(1.0, rel=1e-15)
+
+
+def test_levers_are_inputs_that_say_which_way_is_better() -> None:
+    assert list(levers(small().evaluator)) == ["lanes", "idle"]
+    speedup = logca(latency=30.0, latency_per_byte=0.05)  # in the order of the model's inputs
+    symbols = [q.symbol for q in levers(speedup.evaluator).values()]
+    assert symbols == ["o", "L", "l", "C", "A"]
+
+
+def test_a_bound_input_is_no_lever_of_its_objective() -> None:
+    study = small(objective=[{"minimize": "time", "at": {"idle": 0.25}}, {"minimize": "area"}])
+    gains = {(s.objective, s.input): s.gain for s in one(study, 0).sensitivities}
+    assert gains.get(("time", "idle"), 1.0) == 1.0
+
+
+def test_designs_that_are_not_there() -> None:
+    study = small()
+    result = study.run()
+    for number in (-1, 32):
+        with pytest.raises(InputError, match=f"there is no design {number}"):
+            explain(study, result, [number])
+    sampled = small(search={"method": "evolution", "evaluations": 10, "generation": 5})
+    result = sampled.run()
+    assert [e.design for e in explain(sampled, result, [9, 0])] == [9, 0]
+    with pytest.raises(InputError, match="10 designs are kept"):
+        explain(sampled, result, [10])
+
+
+RATES = [
+    (Quantity("1", "x", low=1, high=64, better="higher"), 10.0, 64.0),
+    (Quantity("1", "x", low=1, high=64, better="higher"), 2.0, 20.0),
+    (Quantity("1", "x", low=1, high=64, better="lower"), 4.0, 1.0),
+    (Quantity("1", "x", above=0, better="lower"), 4.0, 0.4),
+    (Quantity("1", "x", low=1, integer=True, better="lower"), 26.0, 3.0),
+    (Quantity("1", "x", low=0, integer=True, better="lower"), 4.0, 0.0),
+    (Quantity("1", "x", above=0, integer=True, better="lower"), 4.0, 1.0),
+    (Quantity("1", "x", low=0, below=1, better="higher"), 0.5, math.nextafter(1.0, 0.0)),
+    (Quantity("1", "x", above=1, better="lower"), 4.0, math.nextafter(1.0, 2.0)),
+]
+
+
+@pytest.mark.parametrize(("quantity", "value", "wanted"), RATES)
+def test_improvements_go_as_far_as_the_domain(
+    quantity: Quantity, value: float, wanted: float
+) -> None:
+    assert float(improve(quantity, value, 10.0)) == wanted
+
+
+@given(
+    st.sampled_from([q for q, _, _ in RATES]), st.floats(1, 64), st.floats(1.001, 1e6), st.data()
+)
+def test_improvements_stay_in_the_domain_and_go_the_right_way(
+    quantity: Quantity, value: float, factor: float, data: st.DataObject
+) -> None:
+    x = float(round(value)) if quantity.integer else value
+    x = float(quantity.clip(x))
+    better = float(improve(quantity, np.array([x]), factor)[0])
+    assert quantity.contains(better)
+    assert better <= x if quantity.better == "lower" else better >= x
+
+
+@pytest.mark.parametrize(
+    ("direction", "before", "after", "wanted"),
+    [
+        ("minimize", 8.0, 2.0, 4.0),
+        ("maximize", 2.0, 8.0, 4.0),
+        ("minimize", 2.0, 8.0, 0.25),
+        ("minimize", math.inf, 5.0, math.inf),
+        ("minimize", 5.0, math.inf, 0.0),
+        ("minimize", math.inf, math.inf, 1.0),
+        ("minimize", 3.0, 0.0, math.inf),
+        ("maximize", 0.0, 3.0, math.inf),
+        ("maximize", 3.0, 0.0, 0.0),
+        ("minimize", 0.0, 0.0, 1.0),
+        ("minimize", -2.0, -3.0, 1.5),
+        ("maximize", -2.0, -1.0, 1.5),
+        ("minimize", 1.0, -1.0, 3.0),
+        ("minimize", 1.0, math.nan, math.nan),
+    ],
+)
+def test_gain(direction: Any, before: float, after: float, wanted: float) -> None:
+    got = float(gain(goal("y", direction), before, after))
+    assert got == wanted or (math.isnan(got) and math.isnan(wanted))
+
+
+def test_a_rule_may_be_set() -> None:
+    strict = small(bottlenecks={"factor": 10.0, "threshold": 1e6})
+    assert not any(s.bottleneck for s in one(strict, 0).sensitivities)
+    assert dataclasses.asdict(one(strict, 0))["design"] == 0

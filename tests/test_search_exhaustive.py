@@ -1,0 +1,188 @@
+"""Exhaustive search: the whole front, to the last bit, however the work is cut."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dse.evaluate import Evaluator
+from dse.search.exhaustive import State, Workers, enumerate_designs
+from dse.search.judging import DesignError
+from dse.search.outcome import of_enumeration
+from dse.space import Choice, Integer, Real, Values
+from tests.core_examples import evaluator, goal, limit, model, relation
+
+ROWS = {"card": {"overhead": 90.0, "base": 4.0}, "port": {"overhead": 1.5, "base": 9.0}}
+LANES, DEPTH, CLOCK = range(1, 14), range(0, 21, 4), (0.5, 2.0, 1.0)
+
+
+def _engine(lanes: Any, depth: Any, clock: Any) -> tuple[Any, ...]:
+    return lanes * clock * (1 + 0.25 * depth), lanes * (1 + 0.5 * depth) * clock
+
+
+def _offload(rate: Any, overhead: Any, size: Any) -> Any:
+    return np.where(rate > 25, np.inf, overhead + size / rate)
+
+
+def make(engine: Any = _engine) -> Evaluator:
+    return evaluator(
+        {
+            "lanes": Integer(1, 13),
+            "interface": Choice(ROWS),
+            "depth": Integer(0, 20, 4),
+            "clock": Values(CLOCK),
+        },
+        [
+            model("engine", engine, ["lanes", "depth", "clock"], ["rate", "power"]),
+            model("offload", _offload, ["rate", "overhead", "size"], ["time"]),
+            model("area", lambda power, base: 3 * power + base, ["power", "base"], ["area"]),
+        ],
+        [
+            goal("time", scenarios=[{"size": 10.0}, {"size": 1e3}], reduction="mean"),
+            goal("area"),
+            goal("rate", "maximize"),
+        ],
+        [limit("power", 60.0), relation("lanes * clock < 20")],
+        size=100.0,
+    )
+
+
+STUDY = make()
+
+
+@functools.cache
+def by_hand() -> tuple[list[int], list[tuple[float, ...]]]:
+    """Return the front, found design by design in plain Python."""
+    feasible = {}
+    designs = itertools.product(LANES, ROWS.values(), DEPTH, CLOCK)
+    for number, (lanes, row, depth, clock) in enumerate(designs):
+        rate = lanes * clock * (1 + 0.25 * depth)
+        power = lanes * (1 + 0.5 * depth) * clock
+        times = [math.inf if rate > 25 else row["overhead"] + s / rate for s in (10.0, 1e3)]
+        if power <= 60.0 and lanes * clock < 20:
+            feasible[number] = (sum(times) / 2, 3 * power + row["base"], -rate)
+    front = [
+        n
+        for n, p in feasible.items()
+        if not any(q != p and all(map(float.__le__, q, p)) for q in feasible.values())
+    ]
+    return front, [feasible[n] for n in front]
+
+
+def final(judge: Evaluator, chunk: int, workers: Workers, start: State | None = None) -> State:
+    return list(enumerate_designs(judge, chunk, workers, start))[-1]
+
+
+def parts(state: State) -> list[bytes]:
+    tally = state.tally
+    arrays: list[NDArray[Any]] = [
+        state.archive.index,
+        state.archive.points,
+        tally.broken,
+        tally.least,
+        tally.admitted,
+        np.array([state.done, tally.evaluated, tally.feasible, tally.undefined]),
+    ]
+    return [a.tobytes() for a in arrays]
+
+
+def test_the_front_is_what_a_loop_in_plain_python_finds() -> None:
+    state = final(STUDY, 100, Workers(1))
+    front, points = by_hand()
+    assert state.done == state.tally.evaluated == 13 * 2 * 6 * 3
+    assert state.archive.index.tolist() == front
+    assert state.archive.points == pytest.approx(np.array(points), rel=1e-14)
+    assert 10 < len(front) < 400
+    assert np.isinf(state.archive.points).any()  # 'never' stands on the front for its other merits
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1_000, 10**6])
+@pytest.mark.parametrize(
+    "workers", [Workers(1), Workers(2), Workers(2, "loky"), Workers(1, "loky")]
+)
+def test_the_same_bytes_however_the_work_is_cut(chunk: int, workers: Workers) -> None:
+    assert parts(final(STUDY, chunk, workers)) == parts(final(STUDY, 64, Workers(1)))
+
+
+def test_a_resumed_enumeration_ends_as_an_uninterrupted_one() -> None:
+    states = list(enumerate_designs(STUDY, 20, Workers(1)))
+    assert states[-1].done == 468
+    assert [s.done for s in states] == sorted({s.done for s in states})
+    for state in states:
+        for chunk in (1_000, 33):
+            rest = list(enumerate_designs(STUDY, chunk, Workers(2), state))
+            assert parts(rest[-1] if rest else state) == parts(states[-1])
+
+
+def test_states_say_what_was_done_up_to_them() -> None:
+    for state in enumerate_designs(STUDY, 50, Workers(1)):
+        judged = STUDY.evaluate(STUDY.space.from_index(np.arange(state.done)))
+        assert state.tally.evaluated == state.done
+        assert state.tally.feasible == judged.feasible.sum()
+
+
+@pytest.mark.parametrize("workers", [Workers(1), Workers(2), Workers(2, "loky")])
+@pytest.mark.parametrize("chunk", [1, 50, 10_000])
+@pytest.mark.parametrize("bad", [(1, 0, 0.5), (7, 8, 1.0), (13, 20, 1.0)])
+def test_a_model_that_raises_is_traced_to_its_first_design(
+    bad: tuple[float, ...], chunk: int, workers: Workers
+) -> None:
+    def fragile(lanes: Any, depth: Any, clock: Any) -> tuple[Any, ...]:
+        same = (np.asarray(lanes) == bad[0]) & (depth == bad[1]) & (clock == bad[2])
+        if np.any(same):
+            raise ArithmeticError("does not fit")
+        return _engine(lanes, depth, clock)
+
+    lanes, depth, clock = (int(bad[0]) - 1, int(bad[1]) // 4, CLOCK.index(bad[2]))
+    number = ((lanes * 2 + 0) * 6 + depth) * 3 + clock
+    with pytest.raises(DesignError) as caught:
+        final(make(fragile), chunk, workers)
+    told = str(caught.value)
+    assert told.startswith(f"design {number:,} (lanes = {bad[0]:g}, interface = card, ")
+    assert told.endswith("engine raised ArithmeticError: does not fit")
+
+
+def test_an_error_of_many_designs_together_blames_none_of_them() -> None:
+    def crowded(lanes: Any, depth: Any, clock: Any) -> tuple[Any, ...]:
+        if np.size(lanes) > 2:
+            raise MemoryError("too many")
+        return _engine(lanes, depth, clock)
+
+    with pytest.raises(DesignError, match=r"designs 0 to 99 together: .*too many"):
+        final(make(crowded), 100, Workers(1))
+    assert final(make(crowded), 2, Workers(1)).archive.index.tolist() == by_hand()[0]
+
+
+def test_a_continuum_cannot_be_enumerated() -> None:
+    judge = evaluator({"x": Real(0, 1)}, [model("m", lambda x: x, ["x"], ["y"])], [goal("y")])
+    with pytest.raises(ValueError, match="cannot be enumerated"):
+        final(judge, 10, Workers(1))
+
+
+def test_the_outcome_keeps_the_front_and_an_even_sample() -> None:
+    outcome = of_enumeration(STUDY, final(STUDY, 100, Workers(1)))
+    assert outcome.numbers.tolist() == list(range(468))  # a small space is kept whole
+    assert outcome.numbers[outcome.on_front].tolist() == by_hand()[0]
+    large = evaluator(
+        {"x": Integer(0, 299), "y": Integer(0, 299)},
+        [model("m", lambda x, y: (x - y, y + 0.01 * (x - 150) ** 2), ["x", "y"], ["a", "b"])],
+        [goal("a"), goal("b")],
+    )
+    outcome = of_enumeration(large, final(large, 30_000, Workers(1)))
+    assert 2_000 <= len(outcome.numbers) < 3_000
+    assert outcome.tally.evaluated == 90_000
+    assert np.diff(outcome.numbers).max() <= 46  # even: one in 45
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_an_enumeration_that_is_left_early_ends_without_a_word(backend: str) -> None:
+    steps = enumerate_designs(STUDY, 5, Workers(2, backend))
+    assert next(steps).done == 5
+    assert next(steps).done > 5
+    steps.close()  # type: ignore[attr-defined]

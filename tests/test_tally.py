@@ -1,0 +1,182 @@
+"""Tallies: parts add up to the whole, and the relaxation that is named lets the design in."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import re
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dse.evaluate import Evaluated, Limit
+from dse.search.tally import Tally, why_infeasible
+from dse.space import Integer
+from tests.core_examples import evaluator, goal, limit, model, relation
+
+numbers = st.integers(-3, 3).map(float) | st.sampled_from([math.nan, math.inf]) | st.floats(-5, 5)
+LIMITS = (limit("a", 2.0), limit("b", 1.0, upper=False), limit("c", -4.0))
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> Evaluated:
+    rows = draw(st.lists(st.tuples(*[numbers] * 4), max_size=30))
+    table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    objectives, excess = table[:, :1], table[:, 1:]
+    feasible = ~np.isnan(objectives).any(axis=1) & (excess <= 0).all(axis=1)
+    return Evaluated(objectives, excess, np.asarray(feasible))
+
+
+def part(judged: Evaluated, low: int, high: int) -> Tally:
+    rows = np.arange(low, high)
+    some = Evaluated(judged.objectives[rows], judged.excess[rows], judged.feasible[rows])
+    return Tally.of(rows, some, LIMITS)
+
+
+def fields(tally: Tally) -> dict[str, Any]:
+    return {k: np.asarray(v).tolist() for k, v in dataclasses.asdict(tally).items()}
+
+
+@given(batches(), st.lists(st.integers(0, 30), max_size=5), st.randoms())
+def test_parts_add_up_to_the_whole_in_any_order(
+    judged: Evaluated, cuts: list[int], rng: Any
+) -> None:
+    count = len(judged.feasible)
+    edges = [0, *sorted(min(c, count) for c in cuts), count]
+    parts = [part(judged, low, high) for low, high in itertools.pairwise(edges)]
+    rng.shuffle(parts)
+    total = fields(reduce(Tally.__add__, parts, Tally.empty(3)))
+    whole = fields(part(judged, 0, count))
+    if judged.feasible.any():  # the nearest design matters only where none is feasible
+        for name in ("distance", "nearest", "missed"):
+            total.pop(name), whole.pop(name)
+    assert total == whole
+
+
+@given(batches())
+def test_counts_and_least_excesses_against_a_loop(judged: Evaluated) -> None:
+    tally = part(judged, 0, len(judged.feasible))
+    defined = [not math.isnan(y) for y in judged.objectives[:, 0]]
+    excess = judged.excess.tolist()
+    assert tally.evaluated == len(excess)
+    assert tally.undefined == defined.count(False)
+    assert tally.feasible == sum(
+        ok and all(e <= 0 for e in row) for ok, row in zip(defined, excess, strict=True)
+    )
+    for k in range(3):
+        assert tally.broken[k] == sum(not row[k] <= 0 for row in excess)
+        candidates = [
+            (row[k], i)
+            for i, (ok, row) in enumerate(zip(defined, excess, strict=True))
+            if ok and not math.isnan(row[k]) and all(row[j] <= 0 for j in range(3) if j != k)
+        ]
+        best = min(candidates, default=(math.inf, -1))
+        assert (tally.least[k], tally.admitted[k]) == best
+
+
+def infeasible(
+    values: dict[str, list[float]], limits: tuple[Limit, ...]
+) -> tuple[str, list[tuple[str, int]]]:
+    """Return what is said, and each way out as (its text, the design that it admits)."""
+    judge = evaluator(
+        {"x": Integer(0, len(next(iter(values.values()))) - 1)},
+        [
+            model(
+                "table",
+                lambda x: tuple(np.array(v)[np.asarray(x, dtype=int)] for v in values.values()),
+                ["x"],
+                list(values),
+            )
+        ],
+        [goal(next(iter(values)))],
+        limits,
+    )
+    index = np.arange(judge.space.size or 0)
+    judged = judge.evaluate(judge.space.from_index(index))
+    assert not judged.feasible.any()
+    message, remedy = why_infeasible(Tally.of(index, judged, limits), limits)
+    ways = [w for w in remedy.split("; ") if w]
+    found = [
+        (w, int(m[1].replace(",", ""))) for w in ways if (m := re.search(r"design ([\d,]+)", w))
+    ]
+    return message, found
+
+
+def relaxed(text: str, limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
+    """Write the bounds that a text names into the limits."""
+    new = list(limits)
+    for key, value, quantity in re.findall(r"(at_most|at_least) = (\S+) \(.*?\) for (\w+)", text):
+        for i, given_limit in enumerate(limits):
+            if given_limit.quantity == quantity and given_limit.upper == (key == "at_most"):
+                new[i] = dataclasses.replace(given_limit, bound=float(value))
+    return tuple(new)
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float), min_size=1, max_size=8),
+    st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float),
+    st.booleans(),
+)
+def test_the_named_relaxation_of_one_limit_admits_the_named_design(
+    values: list[float], bound: float, upper: bool
+) -> None:
+    limits = (limit("a", bound, upper=upper),)
+    broken = [v for v in values if (v > bound if upper else v < bound)]
+    if not broken:
+        return
+    message, ways = infeasible({"a": broken}, limits)
+    ((text, design),) = ways
+    assert f"of {len(broken)} designs, '{limits[0].name}' excludes {len(broken)}" in message
+    (new,) = relaxed(text, limits)
+    assert broken[design] <= new.bound if upper else broken[design] >= new.bound
+    best = min(broken) if upper else max(broken)
+    assert abs(broken[design] - bound) == abs(best - bound)
+    assert abs(new.bound - best) <= 1e-5 * abs(best) + 1e-9 * abs(bound)  # and hardly more
+
+
+def test_each_limit_that_alone_is_to_blame_is_named() -> None:
+    values = {"a": [5.0, 1.0, 9.0], "b": [1.0, 7.0, 9.0]}
+    limits = (limit("a", 2.0), limit("b", 3.0))
+    message, ways = infeasible(values, limits)
+    assert "'a <= 2' excludes 2, 'b <= 3' excludes 2" in message
+    assert [design for _, design in ways] == [0, 1]
+    for text, design in ways:
+        for new in relaxed(text, limits):
+            assert values[new.quantity][design] <= new.bound
+    assert ways[0][0].startswith("at_most = 5 (5) for a")
+
+
+def test_limits_that_are_to_blame_together_are_relaxed_together() -> None:
+    values = {"a": [5.0, 4.0, 90.0], "b": [4.0, 70.0, 9.0]}
+    limits = (limit("a", 2.0), limit("b", 3.0))
+    _, ((text, design),) = infeasible(values, limits)
+    assert text.startswith("at_most = 5 (5) for a and at_most = 4 (4) for b")
+    assert design == 0
+    assert all(values[new.quantity][0] <= new.bound for new in relaxed(text, limits))
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("a <= 2", "relaxing 'a <= 2' by 1.23457 would"),
+        ("a < 3.2345678", "writing <= in 'a < 3.2345678' would"),
+        ("a == 3", "relaxing 'a == 3' by 0.234568 would"),
+    ],
+)
+def test_relations_are_relaxed_by_their_excess_rounded_up(written: str, text: str) -> None:
+    _, ((way, design),) = infeasible({"a": [7.0, 3.2345678]}, (relation(written),))
+    assert way.startswith(text)
+    assert design == 1
+
+
+def test_undefined_and_infinite_designs_are_counted_and_not_offered() -> None:
+    limits = (limit("b", 1.0),)
+    message, ways = infeasible({"a": [math.nan, 1.0], "b": [0.0, math.inf]}, limits)
+    assert "1 have no value" in message
+    assert "'b <= 1' excludes 1" in message
+    assert ways == []

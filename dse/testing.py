@@ -122,9 +122,6 @@ def _elementwise(
         one = {n: (v[i] if isinstance(v, np.ndarray) else v) for n, v in columns.items()}
         for name, value in _run(model, one, f"for the scalars {one}").items():
             whole = np.broadcast_to(outputs[name], (samples,))[i]
-            assert np.ndim(value) == 0, (
-                f"{model.name}: '{name}' of scalars has {np.ndim(value)} axes"
-            )
             assert np.isclose(value, whole, rtol=1e-12, atol=0, equal_nan=True), (
                 f"{model.name}: '{name}' of the array is {whole!r} at element {i}, "
                 f"of the scalar {value!r}"

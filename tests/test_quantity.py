@@ -21,7 +21,12 @@ bounds = st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-20, 20).map(flo
 def quantities(draw: st.DrawFn) -> Quantity:
     """Draw a quantity whose domain is not empty."""
     low, high, above, below = (draw(bounds) for _ in range(4))
-    quantity = Quantity(
+    floor, ceiling = (
+        max(x for x in (low, above, -math.inf) if x is not None),
+        min(x for x in (high, below, math.inf) if x is not None),
+    )
+    assume(ceiling - floor > 3.0)
+    return Quantity(
         "1",
         "x",
         low=-math.inf if low is None else low,
@@ -30,9 +35,6 @@ def quantities(draw: st.DrawFn) -> Quantity:
         below=math.inf if below is None else below,
         integer=draw(st.booleans()),
     )
-    left, right = max(quantity.low, quantity.above), min(quantity.high, quantity.below)
-    assume(right - left > 3.0)
-    return quantity
 
 
 def plainly_inside(quantity: Quantity, x: float) -> bool:
@@ -126,6 +128,13 @@ def test_clip_is_the_nearest_value_inside(quantity: Quantity, x: float, seed: in
 )
 def test_domain_in_words(quantity: Quantity, words: str) -> None:
     assert quantity.domain() == words
+
+
+def test_declarations_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"the domain \[2, 1\] of 'x' is empty"):
+        Quantity("s", "x", low=2, high=1)
+    with pytest.raises(ValueError, match="better = 'more' is none of"):
+        Quantity("s", "x", better="more")  # type: ignore[arg-type]
 
 
 class Pair(NamedTuple):

@@ -112,16 +112,18 @@ function drawRegions(explanation) {
   });
 }
 function curvePanel(curve, i) {
-  const rows = curve.rows.map(([name, about, unit, value, at, here]) => {
-    const own = here === null ? "–" : quantity(real(here), unit);
-    const where = value === null ? ["–", "–"] : [quantity(real(value), unit), quantity(real(at), curve.unit)];
-    return make("tr", {}, make("td", { style: { whiteSpace: "normal" } }, name, small(about)), ...[...where, own].map((text) => make("td", { class: "number" }, text)));
+  const figure = (words, note) => make("td", { class: "number" }, words, note ? small(note) : null);
+  const rows = curve.rows.map(([name, about, unit, value, at, here, edge, infinite]) => {
+    const own = here === null ? "–" : quantity(real(here), unit, infinite);
+    const least = value === null ? [figure("–"), figure("–")] : [figure(quantity(real(value), unit)), figure(quantity(real(at), curve.unit), edge && "end of the axis")];
+    return make("tr", {}, make("td", { style: { whiteSpace: "normal" } }, name, small(about)), ...least, figure(own));
   });
-  const head = [th("quantity"), th("least", "number"), th(`at ${curve.axis}`, "number"), th("this design", "number")];
-  const plot = make("div", { class: "plot regions", id: `curve-${i}` });
-  const note = "Diamonds mark the least of each curve, the dotted line this design. Grey: saturated.";
+  const head = [th("quantity"), th("least", "number"), make("th", { scope: "col", class: "number" }, "at ", ...breakable(curve.axis)), th("this design", "number")];
+  const plot = make("div", { class: "plot regions", id: `curve-${i}`, style: { height: `${130 + 250 * curve.panels}px` } });
+  const shaded = curve.infinite ? " No line is drawn where a quantity is infinite (shaded)." : "";
+  const note = `Diamonds mark the least of each quantity among the points drawn.${shaded}`;
   const table = make("div", {}, make("p", { class: "hint" }, note), scrolled(head, rows));
-  return make("div", {}, make("h3", {}, curve.name), make("div", { class: "panels wide" }, plot, table));
+  return make("div", { class: "curve" }, make("h3", {}, curve.name), make("div", { class: "panels wide" }, plot, table));
 }
 function drawCurves(explanation) {
   explanation.curves.forEach(({ plot }, i) => Plotly.react(`curve-${i}`, plot.data, themed(plot.layout), config));

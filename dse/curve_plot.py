@@ -9,35 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.bottleneck import Curve, Line
-from dse.plot_data import NEUTRAL, PALETTE, plain, prefixed, titled
+from dse.least import least_of
+from dse.plot_data import NEUTRAL, PALETTE, infinite_word, plain, prefixed, titled
 from dse.quantity import Array
 from dse.static_plots import Plot, byte_ticks, packed
 from dse.units import show
 
 _TALL = 5.0  # ratio of finite values from which their axis is logarithmic
-
-
-class Least(NamedTuple):
-    """Where a line is least.
-
-    Attributes
-    ----------
-    quantity, unit : str
-        What is drawn.
-    value, at : float
-        The least finite value [unit] and its point on the axis; NaN where no value is finite.
-    here : float
-        The value at the design [unit]; NaN where it has no place on the axis.
-    edge : bool
-        Whether the point is an end of the axis, so that less may lie beyond.
-    """
-
-    quantity: str
-    unit: str
-    value: float
-    at: float
-    here: float
-    edge: bool
 
 
 class _Panel(NamedTuple):
@@ -52,32 +30,6 @@ class _Panel(NamedTuple):
     high: float
 
 
-def least(curve: Curve) -> list[Least]:
-    """Return for each line its least finite value among the points drawn, and the design's own."""
-    return [_least(curve, line) for line in curve.lines]
-
-
-def _least(curve: Curve, line: Line) -> Least:
-    here = np.flatnonzero(curve.grid == curve.here)
-    now = float(line.values[here[0]]) if here.size else np.nan
-    finite = np.isfinite(line.values)
-    if not finite.any():
-        return Least(line.quantity, line.unit, np.nan, np.nan, now, False)
-    row = int(np.argmin(np.where(finite, line.values, np.inf)))
-    edge = row in (0, len(curve.grid) - 1)
-    value, at = float(line.values[row]), float(curve.grid[row])
-    return Least(line.quantity, line.unit, value, at, now, edge)
-
-
-def infinite_word(unit: str) -> str:
-    """Return what it means that a quantity is infinite: a time without end is saturation.
-
-    >>> infinite_word("s"), infinite_word("B"), infinite_word("1")
-    ('saturated', 'never', '∞')
-    """
-    return {"s": "saturated", "cycle": "saturated", "B": "never"}.get(unit, "∞")
-
-
 def curve_plot(curve: Curve) -> Plot:
     """Return the plot of a curve: a panel for each unit, one above the other.
 
@@ -86,30 +38,10 @@ def curve_plot(curve: Curve) -> Plot:
     units = list(dict.fromkeys(line.unit for line in curve.lines))
     panels = [_panel(curve, i, unit) for i, unit in enumerate(units)]
     log = curve.log and bool(curve.grid[0] > 0)
-    in_bytes = curve.axis_unit == "B" and log
-    scale, unit = (1.0, "") if in_bytes else prefixed(curve.grid, curve.axis_unit)
+    layout, scale = _layout(curve, panels, log)
     x = curve.grid / scale
-    horizontal = _axis(titled(curve.axis, unit), x[0], x[-1], log, 0.03)
-    if in_bytes:
-        horizontal |= byte_ticks(*curve.grid[[0, -1]])
-    layout: dict[str, Any] = {
-        "xaxis": horizontal | {"anchor": panels[-1].axis},
-        "legend": {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "traceorder": "normal"},
-        "hovermode": "x unified",
-        "hoversubplots": "axis",
-        "shapes": [],
-        "annotations": [],
-    }
     data: list[dict[str, Any]] = []
-    height = 1 / len(panels)
-    for i, panel in enumerate(panels):
-        top = 1 - i * height
-        name = _title(curve, panel)
-        vertical = _axis(name, panel.low, panel.high, panel.log, 0.14) | {
-            "automargin": True,
-            "domain": [max(0.0, top - height + (0.06 if i < len(panels) - 1 else 0)), top],
-        }
-        layout[panel.axis.replace("y", "yaxis")] = vertical
+    for panel in panels:
         for row in panel.lines:
             data += _series(curve.lines[row], panel, x, PALETTE[row % len(PALETTE)])
         shapes, notes = _infinite(curve, panel, x, log)
@@ -122,6 +54,31 @@ def curve_plot(curve: Curve) -> Plot:
         layout["shapes"].append(shape)
         layout["annotations"].append(note)
     return {"data": data, "layout": layout}
+
+
+def _layout(curve: Curve, panels: list[_Panel], log: bool) -> tuple[dict[str, Any], float]:
+    """Return the axes, the panels from the top down, and the scale of the horizontal one."""
+    in_bytes = curve.axis_unit == "B" and log
+    scale, unit = (1.0, "") if in_bytes else prefixed(curve.grid, curve.axis_unit)
+    first, last = curve.grid[[0, -1]] / scale
+    horizontal = _axis(titled(curve.axis, unit), first, last, log, 0.03)
+    if in_bytes:
+        horizontal |= byte_ticks(first, last)
+    layout: dict[str, Any] = {
+        "xaxis": horizontal | {"anchor": panels[-1].axis, "automargin": True},
+        "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "traceorder": "normal"},
+        "hovermode": "x unified",
+        "hoversubplots": "axis",
+        "shapes": [],
+        "annotations": [],
+    }
+    for i, panel in enumerate(panels):
+        top, bottom = 1 - i / len(panels), 1 - (i + 1) / len(panels)
+        gap = 0.06 if i + 1 < len(panels) else 0.0
+        vertical = _axis(_title(curve, panel), panel.low, panel.high, panel.log, 0.14)
+        vertical |= {"automargin": True, "domain": [bottom + gap, top]}
+        layout[panel.axis.replace("y", "yaxis")] = vertical
+    return layout, scale
 
 
 def _panel(curve: Curve, index: int, unit: str) -> _Panel:
@@ -152,7 +109,7 @@ def _axis(title: str, low: float, high: float, log: bool, margin: float) -> dict
     first, last = (float(np.log10(v)) if log else float(v) for v in (low, high))
     pad = margin * ((last - first) or abs(first) or 1.0)
     return {
-        "title": {"text": plain(title)},
+        "title": {"text": plain(title), "standoff": 8},
         "type": "log" if log else "linear",
         "range": [first - pad, last + pad],
         **(_ticks(first, last) if log else {}),
@@ -206,9 +163,12 @@ def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, A
     return [upper, lower, series | points | _told(line, told + between)]
 
 
-def _told(line: Line, value: str) -> dict[str, str]:
-    about = f"<br><i>{plain(line.about)}</i>" if line.about else ""
-    return {"hovertemplate": f"{plain(line.quantity)} {value}{about}<extra></extra>"}
+def _told(line: Line, value: str) -> dict[str, Any]:
+    """Return what a line says on hover, and what it is, for the legend of the report."""
+    return {
+        "hovertemplate": f"{plain(line.quantity)} {value}<extra></extra>",
+        "meta": line.about,
+    }
 
 
 def _drawn(values: Array, panel: _Panel) -> dict[str, str]:
@@ -224,7 +184,7 @@ def _marks(
     The lowest label is under its marker, the others in a column over theirs, on the side that has
     more room.
     """
-    found = [(i, _least(curve, curve.lines[i])) for i in panel.lines]
+    found = [(i, least_of(curve, curve.lines[i])) for i in panel.lines]
     found = sorted((f for f in found if np.isfinite(f[1].value)), key=lambda f: f[1].value)
     first, last = (_place(v, log) for v in curve.grid[[0, -1]])
     marks, labels = [], []

@@ -17,8 +17,9 @@ from rich.table import Table
 from dse.bottleneck import Explanation
 from dse.catalog import Catalog
 from dse.compare import Comparison
-from dse.curve_plot import infinite_word, least
+from dse.least import least
 from dse.listing import Listed
+from dse.plot_data import infinite_word
 from dse.quantity import Quantity
 from dse.result import StudyResult
 from dse.search.plan import Progress

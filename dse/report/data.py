@@ -19,9 +19,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.bottleneck import Curve, Explanation, Regions
-from dse.curve_plot import curve_plot, infinite_word, least
+from dse.curve_plot import curve_plot
 from dse.front import knee
-from dse.plot_data import NEUTRAL, PALETTE, PREFIXED, axis, change_next, default_axes, evenly
+from dse.least import least
+from dse.plot_data import (
+    NEUTRAL,
+    PALETTE,
+    PREFIXED,
+    axis,
+    change_next,
+    default_axes,
+    evenly,
+    infinite_word,
+)
 from dse.result import StudyResult
 from dse.static_plots import convergence_plot, region_colors, regions_plot
 

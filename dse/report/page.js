@@ -111,23 +111,6 @@ function drawRegions(explanation) {
     Plotly.react(`regions-${i}`, curves, themed(plot.layout), config);
   });
 }
-function curvePanel(curve, i) {
-  const figure = (words, note) => make("td", { class: "number" }, words, note ? small(note) : null);
-  const rows = curve.rows.map(([name, about, unit, value, at, here, edge, infinite]) => {
-    const own = here === null ? "–" : quantity(real(here), unit, infinite);
-    const least = value === null ? [figure("–"), figure("–")] : [figure(quantity(real(value), unit)), figure(quantity(real(at), curve.unit), edge && "end of the axis")];
-    return make("tr", {}, make("td", { style: { whiteSpace: "normal" } }, name, small(about)), ...least, figure(own));
-  });
-  const head = [th("quantity"), th("least", "number"), make("th", { scope: "col", class: "number" }, "at ", ...breakable(curve.axis)), th("this design", "number")];
-  const plot = make("div", { class: "plot regions", id: `curve-${i}`, style: { height: `${130 + 250 * curve.panels}px` } });
-  const shaded = curve.infinite ? " No line is drawn where a quantity is infinite (shaded)." : "";
-  const note = `Diamonds mark the least of each quantity among the points drawn.${shaded}`;
-  const table = make("div", {}, make("p", { class: "hint" }, note), scrolled(head, rows));
-  return make("div", { class: "curve" }, make("h3", {}, curve.name), make("div", { class: "panels wide" }, plot, table));
-}
-function drawCurves(explanation) {
-  explanation.curves.forEach(({ plot }, i) => Plotly.react(`curve-${i}`, plot.data, themed(plot.layout), config));
-}
 function showLimits(row) {
   const design = designs[row], explanation = data.explanations[design];
   $("limits-title").textContent = `What limits design ${whole(design)}`;

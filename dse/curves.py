@@ -20,27 +20,27 @@ def curves_of(study: Study, one: Mapping[str, float]) -> tuple[Curve, ...]:
 
 def _curve(study: Study, plan: CurvePlan, one: Mapping[str, float]) -> Curve:
     wiring = study.evaluator.wiring
-    columns = {n: np.asarray(v) for n, v in one.items()} | {plan.axis: plan.grid}
-    binding = {n: v for n, v in plan.binding.items() if n != plan.axis}
+    here = float(one.get(plan.axis, wiring.constants.get(plan.axis, np.nan)))
+    grid = plan.grid
+    if grid[0] <= here <= grid[-1]:
+        grid = np.union1d(grid, here)  # so that the design itself has values on the curve
+    columns = {n: np.asarray(v) for n, v in one.items()} | {plan.axis: grid}
     names = [
         (q, f"{q}_low", f"{q}_high")
         if f"{q}_low" in wiring.producers and f"{q}_high" in wiring.producers
         else (q,)
         for q in plan.quantities
     ]
-    flat = [(name, binding) for group in names for name in group]
+    flat = [(name, plan.binding) for group in names for name in group]
     answers = iter(wiring.evaluate(flat, columns))
     lines = []
     for group in names:
-        drawn = [_along(next(answers), plan.grid) for _ in group]
+        drawn = [_along(next(answers), grid) for _ in group]
         declared = wiring.quantities[group[0]]
         low, high = (drawn[1], drawn[2]) if len(drawn) == 3 else (None, None)
         lines.append(Line(group[0], declared.unit, declared.about, drawn[0], low, high))
     axis = wiring.quantities[plan.axis]
-    here = one.get(plan.axis, wiring.constants.get(plan.axis, np.nan))
-    return Curve(
-        plan.name, plan.axis, axis.unit, axis.about, float(here), plan.grid, plan.log, tuple(lines)
-    )
+    return Curve(plan.name, plan.axis, axis.unit, axis.about, here, grid, plan.log, tuple(lines))
 
 
 def _along(values: Any, grid: Array) -> Array:

@@ -88,6 +88,15 @@ def infinity(unit: str) -> str:
     return "never" if unit == "B" else "∞"
 
 
+def infinite_word(unit: str) -> str:
+    """Return what it means that a quantity is infinite: a time without end is saturation.
+
+    >>> infinite_word("s"), infinite_word("B"), infinite_word("1")
+    ('saturated', 'never', '∞')
+    """
+    return {"s": "saturated", "cycle": "saturated", "B": "never"}.get(unit, "∞")
+
+
 def nonfinite(value: float, unit: str) -> str:
     """Return what a value that is no finite number is called.
 

@@ -17,8 +17,9 @@ from rich.table import Table
 from dse.bottleneck import Explanation
 from dse.catalog import Catalog
 from dse.compare import Comparison
-from dse.curve_plot import least
+from dse.least import least
 from dse.listing import Listed
+from dse.plot_data import infinite_word
 from dse.quantity import Quantity
 from dse.result import StudyResult
 from dse.search.plan import Progress
@@ -186,16 +187,19 @@ class Terminal:
         self.curves(explanation)
 
     def curves(self, explanation: Explanation) -> None:
-        """Show for each curve where each quantity is least."""
+        """Show for each curve where each quantity is least, and what it is at the design."""
         for curve in explanation.curves:
             self._out.print(f"{escape(curve.name)}:")
             for found in least(curve):
-                if np.isnan(found.value):
-                    continue
-                value, at = show(found.value, found.unit), show(found.at, curve.axis_unit)
-                here = "" if np.isnan(found.here) else f"; here {show(found.here, found.unit)}"
-                text = f"  {found.quantity} is least, {value}, at {curve.axis} = {at}{here}"
-                self._out.print(escape(text))
+                text = "is nowhere finite"
+                if np.isfinite(found.value):
+                    value, at = show(found.value, found.unit), show(found.at, curve.axis_unit)
+                    text = f"is least, {value}, at {curve.axis} = {at}"
+                if np.isfinite(found.here):
+                    text += f"; here {show(found.here, found.unit)}"
+                elif np.isposinf(found.here):
+                    text += f"; here {infinite_word(found.unit)}"
+                self._out.print(escape(f"  {found.quantity} {text}"))
 
     def comparison(self, comparison: Comparison) -> None:
         """Show two runs side by side."""

@@ -1,4 +1,4 @@
-"""Curves along an input: their numbers, their marks, and what a bad one is told."""
+"""Curves along an input: their numbers, and what a bad one is told."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import dse
-from dse.curve_plot import curve_plot, least
+from dse.cli import main
+from dse.curves import curves_of
 from dse.explain import explain
-from dse.plot import curve_figure
+from dse.least import least
+from dse.study import Study
 from objectives.sharing import round_robin, simulate
 
 STUDY = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
@@ -45,53 +47,101 @@ def test_the_curve_of_figure_2() -> None:
     assert marked["latency_printed"].at == 5
 
 
-def test_the_plot_marks_the_least_and_shades_saturation() -> None:
+def test_the_value_at_a_design_that_the_axis_would_skip() -> None:
     study = dse.load(STUDY)
-    curve = explain(study, study.run(), [131])[0].curves[0]
-    plot = curve_plot(curve)
-    texts = [series["text"] for series in plot["data"] if "text" in series]
-    assert texts == [["186.9 ns at 5"], ["211.2 ns at 4"]]
-    assert [shape["type"] for shape in plot["layout"]["shapes"]] == ["line"]
-    assert len(curve_figure(curve).data) == len(plot["data"])
-    line = curve.lines[1]
-    values = np.where(curve.grid < 3, np.inf, line.values)
-    cut = type(curve)(**{**vars(curve), "lines": (type(line)(**{**vars(line), "values": values}),)})
-    shapes = curve_plot(cut)["layout"]["shapes"]
-    assert (shapes[0]["x0"], shapes[0]["x1"]) == (1, 2)
+    (curve,) = explain(study, study.run(), [154])[0].curves  # a period of 27
+    skipped = np.unique(np.round(np.geomspace(1, 128, 121)))
+    assert 27 not in skipped
+    np.testing.assert_array_equal(curve.grid, np.sort([*skipped, 27]))
+    direct = round_robin(8, 4, 4, 27, 6e6, 10e-9)
+    told = {found.quantity: found.here for found in least(curve)}
+    assert told["latency"] == pytest.approx(float(direct.latency), rel=1e-12)
+    assert told["latency_printed"] == pytest.approx(float(direct.latency_printed), rel=1e-12)
 
 
-CURVE = """integer = [1, 128]
-log = true
-quantities = ["latency_printed", "latency", "latency_simulated"]"""
+def test_a_bound_input_and_a_design_off_the_axis(tmp_path: Path) -> None:
+    table = """[[curve]]
+name = "loads"
+axis = "arrival_rate"
+values = ["3 MHz", "1 MHz", "30 MHz"]
+quantities = ["latency"]
+at = { schedule_period = 16, clock_period = "20 ns" }
+"""
+    (curve,) = curves_of(_study(tmp_path, table), {"arrival_rate": 5e7, "schedule_period": 4.0})
+    np.testing.assert_array_equal(curve.grid, [1e6, 3e6, 30e6])
+    direct = round_robin(8, 4, 4, 16, curve.grid, 20e-9).latency
+    np.testing.assert_allclose(curve.lines[0].values, direct, rtol=1e-12)
+    assert np.isposinf(curve.lines[0].values[-1])  # 30 MHz is more than the engine serves
+    (found,) = least(curve)
+    assert (found.at, found.edge) == (1e6, True)
+    assert np.isnan(found.here)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        (
-            'axis = "schedule_period"',
-            'axis = "schedule_perid"',
-            ["curve[1].axis", "schedule_period"],
-        ),
-        ('axis = "schedule_period"', 'axis = "latency"', ["curve[1].axis", "is an output"]),
-        (
-            CURVE,
-            CURVE.replace("integer = [1, 128]\n", ""),
-            ["exactly one of values, integer, real"],
-        ),
-        (CURVE, "values = [1, 2]\n" + CURVE, ["exactly one of values, integer, real"]),
-        (CURVE, CURVE.replace("1, 128", "9, 3"), ["curve[1].integer", "span no range"]),
-        (CURVE, CURVE.replace("1, 128", "1, 1000000"), ["65536"]),
-        (CURVE, CURVE.replace('"latency"', '"latncy"'), ["curve[1].quantities", "'latency'"]),
-    ],
-)
-def test_a_bad_curve_is_told(old: str, new: str, words: list[str], tmp_path: Path) -> None:
+AXIS, RANGE = 'axis = "schedule_period"', "integer = [1, 128]"
+ONE = "exactly one of values, integer, real"
+BAD: dict[str, tuple[str, str, list[str]]] = {  # what is changed, into what, what is told
+    "unknown axis": (
+        AXIS,
+        'axis = "schedule_perid"',
+        ["curve[1].axis", "did you mean 'schedule_period'"],
+    ),
+    "output as axis": (AXIS, 'axis = "latency"', ["curve[1].axis", "is an output"]),
+    "no range": (f"{RANGE}\n", "", ["curve[1]: ", ONE]),
+    "two ranges": (RANGE, f"{RANGE}\nvalues = [1, 2]", ["curve[1]: ", ONE]),
+    "falling range": (RANGE, "integer = [9, 3]", ["curve[1].integer", "span no range"]),
+    "one value": (RANGE, "values = [4, 4]", ["curve[1].values", "span no range"]),
+    "no whole number": (RANGE, "real = [1.5, 9]", ["curve[1].real", "whole numbers"]),
+    "beyond the domain": (RANGE, "integer = [1, 1000000]", ["curve[1].integer", "65536"]),
+    "unknown quantity": ('"latency"', '"latncy"', ["curve[1].quantities", "'latency'"]),
+    "unknown binding": (AXIS, AXIS + "\nat = { streems = 4 }", ["curve[1].at", "'streams'"]),
+    "bound axis": (AXIS, AXIS + "\nat = { schedule_period = 4 }", ["curve[1].at", "is the axis"]),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "words"), BAD.values(), ids=BAD)
+def test_a_bad_curve_is_told(
+    old: str,
+    new: str,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     text = STUDY.read_text()
-    assert old in text
     head, _, tail = text.partition("[[curve]]")
+    assert old in tail
     path = tmp_path / "study.toml"
     path.write_text(head + "[[curve]]" + tail.replace(old, new))
     with pytest.raises(dse.InputError) as caught:
         dse.load(path)
     for word in words:
         assert word in str(caught.value)
+    monkeypatch.setattr("sys.argv", ["dse", "check", str(path)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert str(caught.value) in capsys.readouterr().err
+
+
+def test_what_only_a_curve_needs_is_missing(tmp_path: Path) -> None:
+    table = """[[curve]]
+name = "speedup"
+axis = "acceleration"
+integer = [2, 8]
+quantities = ["speedup"]
+"""
+    with pytest.raises(dse.InputError) as caught:
+        _study(tmp_path, table, '"objectives.logca:offload", ')
+    places = {problem.where for problem in caught.value.problems}
+    assert places == {"curve[1]"}
+    for name in ("overhead", "granularity", "computational_index"):
+        assert f"needs '{name}'" in str(caught.value)
+    assert "in [inputs] or under at" in str(caught.value)
+
+
+def _study(folder: Path, table: str, more: str = "") -> Study:
+    """Load the study of Figure 2 with another curve, and perhaps one model more."""
+    text = STUDY.read_text().partition("[[curve]]")[0]
+    path = folder / "study.toml"
+    path.write_text(text.replace("models = [", f"models = [{more}") + table)
+    return dse.load(path)

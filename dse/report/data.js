@@ -1,5 +1,5 @@
 "use strict";
-/* The embedded data, numbers for people, and elements. The three scripts of the page run as one.
+/* The embedded data, numbers for people, and elements. The scripts of the page run as one.
    Text from the study reaches the page through textContent, and plots through plain(), only. */
 
 const $ = (id) => document.getElementById(id);

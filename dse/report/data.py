@@ -19,9 +19,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.bottleneck import Curve, Explanation, Regions
-from dse.curve_plot import curve_plot, least
+from dse.curve_plot import curve_plot
 from dse.front import knee
-from dse.plot_data import NEUTRAL, PALETTE, PREFIXED, axis, change_next, default_axes, evenly
+from dse.least import least
+from dse.plot_data import (
+    NEUTRAL,
+    PALETTE,
+    PREFIXED,
+    axis,
+    change_next,
+    default_axes,
+    evenly,
+    infinite_word,
+)
 from dse.result import StudyResult
 from dse.static_plots import convergence_plot, region_colors, regions_plot
 
@@ -160,10 +170,13 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "name": curve.name,
         "axis": curve.axis,
         "unit": curve.axis_unit,
+        "panels": len({line.unit for line in curve.lines}),
         "plot": curve_plot(curve),
+        "infinite": bool(np.any([np.isposinf(line.values) for line in curve.lines])),
         "rows": [
             [line.quantity, line.about, line.unit]
             + [_number(v) for v in (found.value, found.at, found.here)]
+            + [found.edge, infinite_word(line.unit)]
             for line, found in zip(curve.lines, least(curve), strict=True)
         ],
     }

@@ -111,21 +111,6 @@ function drawRegions(explanation) {
     Plotly.react(`regions-${i}`, curves, themed(plot.layout), config);
   });
 }
-function curvePanel(curve, i) {
-  const rows = curve.rows.map(([name, about, unit, value, at, here]) => {
-    const own = here === null ? "–" : quantity(real(here), unit);
-    const where = value === null ? ["–", "–"] : [quantity(real(value), unit), quantity(real(at), curve.unit)];
-    return make("tr", {}, make("td", { style: { whiteSpace: "normal" } }, name, small(about)), ...[...where, own].map((text) => make("td", { class: "number" }, text)));
-  });
-  const head = [th("quantity"), th("least", "number"), th(`at ${curve.axis}`, "number"), th("this design", "number")];
-  const plot = make("div", { class: "plot regions", id: `curve-${i}` });
-  const note = "Diamonds mark the least of each curve, the dotted line this design. Grey: saturated.";
-  const table = make("div", {}, make("p", { class: "hint" }, note), scrolled(head, rows));
-  return make("div", {}, make("h3", {}, curve.name), make("div", { class: "panels wide" }, plot, table));
-}
-function drawCurves(explanation) {
-  explanation.curves.forEach(({ plot }, i) => Plotly.react(`curve-${i}`, plot.data, themed(plot.layout), config));
-}
 function showLimits(row) {
   const design = designs[row], explanation = data.explanations[design];
   $("limits-title").textContent = `What limits design ${whole(design)}`;

@@ -19,7 +19,7 @@ from dse.report.data import as_json, payload
 from dse.result import Certificate, StudyResult
 from dse.units import show
 
-_SCRIPTS = ("data.js", "plots.js", "page.js")
+_SCRIPTS = ("data.js", "plots.js", "curves.js", "page.js")
 _STOPPED = {
     "complete": "The search went through the whole space.",
     "evaluations": "The search used up its evaluations.",

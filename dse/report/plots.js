@@ -23,7 +23,7 @@ function themed(layout) {
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink },
     modebar: { color: soft, activecolor: ink, bgcolor: "rgba(0,0,0,0)" },
   };
-  for (const name of ["xaxis", "yaxis", "yaxis2"]) if (result[name]) result[name] = themedAxis(result[name]);
+  for (const name of Object.keys(result)) if (/^[xy]axis\d*$/.test(name)) result[name] = themedAxis(result[name]);
   if (result.scene) for (const name of ["xaxis", "yaxis", "zaxis"]) result.scene[name] = themedAxis(result.scene[name]);
   return result;
 }

@@ -57,6 +57,8 @@ def resolve_curves(ctx: Context, wiring: Wiring) -> list[CurvePlan]:
             if name not in wiring.quantities:
                 ctx.unknown(wiring, f"{where}.quantities", name, "quantity")
         binding = read_binding(ctx, wiring, f"{where}.at", table.at)
+        if table.axis in table.at:
+            ctx.add(f"{where}.at.{table.axis}", f"'{table.axis}' is the axis", "leave one out")
         grid = _grid(ctx, wiring, where, table)
         if len(ctx.problems) > before or grid is None:
             continue
@@ -88,6 +90,11 @@ def _grid(ctx: Context, wiring: Wiring, where: str, table: CurveTable) -> Array 
         return None
     if given[0] == "values":
         grid = np.unique(points)
+        if grid.size < 2 or (table.log and grid[0] <= 0):
+            text = f"{', '.join(show(v, unit) for v in points[:8])} span no range"
+            remedy = "give two different values or more, above 0 for log = true"
+            ctx.add(f"{where}.values", text, remedy)
+            return None
     else:
         low, high = points
         if not low < high or (table.log and low <= 0):

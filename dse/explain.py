@@ -141,16 +141,23 @@ def _parts(evaluator: Evaluator, one: Mapping[str, float]) -> tuple[Part, ...]:
         for goal in evaluator.goals
     ]
     upstream = wiring.upstream
+    with_parts = [(model, totals) for model in wiring.models if (totals := _totals(model))]
     found: dict[tuple[str, float], list[Part]] = {}
-    # totals of an objective's own models first, then those that its conditions bear on
+    # totals that an objective needs first, then those that its conditions bear on
     for asked in (True, False):
         for goal, names in visited:
-            for model in wiring.models:
+            for model, totals in with_parts:
                 matters = not upstream[model.name].isdisjoint(goal.scenarios[0])
-                for key, parts in _breakdowns(wiring, model, goal, columns).items():
-                    if key[0] in names if asked else matters:
+                if not names.isdisjoint(totals) if asked else matters:
+                    for key, parts in _breakdowns(wiring, model, goal, columns).items():
                         found.setdefault(key, parts)
     return tuple(part for parts in found.values() for part in parts)
+
+
+def _totals(model: Model) -> set[str]:
+    """Return the outputs of a model of which others are parts."""
+    own = {field: name for name, field in model.fields.items()}
+    return {own[q.part_of] for q in model.outputs.values() if q.part_of}
 
 
 def _breakdowns(

@@ -96,9 +96,14 @@ def _store_of(study: Study, out: Path | None) -> Store | None:
         url = f"sqlite:///{path}"
     if url is None:
         return None
-    from dse.search.optuna_adapter import Store
+    from dse.search.optuna_adapter import StorageError, Store
 
-    return Store.open(url, study.name, [g.info for g in study.evaluator.goals], study.digest)
+    try:
+        return Store.open(url, study.name, [g.info for g in study.evaluator.goals], study.digest)
+    except StorageError as error:
+        raise InputError(
+            str(study.path or study.name), [Problem("run.storage", str(error))]
+        ) from None
 
 
 def _run(

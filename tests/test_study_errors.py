@@ -178,7 +178,7 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
     "no driver or server": (
         [],
         '[run]\nstorage = "postgresql://bob:hunter2@127.0.0.1:1/none"\n',
-        ["postgresql://bob:***@127.0.0.1:1/none"],
+        ["run.storage", "postgresql://bob:***@127.0.0.1:1/none"],
     ),
     "not TOML": ([("[study]", "[study")], "", ["not TOML", "line 2"]),
 }

@@ -109,9 +109,9 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
     ),
     "negative evaluations": ([], "[search]\nevaluations = -4\n", ["search.evaluations", "-4"]),
     "too many designs": (
-        [(ACCELERATION, "{ real = [2, 64], steps = 10000000 }"), (LATENCY, "")],
-        'latency = { real = [1, 2], steps = 10000000 }\n[search]\nmethod = "exhaustive"\n',
-        ["search.method", "100,000,000,000,000", "evolution", "acceleration"],
+        [(ACCELERATION, "{ integer = [1, 1000000000000000] }"), (LATENCY, "")],
+        'latency = { integer = [1, 1000000000000000] }\n[search]\nmethod = "exhaustive"\n',
+        ["search.method", "10^30", "evolution", "acceleration"],
     ),
     "a continuum": (
         [("integer", "real")],

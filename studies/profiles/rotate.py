@@ -1,0 +1,61 @@
+"""Profile ``studies/programs/rotate.c`` at seven sizes: ``python studies/profiles/rotate.py``.
+
+Writes ``rotate/iterative-NNN.json`` and ``rotate/recursive-NNN.json``, NNN pixels a side, with the
+functions and what moves between them alone: blocks, edges and accesses are left out.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from dse.profile import Options, Profile
+from dse.profile.command import Built, build_program, measure
+
+PROGRAMS = Path(__file__).parents[1] / "programs"
+SOURCES = (PROGRAMS / "rotate.c", PROGRAMS / "characters.c")
+FOLDER = Path(__file__).with_name("rotate")
+SIDES = (8, 16, 32, 64, 128, 256, 512)
+WAYS = {"iterative": "i", "recursive": "r"}
+
+
+def picture(side: int) -> bytes:
+    """Return a square picture by formula, 3 bytes a pixel.
+
+    >>> len(picture(8))
+    205
+    """
+    pixels = bytes((7 * i + i // 5) % 256 for i in range(3 * side * side))
+    return b"P6 %d %d 255\n" % (side, side) + pixels
+
+
+def functions_alone(profile: Profile) -> Profile:
+    """Leave out what only the block view needs."""
+    functions = tuple(each.model_copy(update={"entry": None}) for each in profile.functions)
+    emptied: dict[str, object] = {"functions": functions}
+    for name in ("blocks", "edges", "calls", "registers", "accesses", "dependencies"):
+        emptied[name] = ()
+    return profile.model_copy(update=emptied)
+
+
+def profile_at(built: Built, way: str, side: int, folder: Path) -> Profile:
+    """Run the built program on the picture of that side."""
+    given = folder / "picture.ppm"
+    given.write_bytes(picture(side))
+    with given.open("rb") as stdin, (folder / "turned.ppm").open("wb") as stdout:
+        return functions_alone(measure(built, (WAYS[way],), stdin, stdout))
+
+
+def main() -> None:
+    """Write all profiles."""
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        built = build_program(Options(SOURCES, caches=()), folder)
+        for way in WAYS:
+            for side in SIDES:
+                profile_at(built, way, side, folder).save(FOLDER / f"{way}-{side:03}.json")
+
+
+if __name__ == "__main__":
+    main()

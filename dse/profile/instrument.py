@@ -65,6 +65,8 @@ def instrument(
             out += rewriter.function(part)
         elif part.startswith(("attributes #", "declare ")) and "@llvm." not in part:
             out.append(_ASSUMPTIONS.sub("", part))
+        elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
+            out += _started(part, {"c": "init", "d": "fini"}[structors[1]])
         else:
             out.append(part)
     if wrapped:
@@ -75,6 +77,17 @@ def instrument(
             for line in out
         ]
     return "\n".join([*out, _DECLARATIONS, *_tables(analysis, counters, hooks)])
+
+
+def _started(line: str, when: str) -> Iterator[str]:
+    """Yield what runs constructors or destructors of static objects.
+
+    Left to llvmlite's code generator, they would go to sections that today's loaders do not read.
+    """
+    entries = re.findall(r'\{ i32 (\d+), ptr (@(?:"[^"]*"|[-\w.$]+)),', line)
+    for i, (priority, function) in enumerate(entries):
+        section = f".{when}_array" + (f".{int(priority):05}" if int(priority) < 65535 else "")
+        yield f'@__dse_{when}_{i} = hidden constant ptr {function}, section "{section}", align 8'
 
 
 def _tables(analysis: Analysis, counters: Counters, hooks: Hooks) -> Iterator[str]:

@@ -55,7 +55,7 @@ class Term(NamedTuple):
                 return None
         if self.log and n & (n - 1):
             return None
-        return Fraction(base) ** int(power) * (n.bit_length() - 1) ** self.log
+        return Fraction(base ** int(power) * (n.bit_length() - 1) ** self.log)
 
 
 TERMS = tuple(

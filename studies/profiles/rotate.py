@@ -1,7 +1,7 @@
 """Profile ``studies/programs/rotate.c`` at seven sizes: ``python studies/profiles/rotate.py``.
 
-Writes ``rotate/iterative-NNN.json`` and ``rotate/recursive-NNN.json``, NNN pixels a side, with the
-functions and what moves between them alone: blocks, edges and accesses are left out.
+Writes ``rotate/iterative-NNN.json`` and ``rotate/recursive-NNN.json``, NNN pixels a side, with what
+the models of functions read: edges, registers and accesses are left out.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ def picture(side: int) -> bytes:
 
 
 def functions_alone(profile: Profile) -> Profile:
-    """Leave out what only the block view needs."""
-    functions = tuple(each.model_copy(update={"entry": None}) for each in profile.functions)
-    emptied: dict[str, object] = {"functions": functions}
-    for name in ("blocks", "edges", "calls", "registers", "accesses", "dependencies"):
-        emptied[name] = ()
-    return profile.model_copy(update=emptied)
+    """Leave out what only the models of blocks need, and classes without instructions."""
+    blocks = tuple(
+        block.model_copy(
+            update={"instructions": {k: n for k, n in block.instructions.items() if n}}
+        )
+        for block in profile.blocks
+    )
+    emptied = dict.fromkeys(("edges", "registers", "accesses", "dependencies"), ())
+    return profile.model_copy(update={"blocks": blocks, **emptied})
 
 
 def profile_at(built: Built, way: str, side: int, folder: Path) -> Profile:

@@ -2,6 +2,7 @@
  * a library function is one block without instructions. Compile beside a program that uses them.
  * The buffers hold 64 pixels of 3 bytes, so that pictures of 8, 16, 32... a side fill them evenly. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #undef getchar
@@ -40,4 +41,4 @@ int putchar(int c) {
     return (unsigned char)c;
 }
 
-__attribute__((destructor)) static void finish(void) { flush(); }
+__attribute__((constructor)) static void prepare(void) { atexit(flush); }

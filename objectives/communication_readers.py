@@ -116,12 +116,11 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         _floats([*(f.computation for f in profile.functions), *filler]),
         _floats([*(f.local_bytes for f in profile.functions), *filler]),
         _code(profile, at),
-        *(
-            _matrix([(at[t.source], at[t.to], t.bytes) for t in rows], len(at))
-            for rows in transfers
-        ),
-        tree=tree,
-        missing=tuple(profile.notes),
+        between,
+        into,
+        out,
+        tree,
+        tuple(profile.notes),
     )
 
 

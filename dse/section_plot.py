@@ -168,6 +168,8 @@ def _tree(part: Tree) -> Plot:
         "hovertemplate": f"%{{label}}: {_number('value', unit, 4)}<br>%{{text}}<extra></extra>",
         "texttemplate": "%{label}<br>%{text}",
         "marker": {"colors": [kinds[name] for name in part.names], "line": {"width": 1}},
+        "leaf": {"opacity": 1},
+        "textfont": {"color": "#ffffff"},
         "sort": False,
     }
     return {"data": [trace], "layout": {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}}}

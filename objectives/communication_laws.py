@@ -8,9 +8,9 @@ A count of a deterministic program often follows a law *exactly*. A law of k ter
 rational numbers at the k smallest sizes and must then give every other count, the largest included,
 to the last unit; k + 1 sizes (3 are enough) must be left to verify it, and its denominators be
 small. The law of fewest terms is taken.
-Where there is none, the best least-squares fit of the relative differences stands in, chosen by
-Akaike's criterion corrected for few points (C. M. Hurvich, C.-L. Tsai, Biometrika 76, 1989), and
-says how far it is off.
+Where there is none, a least-squares fit of the relative differences stands in: the one of fewest
+terms that is within 1 % of every count, else the one that Akaike's criterion, corrected for few
+points (C. M. Hurvich, C.-L. Tsai, Biometrika 76, 1989), prefers. It says how far it is off.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from dse.quantity import Array, Floats
 MOST_TERMS = 4
 MOST_FITTED_TERMS = 3
 LARGEST_DENOMINATOR = 64
+CLOSE_ENOUGH = 0.01
 
 
 class Term(NamedTuple):
@@ -192,22 +193,30 @@ def _solve(rows: list[list[Fraction]], y: list[int]) -> list[Fraction] | None:
 
 def _fitted_law(n: list[int], y: list[int]) -> Law:
     sizes, counts = np.array(n, dtype=np.float64), np.array(y, dtype=np.float64)
-    best: tuple[float, tuple[Term, ...]] | None = None
-    for terms in _choices(min(MOST_FITTED_TERMS, max(1, len(n) - 3))):
-        coefficients = _least_squares(terms, sizes, counts)
-        if coefficients[-1] <= 0:
-            continue  # a count that falls below 0 as the problem grows
-        difference = _relative(terms, coefficients, sizes, counts)
-        criterion = _akaike(float(np.sum(difference**2)), len(n), len(terms))
-        if best is None or criterion < best[0] - 1e-9:
-            best = criterion, terms
-    terms = best[1] if best else TERMS[:1]
+    terms = _chosen_terms(sizes, counts)
     coefficients = _least_squares(terms, sizes, counts)
     residual = np.max(np.abs(_relative(terms, coefficients, sizes, counts)))
     before = _least_squares(terms, sizes[:-1], counts[:-1])
     held_out = abs(_relative(terms, before, sizes[-1:], counts[-1:])[0])
     exact = tuple(Fraction(float(c)) for c in coefficients)
     return Law(terms, exact, False, float(residual), float(held_out))
+
+
+def _chosen_terms(n: Array, y: Array) -> tuple[Term, ...]:
+    """Return the fewest terms that come close enough, else those of the least criterion."""
+    candidates: list[tuple[float, tuple[Term, ...]]] = []
+    for most in range(1, min(MOST_FITTED_TERMS, max(1, len(n) - 3)) + 1):
+        squares = []
+        for terms in combinations(TERMS, most):
+            coefficients = _least_squares(terms, n, y)
+            if coefficients[-1] > 0:  # else the count falls below 0 as the problem grows
+                off = _relative(terms, coefficients, n, y)
+                squares.append((float(np.sum(off**2)), TERMS.index(terms[-1]), terms, off))
+        total, _, terms, off = min(squares, key=lambda each: each[:2])
+        if np.max(np.abs(off)) <= CLOSE_ENOUGH:
+            return terms
+        candidates.append((_akaike(total, len(n), most), terms))
+    return min(candidates, key=lambda each: each[0])[1]
 
 
 def _least_squares(terms: tuple[Term, ...], n: Array, y: Array) -> Array:

@@ -212,11 +212,13 @@ def _chosen_terms(n: Array, y: Array) -> tuple[Term, ...]:
             if coefficients[-1] > 0:  # else the count falls below 0 as the problem grows
                 off = _relative(terms, coefficients, n, y)
                 squares.append((float(np.sum(off**2)), TERMS.index(terms[-1]), terms, off))
+        if not squares:
+            continue
         total, _, terms, off = min(squares, key=lambda each: each[:2])
         if np.max(np.abs(off)) <= CLOSE_ENOUGH:
             return terms
         candidates.append((_akaike(total, len(n), most), terms))
-    return min(candidates, key=lambda each: each[0])[1]
+    return min(candidates, key=lambda each: each[0])[1] if candidates else TERMS[:1]
 
 
 def _least_squares(terms: tuple[Term, ...], n: Array, y: Array) -> Array:

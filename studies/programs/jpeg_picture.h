@@ -2,7 +2,7 @@
 static int picture(int x, int y, int colour) {
     int far = (x - 60) * (x - 60) + (y - 90) * (y - 90), ring = (far >> 5) & 255;
     int wave = ring < 128 ? ring : 255 - ring;
-    wave += (5 * x ^ 3 * y) & 15; /* a fine pattern */
+    wave += (5 * x ^ 3 * y) & 31; /* a fine pattern */
     switch (colour) {
     case 0:
         return 40 + wave + (x >> 2) % 64;

@@ -1,0 +1,244 @@
+"""A profile as a graph of blocks: what running each costs, and what separating two of them costs.
+
+Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
+of CPU-Accelerator Architectures", 2010, section II-A. What the paper leaves open is decided here;
+docs/partition.md gives the reasons.
+
+* t_e counts every instruction but loads, stores, block copies (memory accesses), phi nodes and
+  stack allocations (no instructions of a machine). Casts are counted apart: free in hardware.
+* Control passes along the edges of the control-flow graphs, from a call to the callee's entry, and
+  from the callee's returns back to the calling block. Where a function returns from several
+  blocks, each call is shared among them as the returns are.
+* A value is passed once for each pair of blocks (definition, use). The arguments of a call are
+  values from the calling block to the callee's entry, its result one from the returning block back.
+* Library functions, and blocks that call one, stay on the CPU.
+* Blocks that were never executed cost nothing and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.profile.schema import OUTSIDE, Block, Profile
+from dse.quantity import Array
+
+Indices = NDArray[np.int64]
+
+_NO_OPERATION = ("load", "store", "copy", "phi", "alloca")
+
+
+class Controls(NamedTuple):
+    """How often control passes from one block to another; arrays of one element a pair."""
+
+    source: Indices
+    target: Indices
+    count: Array
+
+
+class Registers(NamedTuple):
+    """Values that one block defines and another uses; arrays of one element a pair and rate."""
+
+    source: Indices
+    target: Indices
+    values: Array
+    defined: Array
+    """Executions of the definition: as often a value is pushed."""
+    used: Array
+    """Executions of the use: as often a value is pulled."""
+
+
+class Dependencies(NamedTuple):
+    """Lines in L1 that `source` last wrote or brought in and `target` is the first to touch."""
+
+    source: Indices
+    target: Indices
+    dirty: Array
+    clean: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The executed blocks of a program in one cache configuration.
+
+    Parameters
+    ----------
+    program : str
+        What it is called.
+    block : ndarray of int, shape (blocks,)
+        Their numbers in the profile.
+    function, name : tuple of str
+        Function and LLVM name of each block.
+    line : ndarray of int, shape (blocks,)
+        Line of the source.
+    operations, casts : ndarray, shape (blocks,)
+        Instructions with register operands of the whole run, casts apart.
+    hits : ndarray, shape (blocks, 3)
+        Loads and stores of the whole run, by the level that answers: L1, L2, main memory.
+    area : ndarray of int, shape (blocks,)
+        LLVM instructions.
+    movable : ndarray of bool, shape (blocks,)
+        Whether the accelerator can run it.
+    controls, registers, dependencies
+        What separating two blocks costs; both ends are positions in these arrays.
+    """
+
+    program: str
+    block: Indices
+    function: tuple[str, ...]
+    name: tuple[str, ...]
+    line: Indices
+    operations: Array
+    casts: Array
+    hits: Array
+    area: Indices
+    movable: NDArray[np.bool_]
+    controls: Controls
+    registers: Registers
+    dependencies: Dependencies
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+
+def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
+    """Return the graph of a profile.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of a run with caches.
+    program : str
+        What to call it.
+    cache : int
+        Which of the profile's cache configurations.
+
+    Raises
+    ------
+    ValueError
+        Where the profile has no such configuration.
+    """
+    if not 0 <= cache < len(profile.settings.caches):
+        raise ValueError(
+            f"{program}: there is no cache configuration {cache}; "
+            f"the profile has {len(profile.settings.caches)}"
+        )
+    blocks = [block for block in profile.blocks if block.executions > 0]
+    place = {block.id: i for i, block in enumerate(blocks)}
+    hits = np.zeros((len(blocks), 3))
+    for access in profile.accesses:
+        if access.block in place:
+            hits[place[access.block]] += access.hits[cache]
+    casts = np.array([b.executions * b.instructions.get("cast", 0) for b in blocks], float)
+    return Graph(
+        program=program,
+        block=np.array([b.id for b in blocks], np.int64),
+        function=tuple(b.function for b in blocks),
+        name=tuple(b.name for b in blocks),
+        line=np.array([b.line for b in blocks], np.int64),
+        operations=np.array([_operations(b) for b in blocks], float) - casts,
+        casts=casts,
+        hits=hits,
+        area=np.array([b.area for b in blocks], np.int64),
+        movable=_movable(profile, blocks),
+        controls=_controls(profile, place),
+        registers=_registers(profile, place),
+        dependencies=_dependencies(profile, place, cache),
+    )
+
+
+def _operations(block: Block) -> int:
+    counted = sum(n for kind, n in block.instructions.items() if kind not in _NO_OPERATION)
+    return block.executions * counted
+
+
+def _movable(profile: Profile, blocks: list[Block]) -> NDArray[np.bool_]:
+    foreign = {f.name for f in profile.functions if f.foreign} | {OUTSIDE}
+    calling = {call.source for call in profile.calls if call.to in foreign}
+    return np.array([b.function not in foreign and b.id not in calling for b in blocks], bool)
+
+
+class _Passage(NamedTuple):
+    """A share of the executions of one call: into the callee's entry, or out of one of its returns.
+
+    Both ends are block numbers of the profile.
+    """
+
+    source: int
+    target: int
+    count: float
+    values: int
+
+
+def _passages(profile: Profile) -> Iterable[_Passage]:
+    """Yield calls and returns between blocks of the program."""
+    entries = {f.name: f.entry for f in profile.functions if not f.foreign}
+    returns: dict[str, list[tuple[int, int]]] = {}
+    for block in profile.blocks:
+        if block.exits > 0:
+            returns.setdefault(block.function, []).append((block.id, block.exits))
+    for call in profile.calls:
+        entry = entries.get(call.to)
+        if entry is None or call.count == 0:
+            continue
+        yield _Passage(call.source, entry, call.count, call.arguments)
+        leaving = returns.get(call.to, [])
+        every = sum(exits for _, exits in leaving)
+        for block_id, exits in leaving:
+            yield _Passage(block_id, call.source, call.count * (exits / every), int(call.result))
+
+
+def _controls(profile: Profile, place: dict[int, int]) -> Controls:
+    rows = [(e.source, e.to, float(e.count)) for e in profile.edges]
+    rows += [(p.source, p.target, p.count) for p in _passages(profile)]
+    source, target, count = _columns(rows, place, 3)
+    keys, summed = _summed((source, target), (count,))
+    return Controls(*keys, *summed)
+
+
+def _registers(profile: Profile, place: dict[int, int]) -> Registers:
+    executions = {block.id: float(block.executions) for block in profile.blocks}
+    rows = [
+        (r.source, to, 1.0, executions[r.source], executions[to])
+        for r in profile.registers
+        for to in r.to
+    ]
+    rows += [(p.source, p.target, float(p.values), p.count, p.count) for p in _passages(profile)]
+    source, target, values, defined, used = _columns([r for r in rows if r[2] > 0], place, 5)
+    (source, target, defined, used), (values,) = _summed((source, target, defined, used), (values,))
+    return Registers(source, target, values, defined, used)
+
+
+def _dependencies(profile: Profile, place: dict[int, int], cache: int) -> Dependencies:
+    rows = [
+        (d.source, d.to, float(d.dirty), float(d.clean))
+        for d in profile.dependencies
+        if d.cache == cache
+    ]
+    source, target, dirty, clean = _columns(rows, place, 4)
+    keys, summed = _summed((source, target), (dirty, clean))
+    return Dependencies(*keys, *summed)
+
+
+def _columns(rows: Iterable[tuple[float, ...]], place: dict[int, int], width: int) -> list[Array]:
+    """Return rows as columns, block numbers as positions; rows within one block are left out."""
+    kept = [
+        (place[int(row[0])], place[int(row[1])], *row[2:])
+        for row in rows
+        if row[0] != row[1] and row[0] in place and row[1] in place
+    ]
+    return list(np.array(kept, float).reshape(-1, width).T)
+
+
+def _summed(
+    keys: tuple[Array, ...], values: tuple[Array, ...]
+) -> tuple[tuple[NDArray[np.int64], ...], tuple[Array, ...]]:
+    """Return the distinct keys and the values summed over each."""
+    distinct, position = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
+    summed = tuple(np.bincount(position.ravel(), v, minlength=len(distinct)) for v in values)
+    first, second, *rest = distinct.T
+    return (first.astype(np.int64), second.astype(np.int64), *rest), summed

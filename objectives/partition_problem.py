@@ -1,0 +1,166 @@
+"""Partitioning as an optimisation: choose the blocks that save most, within the area.
+
+A block on the accelerator changes the time by `cost` (negative where it saves), and each pair of
+blocks that is separated adds to it, by an amount that may depend on which of them is on the
+accelerator. None of these is negative, so that the time is submodular in the set of moved blocks:
+without an area limit the optimum is a minimum cut (docs/partition.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.quantity import Array
+from objectives.partition_estimate import Architecture, latencies
+from objectives.partition_graph import Graph, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Blocks that can move, what moving each changes, and what separating two costs.
+
+    Parameters
+    ----------
+    cost : ndarray, shape (nodes,)
+        Change of the time where this node alone is on the accelerator, in cycles.
+    area : ndarray of int, shape (nodes,)
+        Its instructions.
+    first, second : ndarray of int, shape (pairs,)
+        The pairs of nodes that interact; `first` is less than `second`, no pair occurs twice.
+    inward : ndarray, shape (pairs,)
+        Cost where `second` alone of the two is on the accelerator, in cycles.
+    outward : ndarray, shape (pairs,)
+        Cost where `first` alone is.
+    members : ndarray of int, shape (blocks,)
+        The node of each block of the graph, -1 for one that stays on the CPU.
+    """
+
+    cost: Array
+    area: Indices
+    first: Indices
+    second: Indices
+    inward: Array
+    outward: Array
+    members: Indices
+
+    def __len__(self) -> int:
+        return len(self.cost)
+
+    def value(self, chosen: NDArray[np.bool_]) -> float:
+        """Return the change of the time where these nodes are on the accelerator, in cycles."""
+        one, two = chosen[self.first], chosen[self.second]
+        inside = float(self.inward[two & ~one].sum()) + float(self.outward[one & ~two].sum())
+        return float(self.cost[chosen].sum()) + inside
+
+    def moved(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which blocks of the graph these nodes are."""
+        return np.asarray(np.append(chosen, False)[self.members])
+
+    def restricted(self, kept: NDArray[np.bool_]) -> Problem:
+        """Return the problem of some nodes, the others on the CPU."""
+        one, two = kept[self.first], kept[self.second]
+        cost = self.cost.copy()
+        np.add.at(cost, self.first[one & ~two], self.outward[one & ~two])
+        np.add.at(cost, self.second[two & ~one], self.inward[two & ~one])
+        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        inside = one & two
+        return Problem(
+            cost[kept],
+            self.area[kept],
+            number[self.first[inside]],
+            number[self.second[inside]],
+            self.inward[inside],
+            self.outward[inside],
+            np.append(number, -1)[self.members],
+        )
+
+    def beyond(self, chosen: NDArray[np.bool_]) -> Problem:
+        """Return the problem of the nodes that are not chosen, the chosen ones being moved.
+
+        Its values are changes against the time with the chosen ones alone.
+        """
+        one, two = chosen[self.first], chosen[self.second]
+        cost = self.cost.copy()
+        # what separated the two costs is saved, what separates the moved one from the CPU is not
+        np.subtract.at(cost, self.second[one & ~two], self.outward[one & ~two])
+        np.subtract.at(cost, self.first[two & ~one], self.inward[two & ~one])
+        loose = Problem(
+            cost,
+            self.area,
+            *(x[~one & ~two] for x in (self.first, self.second, self.inward, self.outward)),
+            self.members,
+        )
+        return loose.restricted(~chosen)
+
+    def contracted(self, label: Indices) -> Problem:
+        """Return the problem with nodes of one label (0, 1, …) joined into one node."""
+        count = int(label.max(initial=-1)) + 1
+        first, second, inward, outward = joined(
+            label[self.first], label[self.second], self.inward, self.outward
+        )
+        return Problem(
+            np.bincount(label, self.cost, minlength=count),
+            np.bincount(label, self.area, minlength=count).astype(np.int64),
+            first,
+            second,
+            inward,
+            outward,
+            np.append(label, -1)[self.members],
+        )
+
+
+def joined(
+    source: Indices, target: Indices, inward: Array, outward: Array
+) -> tuple[Indices, Indices, Array, Array]:
+    """Return pairs once each, the smaller node first, with their costs added up.
+
+    `inward` is the cost where `target` alone is on the accelerator, `outward` where `source` is.
+    """
+    apart = source != target
+    source, target, inward, outward = (x[apart] for x in (source, target, inward, outward))
+    turned = source > target
+    first, second = np.minimum(source, target), np.maximum(source, target)
+    width = int(second.max(initial=0)) + 1
+    keys, position = np.unique(first * width + second, return_inverse=True)
+    return (
+        keys // width,
+        keys % width,
+        np.bincount(position, np.where(turned, outward, inward), minlength=len(keys)),
+        np.bincount(position, np.where(turned, inward, outward), minlength=len(keys)),
+    )
+
+
+def problem_of(graph: Graph, architecture: Architecture) -> Problem:
+    """Return the partitioning problem of a program on one architecture (numbers, no arrays)."""
+    a = architecture
+    memory = latencies(a)
+    saved = np.array([float(x) - float(y) for x, y in zip(memory.accelerator, memory.cpu, strict=True)])
+    cost = graph.operations * (float(a.accelerator_efficiency) - float(a.cpu_efficiency))
+    cost = cost - graph.casts * float(a.cpu_efficiency) + graph.hits @ saved
+    factor = float(a.interface_latency_factor)
+    control = graph.controls.count * (float(a.control_latency) * factor)
+    reg, dep = graph.registers, graph.dependencies
+    register = reg.values * np.minimum(
+        reg.defined * (float(a.register_push_latency) * factor),
+        reg.used * (float(a.register_pull_latency) * factor),
+    )
+    to_accelerator = dep.dirty * float(memory.dirty_to_accelerator)
+    to_accelerator += dep.clean * float(memory.clean_to_accelerator)
+    to_cpu = dep.dirty * float(memory.dirty_to_cpu) + dep.clean * float(memory.clean_to_cpu)
+    first, second, inward, outward = joined(
+        np.concatenate([graph.controls.source, reg.source, dep.source]),
+        np.concatenate([graph.controls.target, reg.target, dep.target]),
+        np.concatenate([control, register, to_accelerator]),
+        np.concatenate([control, register, to_cpu]),
+    )
+    costly = (inward > 0) | (outward > 0)
+    whole = Problem(
+        cost,
+        graph.area,
+        *(x[costly] for x in (first, second, inward, outward)),
+        np.arange(len(graph)),
+    )
+    return whole.restricted(graph.movable)

@@ -1,0 +1,240 @@
+"""Where a program's time goes, and what acceleration of its parts gives: tables behind pictures.
+
+M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks"
+(2010): Figure 3 (:func:`breakdown`), Figures 4 and 9 (:func:`busiest`), Figure 5
+(:func:`memory_wall`), Figure 6 (:func:`local_or_global`) and Figure 10 (:func:`speedups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from dse.quantity import Array
+from objectives.communication_dataflow import Dataflow, Dataflows
+from objectives.communication_model import acceleration
+from objectives.communication_split import outermost, split
+
+REST = "(rest)"
+
+
+class Costs(NamedTuple):
+    """What an instruction and a byte cost; the inputs of the model, under the same names.
+
+    Parameters
+    ----------
+    instruction_time : float
+        [cycle/instruction].
+    byte_time : float
+        Of a byte from a store [cycle/B].
+    latency_per_byte : float
+        Of a byte over the shared medium [cycle/B].
+    overhead, latency : float
+        Of a call of an accelerator [cycle].
+    """
+
+    instruction_time: float = 1.0
+    byte_time: float = 1.0
+    latency_per_byte: float = 1.0
+    overhead: float = 0.0
+    latency: float = 0.0
+
+
+def breakdown(
+    dataflow: Dataflow, functions: Sequence[str], costs: Costs | None = None
+) -> pd.DataFrame:
+    """Divide a program's time among functions, each with everything it calls.
+
+    Parameters
+    ----------
+    dataflow : Dataflow
+        The program.
+    functions : sequence of str
+        None of them calls another.
+    costs : Costs, optional
+        Of instructions and bytes; bytes count at their reader.
+
+    Returns
+    -------
+    DataFrame
+        A row for each function and for the rest of the program; columns `computation`, `local`
+        (bytes written and read within) and `global` (bytes from elsewhere) [cycle].
+    """
+    cost = costs or Costs()
+    rows = []
+    for name in functions:
+        f = dataflow.position(name)
+        part = split(dataflow, outermost(dataflow, [f]))
+        entered = float(dataflow.transfers_into[:, f].sum())
+        rows.append((part.accelerator_instructions, part.accelerator_bytes, entered))
+    own = np.array(rows).reshape(-1, 3)
+    entered = own[:, 2].sum()
+    rest = (
+        dataflow.computation.sum() - own[:, 0].sum(),
+        0.0,
+        dataflow.total_bytes - own[:, 1].sum() - entered,
+    )
+    times = np.vstack([own, rest]) * [cost.instruction_time, cost.byte_time, cost.byte_time]
+    return pd.DataFrame(
+        times,
+        index=pd.Index([*functions, REST], name="function"),
+        columns=["computation", "local", "global"],
+    )
+
+
+def communication_share(
+    dataflows: Mapping[int, Dataflow], functions: Sequence[str], costs: Costs | None = None
+) -> pd.DataFrame:
+    """Return :func:`breakdown` as shares of the whole, for each size of the problem (Figure 3).
+
+    Returns
+    -------
+    DataFrame
+        A row for each size; columns (function, "computation" or "local" or "global").
+    """
+    rows = {}
+    for size, dataflow in dataflows.items():
+        times = breakdown(dataflow, functions, costs)
+        rows[size] = (times / times.to_numpy().sum()).stack()
+    return pd.DataFrame(rows).T.rename_axis(index="size")
+
+
+class Busiest(NamedTuple):
+    """The functions that compute most, and what they pass on.
+
+    Parameters
+    ----------
+    transfers : DataFrame
+        Bytes from the row's function to the column's; what a function wrote and read itself is on
+        the diagonal [B].
+    computation : Series
+        Own arithmetic and logical instructions [instruction].
+    """
+
+    transfers: pd.DataFrame
+    computation: pd.Series[float]
+
+
+def busiest(dataflow: Dataflow, count: int = 10) -> Busiest:
+    """Return the functions that compute most, the busiest first (Figures 4 and 9)."""
+    active = np.flatnonzero(dataflow.computation + dataflow.transfers.sum(axis=0) > 0)
+    order = active[np.argsort(-dataflow.computation[active], kind="stable")][:count]
+    names = [dataflow.names[f] for f in order]
+    moved = dataflow.transfers + np.diag(dataflow.local_bytes)
+    return Busiest(
+        pd.DataFrame(moved[np.ix_(order, order)], names, names),
+        pd.Series(dataflow.computation[order], names),
+    )
+
+
+def memory_wall(dataflow: Dataflow, factors: ArrayLike, costs: Costs | None = None) -> Array:
+    """Return the speedup where all computation is faster and no communication is (Figure 5).
+
+    Parameters
+    ----------
+    factors : array_like
+        How many times faster; inf gives the wall.
+    """
+    cost = costs or Costs()
+    work = dataflow.computation.sum() * cost.instruction_time
+    moved = dataflow.total_bytes * cost.byte_time
+    return np.asarray((work + moved) / (work / np.asarray(factors, dtype=np.float64) + moved))
+
+
+def local_or_global(
+    dataflow: Dataflow, functions: Sequence[str], factors: ArrayLike, costs: Costs | None = None
+) -> pd.DataFrame:
+    """Compare what may be made faster where these functions have accelerators (Figure 6).
+
+    Parameters
+    ----------
+    factors : array_like, shape (n,)
+        How many times faster.
+
+    Returns
+    -------
+    DataFrame
+        Speedups over the program without accelerators, a row for each factor: of `computation`
+        alone, of the `local` stores alone, of `computation and local`, of the `global` medium
+        alone, and of `all`.
+    """
+    f = np.asarray(factors, dtype=np.float64)
+    one = np.ones_like(f)
+    ways = {
+        "computation": (f, one, one),
+        "local": (one, f, one),
+        "computation and local": (f, f, one),
+        "global": (one, one, f),
+        "all": (f, f, f),
+    }
+    program = Dataflows((dataflow,))
+    selection = program.selection(functions)
+    columns = {
+        name: _speedup(program, selection, computation, store, 0.0, medium, costs)
+        for name, (computation, store, medium) in ways.items()
+    }
+    return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
+
+
+def speedups(
+    dataflow: Dataflow,
+    choices: Mapping[str, Sequence[str]],
+    factors: ArrayLike,
+    shared_store: bool = False,
+    costs: Costs | None = None,
+) -> pd.DataFrame:
+    """Return the speedup of accelerating functions, together where several are named (Figure 10).
+
+    Parameters
+    ----------
+    choices : mapping of str to sequence of str
+        What a choice is called, and its functions.
+    factors : array_like, shape (n,)
+        How many times faster accelerators compute and reach their stores.
+    shared_store : bool
+        Whether the accelerators of a choice share one store.
+
+    Returns
+    -------
+    DataFrame
+        A row for each factor, a column for each choice.
+    """
+    f = np.asarray(factors, dtype=np.float64)
+    program = Dataflows((dataflow,))
+    columns = {
+        name: _speedup(
+            program, program.selection(functions), f, f, float(shared_store), np.ones_like(f), costs
+        )
+        for name, functions in choices.items()
+    }
+    return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
+
+
+def _speedup(
+    program: Dataflows,
+    selection: int,
+    computation: Array,
+    store: Array,
+    shared_store: float,
+    medium: Array,
+    costs: Costs | None,
+) -> Array:
+    cost = costs or Costs()
+    return acceleration(
+        program,
+        float(selection),
+        computation,
+        store,
+        shared_store,
+        medium,
+        0.0,
+        cost.instruction_time,
+        cost.byte_time,
+        cost.overhead,
+        cost.latency,
+        cost.latency_per_byte,
+    ).speedup

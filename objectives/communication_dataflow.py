@@ -49,6 +49,32 @@ class CallTree:
         """Computation with everything called, shape (nodes,) [instruction]."""
         return self.totals(self.computation)
 
+    @functools.cached_property
+    def own_share(self) -> Array:
+        """Each node's part in its function, by own computation, shape (nodes,)."""
+        return self.shares(self.computation)
+
+    @functools.cached_property
+    def inclusive_share(self) -> Array:
+        """Each node's part in its function, by computation with everything called."""
+        return self.shares(self.inclusive)
+
+    @functools.cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes right below each node."""
+        found: list[list[int]] = [[] for _ in self.parent]
+        for node, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:
+                found[parent].append(node)
+        return tuple(map(tuple, found))
+
+    def below(self, node: int) -> list[int]:
+        """Return a node and all below it."""
+        found = [node]
+        for each in found:
+            found += self.children[each]
+        return found
+
     def totals(self, values: Array) -> Array:
         """Return each node's value summed with those of the nodes below it."""
         total = np.array(values, dtype=np.float64)
@@ -141,9 +167,14 @@ class Dataflow:
         return shares_inside(self.tree, len(self.names))
 
     @functools.cached_property
+    def reads(self) -> Array:
+        """Bytes that each function reads, local ones and transfers, shape (n,) [B]."""
+        return np.asarray(self.local_bytes + self.transfers.sum(axis=0))
+
+    @functools.cached_property
     def total_bytes(self) -> float:
         """All bytes read: local ones and transfers [B]."""
-        return float(self.local_bytes.sum() + self.transfers.sum())
+        return float(self.reads.sum())
 
     def position(self, name: str) -> int:
         """Return the position of a function.
@@ -239,7 +270,7 @@ def _by_function(tree: CallTree, values: Array, size: int) -> Array:
 def shares_inside(tree: CallTree, size: int) -> Array:
     """Return the part of each function (row) that is at or below another (column), shape (n, n)."""
     inside = np.zeros((size, size))
-    for node, share in enumerate(tree.shares(tree.computation)):
+    for node, share in enumerate(tree.own_share):
         for above in tree.way(node):
             inside[tree.function[node], tree.function[above]] += share
     return np.minimum(inside, 1.0)

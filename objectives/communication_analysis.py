@@ -8,6 +8,7 @@ M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelera
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,37 +16,16 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from dse.quantity import Array
-from objectives.communication_dataflow import Dataflow, Dataflows
-from objectives.communication_model import acceleration
-from objectives.communication_split import outermost, split
+from objectives.communication_dataflow import Dataflow
+from objectives.communication_setting import Setting
+from objectives.communication_split import outermost, split, whole
 
 REST = "(rest)"
-
-
-class Costs(NamedTuple):
-    """What an instruction and a byte cost; the inputs of the model, under the same names.
-
-    Parameters
-    ----------
-    instruction_time : float
-        [cycle/instruction].
-    byte_time : float
-        Of a byte from a store [cycle/B].
-    latency_per_byte : float
-        Of a byte over the shared medium [cycle/B].
-    overhead, latency : float
-        Of a call of an accelerator [cycle].
-    """
-
-    instruction_time: float = 1.0
-    byte_time: float = 1.0
-    latency_per_byte: float = 1.0
-    overhead: float = 0.0
-    latency: float = 0.0
+PARTS = ("computation", "local", "global")
 
 
 def breakdown(
-    dataflow: Dataflow, functions: Sequence[str], costs: Costs | None = None
+    dataflow: Dataflow, functions: Sequence[str], setting: Setting | None = None
 ) -> pd.DataFrame:
     """Divide a program's time among functions, each with everything it calls.
 
@@ -55,8 +35,8 @@ def breakdown(
         The program.
     functions : sequence of str
         None of them calls another.
-    costs : Costs, optional
-        Of instructions and bytes; bytes count at their reader.
+    setting : Setting, optional
+        What an instruction and a byte cost on the host; bytes count at their reader.
 
     Returns
     -------
@@ -64,7 +44,7 @@ def breakdown(
         A row for each function and for the rest of the program; columns `computation`, `local`
         (bytes written and read within) and `global` (bytes from elsewhere) [cycle].
     """
-    cost = costs or Costs()
+    given = setting or Setting()
     rows = []
     for name in functions:
         f = dataflow.position(name)
@@ -78,16 +58,16 @@ def breakdown(
         0.0,
         dataflow.total_bytes - own[:, 1].sum() - entered,
     )
-    times = np.vstack([own, rest]) * [cost.instruction_time, cost.byte_time, cost.byte_time]
+    times = np.vstack([own, rest]) * [given.instruction_time, given.byte_time, given.byte_time]
     return pd.DataFrame(
         times,
         index=pd.Index([*functions, REST], name="function"),
-        columns=["computation", "local", "global"],
+        columns=list(PARTS),
     )
 
 
 def communication_share(
-    dataflows: Mapping[int, Dataflow], functions: Sequence[str], costs: Costs | None = None
+    dataflows: Mapping[int, Dataflow], functions: Sequence[str], setting: Setting | None = None
 ) -> pd.DataFrame:
     """Return :func:`breakdown` as shares of the whole, for each size of the problem (Figure 3).
 
@@ -96,11 +76,10 @@ def communication_share(
     DataFrame
         A row for each size; columns (function, "computation" or "local" or "global").
     """
-    rows = {}
-    for size, dataflow in dataflows.items():
-        times = breakdown(dataflow, functions, costs)
-        rows[size] = (times / times.to_numpy().sum()).stack()
-    return pd.DataFrame(rows).T.rename_axis(index="size")
+    tables = [breakdown(dataflow, functions, setting) for dataflow in dataflows.values()]
+    shares = [(table / table.to_numpy().sum()).to_numpy().ravel() for table in tables]
+    columns = pd.MultiIndex.from_product([[*functions, REST], PARTS], names=["function", "part"])
+    return pd.DataFrame(shares, pd.Index(dataflows, name="size"), columns)
 
 
 class Busiest(NamedTuple):
@@ -131,7 +110,7 @@ def busiest(dataflow: Dataflow, count: int = 10) -> Busiest:
     )
 
 
-def memory_wall(dataflow: Dataflow, factors: ArrayLike, costs: Costs | None = None) -> Array:
+def memory_wall(dataflow: Dataflow, factors: ArrayLike, setting: Setting | None = None) -> Array:
     """Return the speedup where all computation is faster and no communication is (Figure 5).
 
     Parameters
@@ -139,14 +118,14 @@ def memory_wall(dataflow: Dataflow, factors: ArrayLike, costs: Costs | None = No
     factors : array_like
         How many times faster; inf gives the wall.
     """
-    cost = costs or Costs()
-    work = dataflow.computation.sum() * cost.instruction_time
-    moved = dataflow.total_bytes * cost.byte_time
+    given = setting or Setting()
+    work = dataflow.computation.sum() * given.instruction_time
+    moved = dataflow.total_bytes * given.byte_time
     return np.asarray((work + moved) / (work / np.asarray(factors, dtype=np.float64) + moved))
 
 
 def local_or_global(
-    dataflow: Dataflow, functions: Sequence[str], factors: ArrayLike, costs: Costs | None = None
+    dataflow: Dataflow, functions: Sequence[str], factors: ArrayLike, setting: Setting | None = None
 ) -> pd.DataFrame:
     """Compare what may be made faster where these functions have accelerators (Figure 6).
 
@@ -171,10 +150,8 @@ def local_or_global(
         "global": (one, one, f),
         "all": (f, f, f),
     }
-    program = Dataflows((dataflow,))
-    selection = program.selection(functions)
     columns = {
-        name: _speedup(program, selection, computation, store, 0.0, medium, costs)
+        name: _speedups(dataflow, functions, setting, computation, store, 0.0, medium)
         for name, (computation, store, medium) in ways.items()
     }
     return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
@@ -185,7 +162,7 @@ def speedups(
     choices: Mapping[str, Sequence[str]],
     factors: ArrayLike,
     shared_store: bool = False,
-    costs: Costs | None = None,
+    setting: Setting | None = None,
 ) -> pd.DataFrame:
     """Return the speedup of accelerating functions, together where several are named (Figure 10).
 
@@ -204,37 +181,35 @@ def speedups(
         A row for each factor, a column for each choice.
     """
     f = np.asarray(factors, dtype=np.float64)
-    program = Dataflows((dataflow,))
+    medium = np.full_like(f, (setting or Setting()).medium_factor)
     columns = {
-        name: _speedup(
-            program, program.selection(functions), f, f, float(shared_store), np.ones_like(f), costs
-        )
+        name: _speedups(dataflow, functions, setting, f, f, float(shared_store), medium)
         for name, functions in choices.items()
     }
     return pd.DataFrame(columns, index=pd.Index(f, name="factor"))
 
 
-def _speedup(
-    program: Dataflows,
-    selection: int,
+def _speedups(
+    dataflow: Dataflow,
+    functions: Sequence[str],
+    setting: Setting | None,
     computation: Array,
     store: Array,
     shared_store: float,
     medium: Array,
-    costs: Costs | None,
 ) -> Array:
-    cost = costs or Costs()
-    return acceleration(
-        program,
-        float(selection),
-        computation,
-        store,
-        shared_store,
-        medium,
-        0.0,
-        cost.instruction_time,
-        cost.byte_time,
-        cost.overhead,
-        cost.latency,
-        cost.latency_per_byte,
-    ).speedup
+    """Return the program's speedup for each triple of factors."""
+    given = setting or Setting()
+    host = given.time(whole(dataflow))
+    work = split(dataflow, outermost(dataflow, [dataflow.position(name) for name in functions]))
+    machines = [
+        replace(
+            given,
+            computation_factor=float(c),
+            communication_factor=float(s),
+            shared_store=shared_store,
+            medium_factor=float(m),
+        )
+        for c, s, m in zip(computation, store, medium, strict=True)
+    ]
+    return np.array([host / machine.time(work) for machine in machines])

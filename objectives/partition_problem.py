@@ -137,7 +137,9 @@ def problem_of(graph: Graph, architecture: Architecture) -> Problem:
     """Return the partitioning problem of a program on one architecture (numbers, no arrays)."""
     a = architecture
     memory = latencies(a)
-    saved = np.array([float(x) - float(y) for x, y in zip(memory.accelerator, memory.cpu, strict=True)])
+    saved = np.array(
+        [float(x) - float(y) for x, y in zip(memory.accelerator, memory.cpu, strict=True)]
+    )
     cost = graph.operations * (float(a.accelerator_efficiency) - float(a.cpu_efficiency))
     cost = cost - graph.casts * float(a.cpu_efficiency) + graph.hits @ saved
     factor = float(a.interface_latency_factor)

@@ -1,0 +1,249 @@
+"""Random programs as traces, and a literal evaluation that follows every read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dse.profile.schema import (
+    Block,
+    Call,
+    Context,
+    Function,
+    Profile,
+    Program,
+    Run,
+    Settings,
+    Transfer,
+    Unaccounted,
+)
+
+INPUT = "(input)"
+ADDRESSES = 24
+
+
+@dataclass
+class Invocation:
+    function: str
+    path: tuple[int, ...]  # of invocations, from the root to this one
+
+
+@dataclass
+class Read:
+    """A byte that an invocation learns: who wrote it, and who read it last."""
+
+    reader: int
+    writer: int | None
+    before: int | None
+
+
+@dataclass
+class Trace:
+    """What happened in a run."""
+
+    invocations: list[Invocation] = field(default_factory=list)
+    computed: list[int] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+class Machine:
+    """Runs a random program. Functions are ``main`` and f1, f2, …; each may call later ones."""
+
+    def __init__(self, seed: int, functions: int, helpers: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        names = ["main", *(f"f{i}" for i in range(1, functions))]
+        self.callees: dict[str, list[str]] = {name: [] for name in names}
+        for i, name in enumerate(names[1:], 1):
+            self.callees[names[int(self.rng.integers(0, i))]].append(name)
+        for i in range(helpers):  # called from several places
+            for name in names[1:]:
+                if self.rng.random() < 0.5:
+                    self.callees[name].append(f"h{i}")
+            self.callees[f"h{i}"] = []
+        self.recursive = {name for name in names[1:] if self.rng.random() < 0.3}
+        self.trace = Trace()
+        self.writer: dict[int, int] = {}
+        self.reader: dict[int, int] = {}
+        self._run("main", ())
+
+    def _run(self, function: str, path: tuple[int, ...], depth: int = 0) -> None:
+        me = len(self.trace.invocations)
+        path = (*path, me)
+        self.trace.invocations.append(Invocation(function, path))
+        self.trace.computed.append(0)
+        for callee in self.callees[function] + [function] * (
+            function in self.recursive and depth < 2
+        ):
+            for _ in range(int(self.rng.integers(1, 3))):
+                self._work(me)
+                self.trace.calls[function, callee] += 1
+                self._run(callee, path, depth + 1 if callee == function else 0)
+        self._work(me)
+
+    def _work(self, me: int) -> None:
+        self.trace.computed[me] += int(self.rng.integers(1, 40))
+        for address in self.rng.integers(0, ADDRESSES, self.rng.integers(1, 12)).tolist():
+            if self.rng.random() < 0.4:
+                self.writer[address] = me
+                self.reader.pop(address, None)
+            elif self.reader.get(address) != me:
+                read = Read(me, self.writer.get(address), self.reader.get(address))
+                self.trace.reads.append(read)
+                self.reader[address] = me
+
+
+def _outermost(trace: Trace, path: tuple[int, ...]) -> Iterator[tuple[str, int]]:
+    seen = set()
+    for invocation in path:
+        function = trace.invocations[invocation].function
+        if function not in seen:
+            seen.add(function)
+            yield function, invocation
+
+
+def profile_of(trace: Trace) -> Profile:
+    """Return the profile by the rules of docs/profile-format.md."""
+    moved: Counter[tuple[str, str]] = Counter()
+    into: Counter[tuple[str, str]] = Counter()
+    out: Counter[tuple[str, str]] = Counter()
+    local: Counter[str] = Counter()
+    for read in trace.reads:
+        mine = trace.invocations[read.reader]
+        if read.writer == read.reader:
+            local[mine.function] += 1
+            continue
+        wrote = () if read.writer is None else trace.invocations[read.writer].path
+        before = () if read.before is None else trace.invocations[read.before].path
+        source = INPUT if read.writer is None else trace.invocations[read.writer].function
+        moved[source, mine.function] += 1
+        for function, frame in _outermost(trace, mine.path):
+            if frame not in wrote and frame not in before:
+                into[source, function] += 1
+        for function, frame in _outermost(trace, wrote):
+            if frame not in mine.path:
+                out[function, mine.function] += 1
+    names = list(dict.fromkeys(call.function for call in trace.invocations))
+    tree = _contexts(trace)
+    work = Counter[str]()
+    for call, computed in zip(trace.invocations, trace.computed, strict=True):
+        work[call.function] += computed
+    return Profile(
+        program=Program(
+            sources=("random.c",),
+            digest="",
+            arguments=(),
+            optimisation=1,
+            compiler="none",
+            target="none",
+        ),
+        settings=Settings(caches=(), transfers=True, chunk=1),
+        run=Run(complete=True, ended="exit", addresses_fixed=True, tree_merged=False),
+        functions=tuple(
+            Function(
+                name=name,
+                symbol=name,
+                entry=i,
+                invocations=sum(call.function == name for call in trace.invocations),
+                computation=work[name],
+                computation_inclusive=0,
+                local_bytes=local[name],
+            )
+            for i, name in enumerate(names)
+        ),
+        transfers=_rows(moved),
+        transfers_into=_rows(into),
+        transfers_out=_rows(out),
+        call_tree=tree,
+        blocks=tuple(
+            Block(
+                id=i,
+                function=n,
+                name="",
+                line=0,
+                executions=0,
+                exits=0,
+                area=i + 1,
+                instructions={},
+            )
+            for i, n in enumerate(names)
+        ),
+        edges=(),
+        calls=tuple(
+            Call(source=names.index(a), to=b, count=count, arguments=0, result=False)
+            for (a, b), count in sorted(trace.calls.items())
+        ),
+        registers=(),
+        accesses=(),
+        dependencies=(),
+        unaccounted=Unaccounted(bytes=0, share=0, functions=()),
+    )
+
+
+def _rows(matrix: Counter[tuple[str, str]]) -> tuple[Transfer, ...]:
+    return tuple(Transfer(source=a, to=b, bytes=n) for (a, b), n in sorted(matrix.items()))
+
+
+def _contexts(trace: Trace) -> tuple[Context, ...]:
+    """Return the call tree, recursions folded."""
+    place: dict[tuple[str, ...], int] = {}
+    counts: list[list[int]] = []
+    for call, computed in zip(trace.invocations, trace.computed, strict=True):
+        way: tuple[str, ...] = ()
+        for at in call.path:
+            function = trace.invocations[at].function
+            way = way[: way.index(function) + 1] if function in way else (*way, function)
+        if way not in place:
+            place[way] = len(counts)
+            counts.append([0, 0])
+        counts[place[way]][0] += 1
+        counts[place[way]][1] += computed
+    return tuple(
+        Context(
+            parent=place[way[:-1]] if len(way) > 1 else -1,
+            function=way[-1],
+            invocations=counts[node][0],
+            computation=counts[node][1],
+        )
+        for way, node in place.items()
+    )
+
+
+@dataclass(frozen=True)
+class Costs:
+    """A machine's costs, by where something happens."""
+
+    computation: float
+    store: float
+    medium: float
+    call: float
+    shared: bool
+
+
+def literal_time(trace: Trace, accelerated: set[str], costs: Costs) -> tuple[float, int]:
+    """Return time and bytes over the medium, reading by reading, invocation by invocation."""
+    homes = [
+        next((f for f in _outermost(trace, call.path) if f[0] in accelerated), ("", -1))
+        for call in trace.invocations
+    ]
+    time, medium = 0.0, 0
+    for (name, _), computed in zip(homes, trace.computed, strict=True):
+        time += computed * (costs.computation if name else 1.0)
+    time += costs.call * len({home for home in homes if home[0]})
+    for read in trace.reads:
+        here = homes[read.reader]
+        there = ("", -1) if read.writer is None else homes[read.writer]
+        if not here[0] and not there[0]:
+            time += 1.0
+        elif not here[0]:
+            time, medium = time + costs.medium, medium + 1
+        else:
+            known = read.before is not None and homes[read.before] == here
+            if there[0] == here[0] or known or (there[0] and costs.shared):
+                time += costs.store
+            else:
+                time, medium = time + costs.medium, medium + 1
+    return time, medium

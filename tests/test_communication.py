@@ -1,0 +1,288 @@
+"""Functions accelerated: against a literal evaluation, closed forms, and limits."""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dse
+from dse.problems import InputError
+from dse.testing import check_model
+from objectives.communication import (
+    Dataflow,
+    Dataflows,
+    acceleration,
+    accelerator_area,
+    ceilings,
+    from_profile,
+    offload_functions,
+)
+from objectives.communication_split import outermost, split, whole
+from tests.communication_examples import Costs, Machine, literal_time, profile_of
+
+TREES = [Machine(seed, functions=6) for seed in range(6)]
+
+
+def flow(machine: Machine) -> Dataflows:
+    return Dataflows((from_profile(profile_of(machine.trace)),))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("machine", TREES)
+def test_every_selection_is_what_a_literal_evaluation_says(machine: Machine, shared: bool) -> None:
+    programs = flow(machine)
+    count = len(programs.candidates)
+    assert count >= 4
+    got = acceleration(
+        programs,
+        np.arange(2.0**count),
+        computation_factor=8.0,
+        communication_factor=4.0,
+        medium_factor=2.0,
+        latency_per_byte=3.0,
+        overhead=5.0,
+        latency=2.0,
+        shared_store=float(shared),
+    )
+    costs = Costs(computation=1 / 8, store=1 / 4, medium=3 / 2, call=7.0, shared=shared)
+    base, _ = literal_time(machine.trace, set(), costs)
+    for selection in range(2**count):
+        names = set(programs.chosen(selection))
+        time, medium = literal_time(machine.trace, names, costs)
+        assert got.accelerated_time[selection] == pytest.approx(time, rel=1e-12), names
+        assert got.medium_bytes[selection] == pytest.approx(medium, abs=1e-9), names
+        assert got.speedup[selection] == pytest.approx(base / time, rel=1e-12)
+
+
+# the two functions that compute most exchange data, so that a shared store matters
+EXCHANGE = next(
+    programs
+    for programs in map(flow, TREES)
+    if acceleration(programs, 3, 1.0, shared_store=1.0).medium_bytes
+    < acceleration(programs, 3, 1.0, shared_store=0.0).medium_bytes
+)
+
+
+def raw_split(program: Dataflow, chosen: set[str]) -> dict[str, float]:
+    """Evaluate docs/communication.md sentence by sentence, for functions in several contexts."""
+    tree, n = program.tree, len(program.names)
+    home: list[str] = []
+    top: list[bool] = []
+    for node in range(len(tree.parent)):
+        parent, name = int(tree.parent[node]), program.names[tree.function[node]]
+        above = home[parent] if parent >= 0 else ""
+        home.append(above or (name if name in chosen else ""))
+        top.append(not above and name in chosen)
+
+    def part(f: int, unit: str, values: Any, only_top: bool = False) -> float:
+        nodes = [v for v in range(len(home)) if tree.function[v] == f]
+        whole_ = sum(values[v] for v in nodes)
+        if not nodes or not whole_:
+            return 0.0
+        mine = [v for v in nodes if home[v] == unit and (top[v] or not only_top)]
+        return float(sum(values[v] for v in mine) / whole_)
+
+    units = sorted({unit for unit in home if unit})
+    on = {u: [part(f, u, tree.computation) for f in range(n)] for u in units}
+    host = [1.0 - sum(on[u][f] for u in units) for f in range(n)]
+    found = dict.fromkeys(("from_host", "to_host", "between", "local", "reads_host"), 0.0)
+    reads = [program.local_bytes[f] + sum(program.transfers[:, f]) for f in range(n)]
+    for u in units:
+        f = program.names.index(u)
+        taken = part(f, u, tree.inclusive, only_top=True)
+        came, crossed = 0.0, 0.0
+        for w in range(n):
+            moved = program.transfers_into[w, f] * taken
+            crossed += moved * host[w]
+            came += sum(moved * on[v][w] for v in units if v != u)
+            found["to_host"] += program.transfers_out[f, w] * taken * host[w]
+        found["from_host"] += crossed
+        found["between"] += came
+        inside = sum(on[u][g] * reads[g] for g in range(n))
+        found["local"] += max(inside - crossed - came, 0.0)
+    found["reads_host"] = sum(host[g] * reads[g] for g in range(n))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_functions_in_several_contexts_are_divided_as_told(seed: int) -> None:
+    program = from_profile(profile_of(Machine(seed, functions=5, helpers=2).trace))
+    names = program.candidates
+    for count in (1, 2, 3):
+        for chosen in combinations(names, count):
+            want = raw_split(program, set(chosen))
+            got = split(program, outermost(program, map(program.position, chosen)))
+            assert got.crossing_bytes == pytest.approx(want["from_host"] + want["to_host"])
+            assert got.between_bytes == pytest.approx(want["between"])
+            assert got.accelerator_bytes == pytest.approx(want["local"])
+            assert got.host_bytes == pytest.approx(max(want["reads_host"] - want["to_host"], 0.0))
+
+
+def test_calls_of_an_accelerator_are_no_recursions() -> None:
+    machine = next(m for m in TREES if m.recursive)
+    program = flow(machine).programs[0]
+    calls = machine.trace.invocations
+    for name in machine.recursive:
+        first = [c for c in calls if c.function == name]
+        outer = [c for c in first if [calls[i].function for i in c.path].count(name) == 1]
+        assert len(outer) < len(first)
+        assert program.calls[program.position(name)] == len(outer)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 5),
+    selection=st.integers(0, 15),
+    factors=st.tuples(*(st.floats(0.1, 1000) for _ in range(3))),
+    shared=st.sampled_from([0.0, 1.0]),
+)
+def test_limits_are_closed_forms(
+    seed: int, selection: int, factors: tuple[float, float, float], shared: float
+) -> None:
+    programs = flow(TREES[seed])
+    program = programs.programs[0]
+    given_: dict[str, Any] = {"shared_store": shared, "overhead": 3.0, "byte_time": 0.5}
+    limits = ceilings(programs, selection, *factors[:2], medium_factor=factors[2], **given_)
+
+    def speedup(a: float, b: float, c: float) -> float:
+        return float(acceleration(programs, selection, a, b, medium_factor=c, **given_).speedup)
+
+    inf = np.inf
+    cf, sf, mf = factors
+    assert limits.memory_wall == pytest.approx(speedup(inf, sf, mf), rel=1e-12)
+    assert limits.memory_wall == pytest.approx(speedup(1e15, sf, mf), rel=1e-9)
+    assert limits.local_limit == pytest.approx(speedup(cf, inf, mf), rel=1e-12)
+    assert limits.accelerator_limit == pytest.approx(speedup(inf, inf, mf), rel=1e-12)
+    assert limits.medium_limit == pytest.approx(speedup(cf, sf, inf), rel=1e-12)
+    # Amdahl: 1 / (1 - part of the time that is taken over)
+    chosen = [program.position(name) for name in programs.chosen(selection)]
+    work, all_ = split(program, outermost(program, chosen)), whole(program)
+    left = work.host_instructions + 0.5 * work.host_bytes
+    part = 1 - left / (all_.host_instructions + 0.5 * all_.host_bytes)
+    assert limits.amdahl_limit == pytest.approx(1 / (1 - part), rel=1e-9)
+
+
+def test_everything_computed_at_once_leaves_the_memory_wall() -> None:
+    # two functions by hand: 100 instructions and 60 bytes, of which 40 cross
+    programs = flow(TREES[0])
+    total = whole(programs.programs[0])
+    every = 2 ** len(programs.candidates) - 1
+    got = acceleration(programs, every, np.inf, 1.0)
+    work = split(programs.programs[0], outermost(programs.programs[0], range(1, 6)))
+    assert got.accelerated_time == work.host_instructions + total.host_bytes
+    assert got.computation_time == 0
+
+
+def test_no_selection_changes_nothing_and_unit_factors_neither() -> None:
+    programs = flow(TREES[1])
+    got = acceleration(programs, np.arange(8.0), 1.0)
+    assert got.speedup == pytest.approx(1.0)
+    assert acceleration(programs, 0, np.inf, np.inf, overhead=np.inf).speedup == 1.0
+    assert acceleration(programs, 1, np.inf, np.inf, overhead=np.inf).speedup == 0.0
+
+
+def test_a_function_within_an_accelerated_one_belongs_to_it() -> None:
+    programs = flow(TREES[2])
+    program = programs.programs[0]
+    tree = program.tree
+    nested = [
+        (program.names[tree.function[p]], program.names[tree.function[v]])
+        for v, p in enumerate(tree.parent)
+        if p > 0
+    ]
+    assert nested
+    for outer, inner in nested:
+        one, both = (programs.selection(names) for names in ([outer], [outer, inner]))
+        got = acceleration(programs, np.array([one, both]), 7.0)
+        assert np.ptp(got.accelerated_time) == 0 and got.accelerators.tolist() == [1, 1]
+
+
+def test_area_by_hand() -> None:
+    programs = flow(TREES[0])
+    program = programs.programs[0]
+    leaves = [
+        program.names[tree_function]
+        for v, tree_function in enumerate(program.tree.function)
+        if not program.tree.children[v]
+    ][:2]
+    code = sum(program.code[program.position(name)] for name in leaves)
+    given_: dict[str, Any] = {
+        "selection": programs.selection(leaves),
+        "computation_factor": 4.0,
+        "instruction_area": 10.0,
+        "store_area": 100.0,
+        "interface_area": 7.0,
+        "communication_factor": 3.0,
+    }
+    own, one = (accelerator_area(programs, shared_store=s, **given_) for s in (0.0, 1.0))
+    assert list(map(float, own)) == [40 * code + 600 + 14, 40 * code, 600, 14]
+    assert list(map(float, one)) == [40 * code + 300 + 14, 40 * code, 300, 14]
+    nothing = accelerator_area(programs, 0, np.inf, 10.0, 100.0, 7.0)
+    assert nothing.area == 0
+
+
+def test_models_keep_the_contract() -> None:
+    for model in (acceleration, ceilings, accelerator_area, offload_functions):
+        check_model(model, fixed={"dataflow": EXCHANGE})
+
+
+def test_what_is_not_there_is_nan() -> None:
+    programs = flow(TREES[0])
+    beyond = 2.0 ** len(programs.candidates)
+    got = acceleration(programs, np.array([0.0, beyond, np.nan]), 2.0, workload=np.zeros(3))
+    assert np.isnan(got.speedup).tolist() == [False, True, True]
+    assert np.isnan(
+        acceleration(programs, 0, 2.0, workload=np.array([0.0, 1, -1])).speedup
+    ).tolist() == [
+        False,
+        True,
+        True,
+    ]
+
+
+def test_selections_are_named() -> None:
+    programs = flow(TREES[0])
+    for selection in range(8):
+        assert programs.selection(programs.chosen(selection)) == selection
+    with pytest.raises(InputError, match="'f11' is no candidate\n      did you mean 'f1'"):
+        programs.selection(["f11"])
+    assert "main" not in programs.candidates
+
+
+def test_a_study_reads_a_profile(tmp_path: Path) -> None:
+    machine = TREES[3]
+    programs = flow(machine)
+    profile_of(machine.trace).save(tmp_path / "random.profile.json")
+    study = dse.from_mapping(
+        {
+            "study": {"name": "random", "models": ["objectives.communication:offload_functions"]},
+            "inputs": {
+                "dataflow": str(tmp_path / "random.profile.json"),
+                "communication_factor": 8,
+                "medium_factor": 1,
+                "instruction_area": 10,
+                "store_area": 500,
+            },
+            "space": {
+                "selection": {"integer": [0, 15]},
+                "computation_factor": {"values": [2, 8, 32]},
+                "shared_store": {"integer": [0, 1]},
+            },
+            "objective": [
+                {"maximize": "speedup"},
+                {"minimize": "medium_bytes"},
+                {"minimize": "area"},
+            ],
+        }
+    )
+    designs = np.arange(16.0)
+    table = pd.DataFrame(
+        {"selection": designs, "computation_factor": 8.0, "shared_store": 1.0}, index=range(16)
+    )
+    want = acceleration(programs, designs, 8.0, 8.0, shared_store=1.0).speedup
+    assert np.array_equal(study.evaluate(table)["speedup"], want)

@@ -1,0 +1,246 @@
+"""Verdicts flip exactly where they say; LogCA agrees; the best cut against all cuts."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dse.problems import InputError
+from objectives.communication import (
+    Change,
+    Dataflow,
+    Dataflows,
+    Setting,
+    acceleration,
+    best_cut,
+    from_profile,
+    verdict,
+    verdict_table,
+    verdicts,
+)
+from objectives.communication_cut import best_antichain
+from objectives.communication_dataflow import CallTree
+from objectives.communication_split import split, whole
+from objectives.logca import speedup
+from tests.communication_examples import Machine, profile_of
+
+PROGRAM = from_profile(profile_of(Machine(11, functions=12).trace), "random")
+TEN = PROGRAM.candidates[:10]
+SETTINGS = {
+    "dear calls": Setting(overhead=3e4, latency=1500.0),
+    "slow medium": Setting(latency_per_byte=60.0),
+    "slow store": Setting(communication_factor=0.1, latency_per_byte=2.0),
+    "slow computing": Setting(computation_factor=0.6, overhead=1.0),
+    "all of it": Setting(0.5, 0.5, 0.5, overhead=30.0, latency_per_byte=1.5),
+    "much asked": Setting(least_speedup=1.05, overhead=3.0),
+}
+
+
+MIXED = Setting(overhead=40.0, latency=20.0)  # some functions are worth it
+
+
+def program_speedup(
+    program: Dataflow, function: str, setting: Setting, merged: float = 1.0
+) -> float:
+    """Return the speedup by the study's model, which knows nothing of verdicts."""
+    programs = Dataflows((program,))
+    given_: dict[str, Any] = {
+        name: getattr(setting, name)
+        for name in Setting.__dataclass_fields__
+        if name not in ("least_speedup", "overhead", "latency")
+    }
+    got = acceleration(
+        programs,
+        programs.selection([function]),
+        overhead=setting.overhead / merged,
+        latency=setting.latency / merged,
+        **given_,
+    )
+    return float(got.speedup)
+
+
+def changed(setting: Setting, change: Change, k: float) -> tuple[Setting, float]:
+    """Return the setting with a change by the factor k, and how many calls are one."""
+    new = setting
+    if change.knob in ("computation", "everything"):
+        new = replace(new, computation_factor=new.computation_factor * k)
+    if change.knob in ("store", "everything"):
+        new = replace(new, communication_factor=new.communication_factor * k)
+    if change.knob in ("medium", "everything"):
+        new = replace(new, medium_factor=new.medium_factor * k)
+    if change.knob in ("interface", "everything"):
+        new = replace(new, overhead=new.overhead / k, latency=new.latency / k)
+    return new, k if change.knob == "calls" else 1.0
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(name: str) -> None:
+    setting, flipped = SETTINGS[name], 0
+    assert len(TEN) == 10
+    for function in TEN:
+        judged = verdict(PROGRAM, function, setting)
+        now = program_speedup(PROGRAM, function, setting)
+        assert judged.speedup == pytest.approx(now, rel=1e-12)
+        assert judged.worth == (now > setting.least_speedup)
+        assert bool(judged.reason) != judged.worth
+        for change in judged.changes:
+            assert change.factor >= 1
+            for beside, worth in ((1 - 1e-9, False), (1 + 1e-9, True)):
+                k = change.factor * beside
+                new, merged = changed(setting, change, k)
+                there = program_speedup(PROGRAM, function, new, merged)
+                assert (there > setting.least_speedup) == worth, (function, change)
+                if change.knob != "calls":
+                    assert verdict(PROGRAM, function, new).worth == worth
+        flipped += bool(judged.changes)
+    assert flipped >= {"slow store": 4, "much asked": 2}.get(name, 10)
+
+
+def test_every_kind_of_change_is_among_them() -> None:
+    knobs = {
+        change.knob
+        for setting in SETTINGS.values()
+        for each in verdicts(PROGRAM, setting, TEN)
+        for change in each.changes
+    }
+    assert knobs == {"computation", "store", "medium", "interface", "calls", "everything"}
+
+
+def test_a_change_that_is_not_named_does_not_suffice() -> None:
+    huge = 1e12
+    for setting in SETTINGS.values():
+        for each in verdicts(PROGRAM, setting, TEN):
+            named = {change.knob for change in each.changes}
+            if each.worth or "everything" in named:
+                named |= {"computation", "store", "medium", "interface"} if each.worth else set()
+            for knob in {"computation", "store", "medium", "interface"} - named:
+                new, _ = changed(setting, Change(knob, huge), huge)  # type: ignore[arg-type]
+                there = program_speedup(PROGRAM, each.function, new)
+                assert there <= setting.least_speedup * (1 + 1e-9)
+
+
+def test_what_takes_too_little_time_is_told_so() -> None:
+    for each in verdicts(PROGRAM, Setting(least_speedup=1.5)):
+        if each.amdahl_limit <= 1.5:
+            assert not each.worth and not each.changes and "too little" in each.reason
+
+
+@pytest.mark.parametrize("name", ["dear calls", "slow medium", "all of it"])
+def test_logca_says_the_same(name: str) -> None:
+    setting, seen = SETTINGS[name], 0
+    for each in verdicts(PROGRAM, setting):
+        if not each.granularity > 0:
+            continue
+        at = speedup(
+            granularity=each.granularity,
+            overhead=setting.overhead,
+            latency=setting.latency,
+            latency_per_byte=setting.latency_per_byte / setting.medium_factor,
+            computational_index=each.computational_index,
+            acceleration=each.acceleration,
+        )
+        assert each.own_speedup == pytest.approx(float(at.speedup), rel=1e-12)
+        assert each.worth == (each.granularity > each.break_even)
+        merge = [change.factor for change in each.changes if change.knob == "calls"]
+        if merge:
+            assert merge[0] * each.granularity == pytest.approx(each.break_even, rel=1e-9)
+        seen += 1
+    assert seen >= 8
+
+
+def test_bounds_and_ceilings() -> None:
+    setting = Setting(overhead=2.0)
+    for each in verdicts(PROGRAM, setting):
+        fast = replace(setting, computation_factor=np.inf, communication_factor=np.inf)
+        assert each.ceiling == pytest.approx(program_speedup(PROGRAM, each.function, fast))
+        free = replace(fast, medium_factor=np.inf, overhead=0.0)
+        assert each.amdahl_limit == pytest.approx(program_speedup(PROGRAM, each.function, free))
+        assert each.speedup <= each.ceiling <= each.amdahl_limit
+    slow = Setting(computation_factor=0.001)
+    assert {each.bound for each in verdicts(PROGRAM, slow)} == {"computation"}
+    assert {each.limited_by for each in verdicts(PROGRAM, slow)} == {"computation"}
+    dear = Setting(latency_per_byte=1e6)
+    moving = [each for each in verdicts(PROGRAM, dear) if each.granularity > 0]
+    assert moving and {(e.bound, e.limited_by) for e in moving} == {("communication", "medium")}
+
+
+def test_table_and_names() -> None:
+    table = verdict_table(PROGRAM, MIXED, TEN)
+    assert list(table.index) == list(TEN)
+    assert table["worth"].nunique() == 2
+    assert (table["change"] == "").tolist() == [
+        each.change is None for each in verdicts(PROGRAM, MIXED, TEN)
+    ]
+    with pytest.raises(InputError, match="there is no function 'f99'"):
+        verdict(PROGRAM, "f99")
+
+
+def test_a_bad_setting_is_told_with_all_its_problems() -> None:
+    with pytest.raises(InputError) as error:
+        Setting(computation_factor=0.0, overhead=-1.0, least_speedup=0.5)
+    assert [p.where for p in error.value.problems] == [
+        "computation_factor",
+        "overhead",
+        "least_speedup",
+    ]
+    assert "[0, inf), in cycle" in str(error.value)
+
+
+def antichains(tree: CallTree, nodes: list[int]) -> Any:
+    """Yield every set of nodes none of which is below another."""
+    if not nodes:
+        yield ()
+        return
+    first, rest = nodes[0], nodes[1:]
+    yield from antichains(tree, rest)
+    below = set(tree.below(first))
+    for others in antichains(tree, [v for v in rest if v not in below]):
+        yield (first, *others)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_the_best_antichain_is_the_best_of_all(data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 10))
+    parent = np.array([data.draw(st.integers(-1, v - 1)) for v in range(size)])
+    values = np.array([float(data.draw(st.integers(-9, 9))) for _ in range(size)])
+    ones = np.ones(size)
+    tree = CallTree(parent, np.arange(size), ones, ones, ones)
+    found = best_antichain(tree, values)
+    best = max(sum(values[v] for v in nodes) for nodes in antichains(tree, list(range(size))))
+    assert sum(values[v] for v in found) == best
+    assert all(values[v] > 0 for v in found)
+    for v in found:
+        assert not set(tree.way(v)[1:]) & set(found)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_cut_against_every_cut(seed: int) -> None:
+    program = from_profile(profile_of(Machine(seed, functions=7).trace))
+    setting = Setting(computation_factor=6.0, communication_factor=6.0, overhead=25.0)
+    total = setting.time(whole(program))
+    nodes = list(range(1, len(program.tree.parent)))
+    alone = {v: total - setting.time(split(program, (v,))) for v in nodes}
+    all_ = list(antichains(program.tree, nodes))
+    cut = best_cut(program, setting)
+    assert cut.saved == pytest.approx(max(sum(alone[v] for v in chosen) for chosen in all_))
+    by_model = max(total / setting.time(split(program, chosen)) for chosen in all_)
+    programs = Dataflows((program,))
+    assert cut.speedup == pytest.approx(
+        float(
+            acceleration(
+                programs, programs.selection(cut.functions), 6.0, 6.0, overhead=25.0
+            ).speedup
+        )
+    )
+    assert total / (total - cut.saved) <= cut.speedup * (1 + 1e-12) <= by_model * (1 + 1e-9)
+    assert [path.split(" > ")[-1] for path in cut.paths] == list(cut.functions)
+
+
+def test_where_calls_cost_nothing_to_speak_of_the_cut_is_low_and_else_high_or_nowhere() -> None:
+    costs = [0.0, 30.0, 1e9]
+    counts = [len(best_cut(PROGRAM, Setting(overhead=cost)).contexts) for cost in costs]
+    assert counts[0] >= counts[1] > counts[2] == 0

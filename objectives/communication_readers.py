@@ -40,7 +40,9 @@ def load_dataflow(path: str | Path) -> Dataflow:
         return read_tables(path)
     start = _start(path)
     if start.lstrip().startswith("{"):
-        return from_profile(Profile.load(path), path.name.removesuffix(".profile.json"))
+        return from_profile(
+            Profile.load(path), path.name.removesuffix(".json").removesuffix(".profile")
+        )
     if any(line.startswith(("# callgrind format", "events:")) for line in start.splitlines()):
         return read_callgrind(path)
     raise InputError(str(path), [Problem("", "this is no dataflow of a program", _FORMS)])

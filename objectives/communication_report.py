@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from dse.section import Bars, Heatmap, Lines, Section, SectionPart, Table, Tree
-from objectives.communication_analysis import (
-    PARTS,
-    breakdown,
-    busiest,
-    local_or_global,
-    memory_wall,
-    speedups,
-)
+from dse.section import Lines, Section, SectionPart, Table
+from objectives.communication_analysis import local_or_global, memory_wall, speedups
 from objectives.communication_dataflow import Dataflow, Dataflows
-from objectives.communication_scaling import Count, fit_laws, flow_tree, law_table
+from objectives.communication_pictures import (
+    bytes_of,
+    flow_picture,
+    growth_bars,
+    heatmaps,
+    law_of,
+    share_bars,
+    top_functions,
+)
+from objectives.communication_scaling import fit_laws, law_table
 from objectives.communication_selection import accelerated
 from objectives.communication_setting import Setting
 from objectives.communication_verdict import verdict_table
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
     from dse.study import Study
 
 FACTORS = 2.0 ** np.arange(11)
-_SHARE_SHOWN = 0.001
 
 
 def functions(study: Study, result: StudyResult) -> Section:
@@ -44,7 +46,8 @@ def functions(study: Study, result: StudyResult) -> Section:
     words = []
     for program in programs_used(study, result):
         setting = setting_of(study, result)
-        parts += [*heatmaps(program), flow_picture(program)]
+        parts += heatmaps(program)
+        parts.append(flow_picture(program.program, program, partial(bytes_of, program)))
         table = verdict_table(program, setting)
         worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
         words.append(
@@ -114,40 +117,63 @@ def accelerators(study: Study, result: StudyResult) -> Section:
             ("together, one shared store", FACTORS, shared[together].to_numpy()),
         ]
     gain = float(shared[together].iloc[-1] / private[together].iloc[-1] - 1)
-    front = result.front.designs
-    names = [", ".join(chosen_in(study, row)) for _, row in front.iterrows()]
-    table = pd.DataFrame({"functions accelerated": names}, index=front.index).join(front)
-    words = (
-        f"The fastest design accelerates {together or 'nothing'}.\n\nWith factors of "
-        f"{FACTORS[-1]:,.0f} one shared store gives {gain:.1%} more speedup than private ones."
+    words = f"The fastest design accelerates {together or 'nothing'} ({program.program})."
+    if len(chosen) > 1:
+        words += (
+            f"\n\nWith factors of {FACTORS[-1]:,.0f} one shared store gives {gain:.1%} more "
+            "speedup than private ones."
+        )
+    picture = Lines(
+        f"{program.program}: one function, several; private stores and a shared one",
+        "how many times faster accelerators compute and reach their stores",
+        "speedup",
+        lines,
+        log_x=True,
+        log_y=True,
     )
-    parts: list[SectionPart] = [
-        Lines(
-            f"{program.program}: one function, several; private stores and a shared one",
-            "how many times faster accelerators compute and reach their stores",
-            "speedup",
-            lines,
-            log_x=True,
-        ),
-        Table("Designs of the front", table),
-    ]
-    return Section("Which functions to accelerate", words, parts if chosen else parts[1:])
+    table = Table("What the designs of the front accelerate", choices_on_front(study, result))
+    return Section("Which functions to accelerate", words, [picture, table] if chosen else [table])
+
+
+def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
+    """Return the sets of functions on the front, each with the best of every objective."""
+    front = result.front.designs
+    sets = [(program_of(study, row).program, chosen_in(study, row)) for _, row in front.iterrows()]
+    table = pd.DataFrame(
+        {
+            "program": [name for name, _ in sets],
+            "functions accelerated": [", ".join(chosen) for _, chosen in sets],
+        },
+        index=front.index,
+    ).join(front[[o.name for o in result.objectives]])
+    grouped = table.groupby(["program", "functions accelerated"], sort=False)
+    best = {
+        f"best {o.name} [{o.unit}]": (o.name, "max" if o.sign < 0 else "min")
+        for o in result.objectives
+    }
+    rows = grouped.agg(designs=(result.objectives[0].name, "size"), **best)
+    return rows.reset_index()
 
 
 def scaling(study: Study, result: StudyResult) -> Section:
-    """Give the laws of every number in the size that ends the names of the profiles."""
+    """Give the laws of every number in the size that ends the profiles' names (Figures 3, 7, 8)."""
     parts: list[SectionPart] = []
     exact = total = 0
+    setting = setting_of(study, result)
     for name, runs in families(study.evaluator.wiring.constants["dataflow"]).items():
-        table = law_table(fit_laws(list(runs.values()), list(runs)))
+        laws = fit_laws(list(runs.values()), list(runs))
+        table = law_table(laws)
         exact, total = exact + int(table["exact"].sum()), total + len(table)
-        parts.append(
+        largest = max(runs)
+        parts += [
+            growth_bars(name, runs, setting),
+            flow_picture(f"{name}, n = {largest}", runs[largest], partial(law_of, laws)),
             Table(
                 f"{name}: laws in n, the number at the end of the profile's name",
                 table.drop(columns="growth"),
                 "Exact: it gives every run's number to the last unit, the largest size included.",
-            )
-        )
+            ),
+        ]
     words = f"{exact} of {total} numbers follow an exact law." if total else "No program has sizes."
     return Section("How the dataflow grows", words, parts)
 
@@ -156,7 +182,7 @@ def families(dataflow: Dataflows) -> dict[str, dict[int, Dataflow]]:
     """Group programs whose names differ by a number at the end; three sizes at least."""
     groups: dict[str, dict[int, Dataflow]] = {}
     for program in dataflow.programs:
-        if match := re.fullmatch(r"(.*?)[-_. ]*(\d+)(?:\.json)?", program.program):
+        if match := re.fullmatch(r"(.*?)[-_. ]*(\d+)", program.program):
             groups.setdefault(match[1], {})[int(match[2])] = program
     return {name: dict(sorted(runs.items())) for name, runs in groups.items() if len(runs) >= 3}
 
@@ -207,70 +233,3 @@ def _best(result: StudyResult) -> pd.Series[Any]:
     """Return the fastest design, or the best in the first objective."""
     fast = [o.name for o in result.objectives if o.quantity == "speedup"]
     return result.best(fast[0] if fast else result.objectives[0].name)
-
-
-def top_functions(program: Dataflow) -> tuple[str, ...]:
-    """Return what the program itself calls, of those that compute or communicate."""
-    tree = program.tree
-    roots = {node for node in range(len(tree.parent)) if tree.parent[node] < 0}
-    called = {int(f) for p, f in zip(tree.parent, tree.function, strict=True) if int(p) in roots}
-    return tuple(n for n in program.candidates if program.position(n) in called)
-
-
-def heatmaps(program: Dataflow) -> list[SectionPart]:
-    """Return who passes what to whom, and who computes, of the ten busiest functions."""
-    hot = busiest(program)
-    names = list(hot.computation.index)
-    return [
-        Heatmap(
-            f"{program.program}: bytes from row to column",
-            names,
-            names,
-            hot.transfers.to_numpy(),
-            "B",
-            log=True,
-            note="The functions that compute most, the busiest first.",
-        ),
-        Heatmap(
-            f"{program.program}: computation",
-            ["computation"],
-            names,
-            hot.computation.to_numpy()[None, :],
-            "instruction",
-            log=True,
-        ),
-    ]
-
-
-def flow_picture(program: Dataflow) -> Tree:
-    """Return the dataflow superimposed on the call tree."""
-    amounts = dict(zip(program.names, program.transfers, strict=True))
-
-    def amount(count: Count) -> str:
-        return f"{amounts[count.source][program.names.index(count.target)]:,.0f} B"
-
-    tree = flow_tree(program, amount)
-    labels = [text.replace("\n", "; ") for text in tree.labels]
-    return Tree(
-        f"{program.program}: dataflow on the call tree",
-        tree.names,
-        tree.parents,
-        tree.values,
-        labels,
-        "instruction",
-        "As wide as its computation with everything called; what it reads, by writer.",
-    )
-
-
-def share_bars(program: Dataflow, setting: Setting) -> Bars:
-    """Return the time of the top functions as computation, local and global communication."""
-    times = breakdown(program, top_functions(program), setting)
-    share = times / times.to_numpy().sum()
-    share = share[share.sum(axis=1) > _SHARE_SHOWN]
-    return Bars(
-        f"{program.program}: computation and communication on the host",
-        [str(name) for name in share.index],
-        [(part, share[part].to_numpy()) for part in PARTS],
-        "share of the time",
-        stacked=True,
-    )

@@ -34,11 +34,14 @@ def growth_bars(name: str, runs: Mapping[int, Dataflow], setting: Setting) -> Ba
 
 
 def top_functions(program: Dataflow) -> tuple[str, ...]:
-    """Return what the program itself calls, of those that compute or communicate."""
+    """Return the functions that only the program itself calls, if they compute or communicate."""
     tree = program.tree
-    roots = {node for node in range(len(tree.parent)) if tree.parent[node] < 0}
-    called = {int(f) for p, f in zip(tree.parent, tree.function, strict=True) if int(p) in roots}
-    return tuple(n for n in program.candidates if program.position(n) in called)
+    top = {node for node in range(len(tree.parent)) if tree.parent[node] < 0}
+    below = {
+        int(f) for p, f in zip(tree.parent, tree.function, strict=True) if p >= 0 and p not in top
+    }
+    called = {int(f) for p, f in zip(tree.parent, tree.function, strict=True) if p in top}
+    return tuple(n for n in program.candidates if program.position(n) in called - below)
 
 
 def heatmaps(program: Dataflow) -> list[SectionPart]:

@@ -148,7 +148,10 @@ def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
     ).join(front[[o.name for o in result.objectives]])
     grouped = table.groupby(["program", "functions accelerated"], sort=False)
     best = {
-        f"best {o.name} [{o.unit}]": (o.name, "max" if o.sign < 0 else "min")
+        f"best {o.name}" + (f" [{o.unit}]" if o.unit != "1" else ""): (
+            o.name,
+            "max" if o.sign < 0 else "min",
+        )
         for o in result.objectives
     }
     rows = grouped.agg(designs=(result.objectives[0].name, "size"), **best)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
 from dse.quantity import Array, Floats
-from objectives.communication_dataflow import Dataflows
-from objectives.communication_split import Split, outermost, split, whole
+from objectives.communication_dataflow import MAX_CANDIDATES, Dataflows
+from objectives.communication_split import Split, outermost, split
+
+_SELECTIONS = 2.0**MAX_CANDIDATES
 
 
 class Sums(NamedTuple):
@@ -26,26 +29,26 @@ class Sums(NamedTuple):
 
 
 def design_sums(dataflow: Dataflows, workload: Floats, selection: Floats) -> Sums:
-    """Return the split of each design; each program and selection is looked at once."""
-    which, chosen = np.broadcast_arrays(
-        np.asarray(workload, dtype=np.float64), np.asarray(selection, dtype=np.float64)
-    )
-    pairs, place = np.unique(np.stack([which.ravel(), chosen.ravel()]), axis=1, return_inverse=True)
-    table = np.array([_one(dataflow, w, s) for w, s in pairs.T]).reshape(-1, len(Split._fields))
-    rows = table[place.reshape(-1)]
-    return Sums(*(rows[:, k].reshape(which.shape) for k in range(rows.shape[1])))
+    """Return the split of each design, NaN where there is no such program or selection.
+
+    Each program and selection is looked at once, however many designs have it.
+    """
+    key = np.asarray(np.asarray(workload) * _SELECTIONS + selection, dtype=np.float64)
+    keys, place = np.unique(key, return_inverse=True)
+    table = np.array([_one(dataflow, float(k)) for k in keys]).reshape(-1, len(Split._fields))
+    rows = table[place.reshape(key.shape)]
+    return Sums(*(rows[..., k] for k in range(rows.shape[-1])))
 
 
-def _one(dataflow: Dataflows, workload: float, selection: float) -> Split:
+@functools.lru_cache(maxsize=1 << 16)
+def _one(dataflow: Dataflows, key: float) -> Split:
     """Return the split of one program and selection; NaN where there is none."""
-    known = 0 <= workload < len(dataflow.programs) and workload == np.floor(workload)
-    if not (known and 0 <= selection < 2.0 ** len(dataflow.candidates)):
+    workload, selection = divmod(key, _SELECTIONS)
+    if not (0 <= workload < len(dataflow.programs) and selection < 2 ** len(dataflow.candidates)):
         return Split(*[np.nan] * len(Split._fields))
     program = dataflow.programs[int(workload)]
     own = set(program.names[: program.functions])
     names = [name for name in dataflow.chosen(int(selection)) if name in own]
-    if not names:
-        return whole(program)
     return split(program, outermost(program, [program.position(name) for name in names]))
 
 

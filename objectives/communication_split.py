@@ -7,7 +7,6 @@ medium. Each accelerated function has an accelerator, which does everything that
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -62,7 +61,6 @@ def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=1 << 16)
 def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     """Return what moves where these contexts, with everything below them, are accelerated.
 

@@ -1,0 +1,200 @@
+"""The studies of the rotation and of the decoder, and the sections that explain them."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dse
+from dse.section import Lines, Section, Table
+from objectives.communication import load_dataflows, offload_functions
+from objectives.communication_report import (
+    accelerators,
+    choices_on_front,
+    functions,
+    limits,
+    scaling,
+    setting_of,
+)
+
+STUDIES = Path(__file__).parents[1] / "studies"
+COSTS = {
+    "instruction_time": 1.0,
+    "byte_time": 0.25,
+    "latency_per_byte": 1.0,
+    "overhead": 435.0,
+    "latency": 500.0,
+    "instruction_area": 32.0,
+    "store_area": 2000.0,
+}
+
+
+@pytest.fixture(scope="module")
+def rotate() -> tuple[dse.Study, dse.StudyResult]:
+    study = dse.load(STUDIES / "rotate.toml")
+    return study, study.run()
+
+
+@pytest.fixture(scope="module")
+def jpeg(tmp_path_factory: pytest.TempPathFactory) -> tuple[dse.Study, dse.StudyResult]:
+    """Run the decoder's study with fewer speeds and subsets of the first six functions."""
+    text = (STUDIES / "jpeg.toml").read_text()
+    for long, brief in {
+        "profiles/jpeg.json": str(STUDIES / "profiles" / "jpeg.json"),
+        "[0, 4095]": "[0, 63]",
+        "[2, 4, 8, 16, 32]": "[2, 32]",
+        "[1, 2, 4, 8, 16, 32]": "[4, 32]",
+    }.items():
+        assert long in text
+        text = text.replace(long, brief)
+    path = tmp_path_factory.mktemp("jpeg") / "jpeg.toml"
+    path.write_text(text)
+    study = dse.load(path)
+    return study, study.run()
+
+
+def non_dominated(points: np.ndarray) -> set[tuple[float, ...]]:
+    """Keep the points (less is better) that no other is at least as good as everywhere."""
+    kept = []
+    for point in np.unique(points, axis=0):
+        others = points[(points <= point).all(axis=1)]
+        if (others == point).all():
+            kept.append(tuple(point.round(9)))
+    return set(kept)
+
+
+def test_the_front_of_the_rotation_is_that_of_a_plain_enumeration(
+    rotate: tuple[dse.Study, dse.StudyResult],
+) -> None:
+    """Sets of functions are enumerated by name, without the study's numbers for them."""
+    programs = load_dataflows(STUDIES / "profiles" / "rotate")
+    points = []
+    for workload, turn in ((4, "turn_rings"), (11, "turn_quarters")):
+        assert programs.programs[workload].program.endswith("-128")
+        own = ("store", "load", turn, "putchar", "getchar")
+        for count in range(1, 6):
+            for names in itertools.combinations(own, count):
+                if {"store", "putchar"} <= set(names) or {"load", "getchar"} <= set(names):
+                    continue  # an accelerator of store holds putchar already
+                points.append(designs(programs.selection(names), workload, count))
+    expected = non_dominated(np.concatenate(points))
+    _, result = rotate
+    front = result.front.designs
+    found = np.column_stack([-front["speedup"], front["medium_bytes"], front["area"]])
+    assert {tuple(point.round(9)) for point in found} == expected
+    assert result.certificate.complete
+
+
+def designs(selection: int, workload: int, count: int) -> np.ndarray:
+    """Evaluate all speeds, stores and buses for a set of functions."""
+    programs = load_dataflows(STUDIES / "profiles" / "rotate")
+    stores = [0.0, 1.0] if count > 1 else [0.0]
+    grid = np.array(
+        list(itertools.product([2, 4, 8, 16, 32], [1, 2, 4, 8, 16, 32], stores, [1, 2, 4]))
+    ).T
+    out = offload_functions(
+        programs,
+        float(selection),
+        grid[0],
+        communication_factor=grid[1],
+        shared_store=grid[2],
+        medium_factor=grid[3],
+        workload=float(workload),
+        interface_area=1000 * grid[3],
+        **COSTS,
+    )
+    points = np.column_stack([-out.speedup, out.medium_bytes, out.area])
+    return points[out.speedup >= 1]
+
+
+def test_the_numbers_of_the_rotation_choose_the_functions_that_their_comment_says() -> None:
+    found = load_dataflows(STUDIES / "profiles" / "rotate").candidates[:6]
+    assert set(found) == {"store", "load", "putchar", "getchar", "turn_rings", "turn_quarters"}
+    decoder = load_dataflows(STUDIES / "profiles" / "jpeg.json").candidates
+    assert {"idct", "colour_conversion", "get_symbol", "upsample"} <= set(decoder[:12])
+
+
+def test_whole_picture_in_hardware_is_fastest_and_needs_the_bus_for_nothing(
+    rotate: tuple[dse.Study, dse.StudyResult],
+) -> None:
+    study, result = rotate
+    section = accelerators(study, result)
+    assert "store + load + turn_quarters (recursive-128)" in section.text
+    best = result.best("speedup")
+    assert best["shared_store"] == 1
+    assert best["medium_bytes"] < 100
+    lines, table = section.parts
+    assert isinstance(lines, Lines)
+    assert [name for name, _, _ in lines.lines] == [
+        "store", "load", "turn_quarters", "together, private stores", "together, one shared store",
+    ]  # fmt: skip
+    assert isinstance(table, Table)
+    assert table.rows["designs"].sum() == len(result.front)
+
+
+def test_sets_on_the_front_have_the_best_of_each_objective(
+    rotate: tuple[dse.Study, dse.StudyResult],
+) -> None:
+    study, result = rotate
+    table = choices_on_front(study, result)
+    front = result.front.designs
+    assert table["best speedup"].max() == front["speedup"].max()
+    assert table["best area [LUT]"].min() == front["area"].min()
+    assert table["best medium_bytes [B]"].min() == front["medium_bytes"].min()
+    assert not table.duplicated(["program", "functions accelerated"]).any()
+
+
+def test_the_setting_is_that_of_the_fastest_design(
+    rotate: tuple[dse.Study, dse.StudyResult],
+) -> None:
+    setting = setting_of(*rotate)
+    assert (setting.computation_factor, setting.communication_factor) == (32.0, 32.0)
+    assert (setting.medium_factor, setting.overhead, setting.byte_time) == (4.0, 435.0, 0.25)
+
+
+def test_sections_tell_limits_verdicts_and_laws(rotate: tuple[dse.Study, dse.StudyResult]) -> None:
+    study, result = rotate
+    walls = limits(study, result)
+    assert "iterative-128: with all computation in no time the program is 2.38 times" in walls.text
+    judged = functions(study, result)
+    assert "3 of 9 functions are worth an accelerator" in judged.text
+    tables = [part for part in judged.parts if isinstance(part, Table)]
+    verdict = tables[0].rows.set_index("function")
+    assert not verdict.loc["putchar", "worth"]
+    assert str(verdict["change"]["putchar"]).startswith("divide overhead and latency")
+    grown = scaling(study, result)
+    laws = next(part for part in grown.parts if isinstance(part, Table)).rows
+    row = laws.query("what == 'bytes' and `from` == 'load' and to == 'turn_rings'")
+    assert list(row["law"]) == ["n² words + 16 B"]  # n is the side here
+    for section in (walls, judged, grown):
+        assert isinstance(section, Section)
+
+
+def test_the_decoder_needs_several_accelerators(
+    jpeg: tuple[dse.Study, dse.StudyResult],
+) -> None:
+    study, result = jpeg
+    table = choices_on_front(study, result).set_index("functions accelerated")
+    best = table["best speedup"]
+    assert best.idxmax() == "decode_blocks, colour_conversion"
+    singly = best[[name for name in best.index if "," not in name]]
+    assert best.max() > 1.5 * singly.max()
+    assert "jpeg" in accelerators(study, result).text
+    assert scaling(study, result).title == "How the dataflow grows"
+    assert scaling(study, result).text == "No program has sizes."
+
+
+def test_the_report_holds_the_sections(tmp_path: Path) -> None:
+    dse.load(STUDIES / "rotate.toml").run(tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    for title in (
+        "Which functions to accelerate",
+        "Limits of acceleration",
+        "Computation or communication",
+        "How the dataflow grows",
+    ):
+        assert title in page
+    assert (tmp_path / "run" / "study" / "profiles" / "rotate" / "iterative-128.json").exists()

@@ -7,6 +7,7 @@ medium. Each accelerated function has an accelerator, which does everything that
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -51,16 +52,20 @@ def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
     tuple of int
         Positions in `dataflow.tree`, in order.
     """
-    chosen = set(functions)
-    tree, inside, found = dataflow.tree, np.zeros(len(dataflow.tree.parent), dtype=bool), []
-    for node, (parent, function) in enumerate(zip(tree.parent, tree.function, strict=True)):
+    tree, chosen = dataflow.tree, set(functions)
+    inside: list[bool] = []
+    found: list[int] = []
+    for node, (parent, function) in enumerate(
+        zip(tree.parent.tolist(), tree.function.tolist(), strict=True)
+    ):
         below = parent >= 0 and inside[parent]
-        inside[node] = below or function in chosen
+        inside.append(below or function in chosen)
         if inside[node] and not below:
             found.append(node)
     return tuple(found)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     """Return what moves where these contexts, with everything below them, are accelerated.
 

@@ -21,12 +21,12 @@ from objectives.logca import break_even
 
 Knob = Literal["computation", "store", "medium", "interface", "calls", "everything"]
 _SENTENCES: dict[Knob, str] = {
-    "computation": "compute more than {:.4g} times as fast",
-    "store": "make its own store more than {:.4g} times as fast",
-    "medium": "make the shared medium more than {:.4g} times as fast",
-    "interface": "divide overhead and latency of a call by more than {:.4g}",
-    "calls": "merge more than {:.4g} calls into one",
-    "everything": "make all of these more than {:.4g} times as fast together",
+    "computation": "compute more than {} times as fast",
+    "store": "make its own store more than {} times as fast",
+    "medium": "make the shared medium more than {} times as fast",
+    "interface": "divide overhead and latency of a call by more than {}",
+    "calls": "merge more than {} calls into one",
+    "everything": "make all of these more than {} times as fast together",
 }
 _TAKES = {
     "computation": "computing in the accelerator takes",
@@ -55,7 +55,8 @@ class Change(NamedTuple):
         >>> Change("medium", 2.5).sentence
         'make the shared medium more than 2.5 times as fast'
         """
-        return _SENTENCES[self.knob].format(self.factor)
+        digits = 4 if self.factor >= 1.01 else 8
+        return _SENTENCES[self.knob].format(f"{self.factor:.{digits}g}")
 
 
 class Verdict(NamedTuple):

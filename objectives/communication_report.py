@@ -234,5 +234,6 @@ def program_of(study: Study, design: pd.Series[Any]) -> Dataflow:
 
 def _best(result: StudyResult) -> pd.Series[Any]:
     """Return the fastest design, or the best in the first objective."""
-    fast = [o.name for o in result.objectives if o.quantity == "speedup"]
-    return result.best(fast[0] if fast else result.objectives[0].name)
+    named = {o.quantity: o.name for o in reversed(result.objectives)}
+    first = named.get("accelerated_time", named.get("speedup", result.objectives[0].name))
+    return result.best(first)

@@ -15,8 +15,9 @@ points (C. M. Hurvich, C.-L. Tsai, Biometrika 76, 1989), prefers. It says how fa
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -146,20 +147,43 @@ def _check(sizes: Sequence[int], counts: Sequence[int]) -> None:
         raise ValueError(f"counts {list(counts)}: a count is at least 0")
 
 
-def _choices(most: int) -> Iterator[tuple[Term, ...]]:
-    for count in range(1, most + 1):
-        yield from combinations(TERMS, count)
+class _Candidate(NamedTuple):
+    """Terms that an exact law may have at given sizes.
+
+    `rows` are the terms at each size; `test` are whole numbers whose products with the first counts
+    and the last one sum to 0 if the law through the first gives the last: a quick first look.
+    """
+
+    terms: tuple[Term, ...]
+    rows: tuple[tuple[Fraction, ...], ...]
+    test: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=64)
+def _candidates(n: tuple[int, ...]) -> tuple[_Candidate, ...]:
+    columns = {term: [term.exactly_at(size) for size in n] for term in TERMS}
+    rational = {t: [v for v in column if v is not None] for t, column in columns.items()}
+    usable = [term for term in TERMS if len(rational[term]) == len(n)]
+    most = max(k for k in range(MOST_TERMS + 1) if k + min(k + 1, 3) <= len(n))
+    found = []
+    for k in range(1, most + 1):
+        for terms in combinations(usable, k):
+            rows = tuple(zip(*(rational[term] for term in terms), strict=True))
+            transposed = list(zip(*rows[:k], strict=True))
+            weights = _solve(transposed, rows[-1])  # of the first counts in the last
+            if weights is not None:
+                whole = math.lcm(*(w.denominator for w in weights))
+                test = (*(int(w * whole) for w in weights), -whole)
+                found.append(_Candidate(terms, rows, test))
+    return tuple(found)
 
 
 def _exact_law(n: list[int], y: list[int]) -> Law | None:
-    rational = {term: [term.exactly_at(size) for size in n] for term in TERMS}
-    most = max(k for k in range(MOST_TERMS + 1) if k + min(k + 1, 3) <= len(n))
-    for terms in _choices(most):
-        columns = [rational[term] for term in terms]
-        rows = [[value for value in row if value is not None] for row in zip(*columns, strict=True)]
-        if any(len(row) < len(terms) for row in rows):
+    for terms, rows, test in _candidates(tuple(n)):
+        k = len(terms)
+        if sum(w * count for w, count in zip(test, (*y[:k], y[-1]), strict=True)):
             continue
-        coefficients = _solve(rows[: len(terms)], y)
+        coefficients = _solve(rows[:k], [Fraction(count) for count in y[:k]])
         if coefficients is None or not all(_simple(c) for c in coefficients):
             continue
         if all(
@@ -174,9 +198,9 @@ def _simple(coefficient: Fraction) -> bool:
     return coefficient != 0 and coefficient.denominator <= LARGEST_DENOMINATOR
 
 
-def _solve(rows: list[list[Fraction]], y: list[int]) -> list[Fraction] | None:
-    """Solve the first equations by Gauss and Jordan; None where they are singular."""
-    matrix = [[*row, Fraction(count)] for row, count in zip(rows, y, strict=False)]
+def _solve(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction] | None:
+    """Solve linear equations by Gauss and Jordan; None where they are singular."""
+    matrix = [[*row, value] for row, value in zip(rows, right, strict=True)]
     size = len(matrix)
     for k in range(size):
         pivot = next((i for i in range(k, size) if matrix[i][k]), None)

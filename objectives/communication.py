@@ -12,7 +12,7 @@ from __future__ import annotations
 from dse.model import composed_of
 from objectives.communication_area import accelerator_area
 from objectives.communication_cut import Cut, best_cut
-from objectives.communication_dataflow import CallTree, Dataflow, Dataflows
+from objectives.communication_dataflow import Dataflow, Dataflows
 from objectives.communication_model import acceleration, ceilings
 from objectives.communication_quantities import (
     Acceleration,
@@ -34,6 +34,7 @@ from objectives.communication_quantities import (
 )
 from objectives.communication_readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication_setting import Setting
+from objectives.communication_tree import CallTree
 from objectives.communication_verdict import Change, Verdict, verdict, verdict_table, verdicts
 from objectives.logca_quantities import Latency, LatencyPerByte, Overhead
 

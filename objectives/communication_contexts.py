@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.quantity import Array
-from objectives.communication_dataflow import CallTree
+from objectives.communication_tree import CallTree
 
 MAX_CONTEXTS = 4000
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dse.quantity import Array
-from objectives.communication_dataflow import CallTree, Dataflow
+from objectives.communication_dataflow import Dataflow
 from objectives.communication_setting import Setting
 from objectives.communication_split import split, whole
+from objectives.communication_tree import CallTree
 
 
 class Cut(NamedTuple):

@@ -11,8 +11,9 @@ from dse.problems import InputError, Problem
 from dse.profile.schema import Profile
 from dse.quantity import Array
 from objectives.communication_callgrind import read_callgrind
-from objectives.communication_dataflow import CallTree, Dataflow, Dataflows, entered
+from objectives.communication_dataflow import Dataflow, Dataflows
 from objectives.communication_tables import FUNCTIONS, read_tables
+from objectives.communication_tree import CallTree, entered
 
 _FORMS = (
     "give a profile of `dse profile`, callgrind's output, "

@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from dse.problems import InputError, Problem, nearest
+from dse.quantity import Array
 from objectives.communication_contexts import Calls, expand
-from objectives.communication_dataflow import Dataflow, inclusive_transfers, shares_inside
+from objectives.communication_dataflow import Dataflow
+from objectives.communication_tree import inclusive_transfers, shares_inside
 
 FUNCTIONS, TRANSFERS, CALLS = "functions.csv", "transfers.csv", "calls.csv"
 _COLUMNS = {
@@ -40,24 +42,14 @@ def read_tables(folder: Path) -> Dataflow:
     InputError
         With file, line and column of all that is wrong.
     """
-    problems: list[Problem] = []
-    rows = {name: _table(folder / name, name, problems) for name in (FUNCTIONS, TRANSFERS)}
-    has_calls = (folder / CALLS).exists()
-    rows[CALLS] = _table(folder / CALLS, CALLS, problems) if has_calls else []
+    rows = _checked(folder)
     own = [str(row["function"]) for _, row in rows[FUNCTIONS]]
-    _check_names(rows, own, problems)
-    if not own and not problems:
-        problems.append(Problem(FUNCTIONS, "has no rows", "one for each function"))
-    if problems:
-        raise InputError(str(folder), problems)
-    origins = sorted({str(row["from"]) for _, row in rows[TRANSFERS]} - set(own))
-    names = (*own, *origins)
+    names = (*own, *sorted({str(row["from"]) for _, row in rows[TRANSFERS]} - set(own)))
     at = {name: i for i, name in enumerate(names)}
-
-    def column(key: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        values = [float(row.get(key, 0.0)) for _, row in rows[FUNCTIONS]]
-        return np.array([*values, *(0.0 for _ in origins)])
-
+    invocations, computation, local_bytes, code = (
+        _column(rows[FUNCTIONS], key, len(names))
+        for key in ("invocations", "computation", "local_bytes", "code")
+    )
     transfers = np.zeros((len(names), len(names)))
     for _, row in rows[TRANSFERS]:
         transfers[at[str(row["from"])], at[str(row["to"])]] += float(row["bytes"])
@@ -66,26 +58,46 @@ def read_tables(folder: Path) -> Dataflow:
         pair, more = (at[str(row["caller"])], at[str(row["function"])]), float(row["calls"])
         count = calls[pair].times + more if pair in calls else more
         calls[pair] = Calls(count, count)
-    size = len(own)
-    tree = expand(column("invocations")[:size], column("computation")[:size], calls)
+    tree = expand(invocations[: len(own)], computation[: len(own)], calls)
     into, out = inclusive_transfers(transfers, shares_inside(tree, len(names)))
     missing = ["transfers of a function with its callees are sums over functions, not measured"]
-    if not has_calls:
+    if not (folder / CALLS).exists():
         missing.append(f"there is no {CALLS}: each function is taken to call none")
     return Dataflow(
         folder.name,
         names,
-        size,
-        column("invocations"),
-        column("computation"),
-        column("local_bytes"),
-        column("code"),
+        len(own),
+        invocations,
+        computation,
+        local_bytes,
+        code,
         transfers,
         into,
         out,
         tree,
         tuple(missing),
     )
+
+
+def _checked(folder: Path) -> dict[str, list[tuple[int, Row]]]:
+    """Return the rows of all tables with their lines, or raise what is wrong with them."""
+    problems: list[Problem] = []
+    rows = {name: _table(folder / name, name, problems) for name in (FUNCTIONS, TRANSFERS)}
+    rows[CALLS] = _table(folder / CALLS, CALLS, problems) if (folder / CALLS).exists() else []
+    own = [str(row["function"]) for _, row in rows[FUNCTIONS]]
+    _check_names(rows, own, problems)
+    if not own and not problems:
+        problems.append(Problem(FUNCTIONS, "has no rows", "one for each function"))
+    if problems:
+        raise InputError(str(folder), problems)
+    return rows
+
+
+def _column(rows: list[tuple[int, Row]], key: str, size: int) -> Array:
+    """Return a column, 0 for the origins, which come last."""
+    column = np.zeros(size)
+    column[: len(rows)] = [float(row.get(key, 0.0)) for _, row in rows]
+    return column
 
 
 def _table(path: Path, name: str, problems: list[Problem]) -> list[tuple[int, Row]]:

@@ -17,7 +17,7 @@ from dse.problems import InputError
 from dse.profile.schema import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
 from objectives.communication_contexts import MAX_CONTEXTS, Calls, expand
-from objectives.communication_dataflow import inclusive_transfers, shares_inside
+from objectives.communication_tree import inclusive_transfers, shares_inside
 from tests.communication_examples import Machine, profile_of
 
 GRIND = """# callgrind format

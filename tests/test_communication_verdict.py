@@ -22,8 +22,8 @@ from objectives.communication import (
     verdicts,
 )
 from objectives.communication_cut import best_antichain
-from objectives.communication_dataflow import CallTree
 from objectives.communication_split import split, whole
+from objectives.communication_tree import CallTree
 from objectives.logca import speedup
 from tests.communication_examples import Machine, profile_of
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from dse.problems import InputError, Problem
 from dse.section import Lines, Section, SectionPart, Table
 from objectives.communication_analysis import local_or_global, memory_wall, speedups
 from objectives.communication_dataflow import Dataflow, Dataflows
@@ -163,7 +164,7 @@ def scaling(study: Study, result: StudyResult) -> Section:
     parts: list[SectionPart] = []
     exact = total = 0
     setting = setting_of(study, result)
-    for name, runs in families(study.evaluator.wiring.constants["dataflow"]).items():
+    for name, runs in families(_programs(study)).items():
         laws = fit_laws(list(runs.values()), list(runs))
         table = law_table(laws)
         exact, total = exact + int(table["exact"].sum()), total + len(table)
@@ -193,7 +194,7 @@ def families(dataflow: Dataflows) -> dict[str, dict[int, Dataflow]]:
 def programs_used(study: Study, result: StudyResult) -> list[Dataflow]:
     """Return the programs that the study's designs are of, in order."""
     constants = study.evaluator.wiring.constants
-    dataflow: Dataflows = constants["dataflow"]
+    dataflow = _programs(study)
     if "workload" in result.designs:
         used = sorted({int(w) for w in result.designs["workload"]})
     elif "workload" in constants:
@@ -220,7 +221,7 @@ def setting_of(study: Study, result: StudyResult) -> Setting:
 def chosen_in(study: Study, design: pd.Series[Any]) -> tuple[str, ...]:
     """Return the functions that a design accelerates."""
     constants = study.evaluator.wiring.constants
-    dataflow: Dataflows = constants["dataflow"]
+    dataflow = _programs(study)
     selection = design.get("selection", constants.get("selection", 0))
     return accelerated(program_of(study, design), dataflow.chosen(int(selection)))
 
@@ -228,8 +229,19 @@ def chosen_in(study: Study, design: pd.Series[Any]) -> tuple[str, ...]:
 def program_of(study: Study, design: pd.Series[Any]) -> Dataflow:
     """Return the program that a design is of; the first of the study's where it does not say."""
     constants = study.evaluator.wiring.constants
-    dataflow: Dataflows = constants["dataflow"]
+    dataflow = _programs(study)
     return dataflow.programs[int(design.get("workload", constants.get("workload", 0)))]
+
+
+def _programs(study: Study) -> Dataflows:
+    given = study.evaluator.wiring.constants.get("dataflow")
+    if not isinstance(given, Dataflows):
+        message = (
+            "sections of communication need the input 'dataflow' of dataflow between functions"
+        )
+        remedy = "use the model objectives.communication:offload_functions"
+        raise InputError(study.name, [Problem("report.sections", message, remedy)])
+    return given
 
 
 def _best(result: StudyResult) -> pd.Series[Any]:

@@ -200,3 +200,11 @@ def test_the_report_holds_the_sections(tmp_path: Path) -> None:
     ):
         assert title in page
     assert (tmp_path / "run" / "study" / "profiles" / "rotate" / "iterative-128.json").exists()
+
+
+def test_a_study_without_dataflow_is_told_so() -> None:
+    study = dse.load(STUDIES / "gpu_memory.toml")
+    result = study.run()
+    for section in (accelerators, limits, functions, scaling):
+        with pytest.raises(dse.InputError, match="need the input 'dataflow'"):
+            section(study, result)

@@ -75,6 +75,8 @@ class Graph:
         Function and LLVM name of each block.
     line : ndarray of int, shape (blocks,)
         Line of the source.
+    executions : ndarray, shape (blocks,)
+        How often each ran.
     operations, casts : ndarray, shape (blocks,)
         Instructions with register operands of the whole run, casts apart.
     hits : ndarray, shape (blocks, 3)
@@ -92,6 +94,7 @@ class Graph:
     function: tuple[str, ...]
     name: tuple[str, ...]
     line: Indices
+    executions: Array
     operations: Array
     casts: Array
     hits: Array
@@ -140,6 +143,7 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
         function=tuple(b.function for b in blocks),
         name=tuple(b.name for b in blocks),
         line=np.array([b.line for b in blocks], np.int64),
+        executions=np.array([b.executions for b in blocks], float),
         operations=np.array([_operations(b) for b in blocks], float) - casts,
         casts=casts,
         hits=hits,

@@ -59,6 +59,12 @@ class Problem:
         """Return which blocks of the graph these nodes are."""
         return np.asarray(np.append(chosen, False)[self.members])
 
+    def chosen(self, moved: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the nodes that hold these blocks of the graph."""
+        found = np.zeros(len(self) + 1, bool)
+        found[self.members[moved]] = True
+        return found[:-1]
+
     def restricted(self, kept: NDArray[np.bool_]) -> Problem:
         """Return the problem of some nodes, the others on the CPU."""
         one, two = kept[self.first], kept[self.second]

@@ -59,7 +59,7 @@ def run(program: Path, *arguments: str, given: bytes = b"") -> bytes:
 
 def built(name: str, folder: Path) -> Path:
     program = folder / f"{name}-plain"
-    return program if program.exists() else make().build_plainly(name, folder)  # type: ignore[no-any-return]
+    return program if program.exists() else Path(make().build_plainly(name, folder))
 
 
 # ── Known answers ────────────────────────────────────────────────────────────

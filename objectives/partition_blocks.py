@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from objectives.partition_estimate import Architecture
 from objectives.partition_graph import Graph, Indices
 from objectives.partition_problem import Problem, problem_of
-from objectives.partition_solve import Partition, greedy, optimum
+from objectives.partition_solve import Partition, best_partition, greedy_partition
 
 
 class Group(NamedTuple):
@@ -53,7 +53,7 @@ def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
         Instructions that the accelerator holds.
     """
     problem = problem_of(graph, architecture)
-    best, quick = optimum(problem, size), greedy(problem, size)
+    best, quick = best_partition(problem, size), greedy_partition(problem, size)
     return Decision(
         best,
         quick,

@@ -59,17 +59,16 @@ def solve_program(
     cost = problem.cost.copy()
     np.add.at(cost, problem.first, problem.outward)
     np.subtract.at(cost, problem.second, problem.outward)
-    options: dict[str, float] = {"mip_rel_gap": 0.0}
-    if nodes is not None:
-        options["node_limit"] = nodes
-    if seconds is not None:
-        options["time_limit"] = seconds
     result = milp(
         np.concatenate([cost, problem.inward + problem.outward]) * scale,
         integrality=np.concatenate([np.ones(count), np.zeros(pairs)]),
         bounds=Bounds(0, 1),
         constraints=[_separations(problem), _area(problem, size)],
-        options=options,
+        options={
+            "mip_rel_gap": 0.0,
+            "node_limit": nodes if nodes is not None else 2**31 - 1,
+            "time_limit": seconds if seconds is not None else np.inf,
+        },
     )
     chosen = np.zeros(count, bool) if result.x is None else result.x[:count] > 0.5
     value = problem.value(chosen)

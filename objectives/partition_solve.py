@@ -36,20 +36,20 @@ class Front(NamedTuple):
     """Which blocks of the graph, shape (points, blocks)."""
 
 
-def unlimited(problem: Problem) -> Partition:
+def unlimited_partition(problem: Problem) -> Partition:
     """Return the best partition whatever its area, the smallest of them: a minimum cut."""
     chosen = minimum_cut(problem)
     value = problem.value(chosen)
     return Partition(problem.moved(chosen), value, value)
 
 
-def greedy(problem: Problem, size: float) -> Partition:
+def greedy_partition(problem: Problem, size: float) -> Partition:
     """Return the paper's greedy partition; nothing is proven of it."""
     chosen = greedy_choice(problem, size)
     return Partition(problem.moved(chosen), problem.value(chosen), -np.inf)
 
 
-def optimum(
+def best_partition(
     problem: Problem,
     size: float,
     *,
@@ -105,7 +105,7 @@ def front(problem: Problem, sizes: tuple[float, ...] | None = None, exact: bool 
         found += _every(problem, most)
     else:
         wanted = sizes if sizes is not None else _grid(most)
-        found += [optimum(problem, size).moved for size in wanted if size < most]
+        found += [best_partition(problem, size).moved for size in wanted if size < most]
     return _undominated(problem, found)
 
 
@@ -118,7 +118,7 @@ def _every(problem: Problem, most: float) -> list[NDArray[np.bool_]]:
     found = []
     left = most - 1
     while left > 0:
-        best = optimum(problem, left)
+        best = best_partition(problem, left)
         found.append(best.moved)
         left = float(problem.area[problem.chosen(best.moved)].sum()) - 1
     return found

@@ -240,8 +240,8 @@ def test_overhead_of_the_shared_memory_gpu_follows_from_its_cut_offs() -> None:
 
 # Kenter, Platzner, Plessl and Kauschke, 2010, Table I
 TABLE_I = {
-    "processor_cycles_per_instruction": (1.0, "cycle/instruction"),
-    "accelerator_cycles_per_instruction": (0.5, "cycle/instruction"),
+    "cpu_efficiency": (1.0, "cycle/instruction"),
+    "accelerator_efficiency": (0.5, "cycle/instruction"),
     "control_latency": (2, "cycle"),
     "register_push_latency": (1, "cycle"),
     "register_pull_latency": (3, "cycle"),

@@ -25,7 +25,7 @@ ENTRY_POINTS = "dse.catalogs"
 _FILE_KEYS = ("about", "source", "note")
 _ROW_KEYS = ("about", "note", "source", "text")
 _FIGURE_KEYS = ("value", "unit", "source", "note")
-_ROW_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
 _EXAMPLE = 'such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
 
 
@@ -69,7 +69,7 @@ class Row:
     Parameters
     ----------
     name : str
-        Lower-case words joined by ``-``.
+        Words joined by ``-``; a ``+`` or ``-`` may end it, as in the literature's ``SL2+``.
     about : str
         What it is.
     figures : mapping of str to Figure
@@ -152,7 +152,7 @@ def _row(name: str, table: Any, source: str, problems: list[Problem]) -> Row | N
         )
         return None
     if not _ROW_NAME.fullmatch(name):
-        problems.append(Problem(name, "is no name of a row", "lower-case words joined by '-'"))
+        problems.append(Problem(name, "is no name of a row", "words joined by '-', as in user-port"))
     about = _text(table, "about", name, problems, needed="what the row is, in a sentence")
     note = _text(table, "note", name, problems)
     own_source = _text(table, "source", name, problems)

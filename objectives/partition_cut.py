@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.quantity import Array
 from objectives.partition_problem import Problem
 
 _BITS = 60  # of the sum of all capacities
@@ -109,9 +110,7 @@ class Whole:
         every = (problem.cost, problem.inward, problem.outward)
         most = max(float(sum(np.abs(x).sum() for x in every)), 1e-300)
         scale = _BITS - math.ceil(math.log2(most))
-        self.cost, self.inward, self.outward = (
-            np.rint(np.ldexp(x, scale)).astype(np.int64).tolist() for x in every
-        )
+        self.cost, self.inward, self.outward = (_whole(x, scale) for x in every)
         self.problem = problem
         self.area: list[int] = problem.area.tolist()
 
@@ -137,6 +136,10 @@ class Whole:
         for first, second, inward, outward in pairs:
             network.add(first, second, times * inward, times * outward)
         return network.sink_side()
+
+
+def _whole(values: Array, scale: int) -> list[int]:
+    return [int(x) for x in np.rint(np.ldexp(values, scale)).tolist()]
 
 
 def minimum_cut(problem: Problem) -> NDArray[np.bool_]:

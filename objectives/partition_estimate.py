@@ -151,7 +151,7 @@ def totals(graph: Graph, moved: NDArray[np.bool_]) -> Totals:
         ),
         cpu_hits=tuple(graph.hits[cpu].sum(axis=0).tolist()),
         accelerator_hits=tuple(graph.hits[moved].sum(axis=0).tolist()),
-        controls=float(graph.controls.count[apart].sum()),
+        controls=float(graph.controls.transfers[apart].sum()),
         registers=Registers(*(column[passed] for column in graph.registers)),
         to_accelerator=(float(dep.dirty[inward].sum()), float(dep.clean[inward].sum())),
         to_cpu=(float(dep.dirty[outward].sum()), float(dep.clean[outward].sum())),
@@ -179,8 +179,8 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     memory = latencies(a)
     execution = sums.operations[0] * np.asarray(a.cpu_efficiency)
     execution = execution + sums.operations[1] * np.asarray(a.accelerator_efficiency)
-    access = sum(n * lam for n, lam in zip(sums.cpu_hits, memory.cpu, strict=True))
-    access += sum(n * lam for n, lam in zip(sums.accelerator_hits, memory.accelerator, strict=True))
+    access = _access(sums.cpu_hits, memory.cpu)
+    access = access + _access(sums.accelerator_hits, memory.accelerator)
     crossing = (
         sums.to_accelerator[0] * memory.dirty_to_accelerator
         + sums.to_accelerator[1] * memory.clean_to_accelerator
@@ -195,6 +195,11 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     parts = (execution, access + crossing, control, register_time(sums.registers, push, pull))
     columns = [np.array(c) for c in np.broadcast_arrays(*parts)]
     return Estimate(sum(columns[1:], columns[0]), *columns)
+
+
+def _access(hits: tuple[float, ...], latency: tuple[Array, Array, Array]) -> Array:
+    level1, level2, memory = latency
+    return np.asarray(hits[0] * level1 + hits[1] * level2 + hits[2] * memory)
 
 
 def register_time(registers: Registers, push: Floats, pull: Floats) -> Array:
@@ -227,5 +232,5 @@ def theoretical_time(graph: Graph, architecture: Architecture) -> Array:
     """
     a = architecture
     alone = latencies(a._replace(shared_level=3.0)).cpu
-    access = sum(n * lam for n, lam in zip(graph.hits.sum(axis=0).tolist(), alone, strict=True))
+    access = _access(tuple(graph.hits.sum(axis=0).tolist()), alone)
     return np.asarray(graph.operations.sum() * np.asarray(a.accelerator_efficiency) + access)

@@ -17,7 +17,7 @@ docs/partition.md gives the reasons.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class Controls(NamedTuple):
 
     source: Indices
     target: Indices
-    count: Array
+    transfers: Array
 
 
 class Registers(NamedTuple):
@@ -75,6 +75,8 @@ class Graph:
         Function and LLVM name of each block.
     line : ndarray of int, shape (blocks,)
         Line of the source.
+    executions : ndarray, shape (blocks,)
+        How often each ran.
     operations, casts : ndarray, shape (blocks,)
         Instructions with register operands of the whole run, casts apart.
     hits : ndarray, shape (blocks, 3)
@@ -92,6 +94,7 @@ class Graph:
     function: tuple[str, ...]
     name: tuple[str, ...]
     line: Indices
+    executions: Array
     operations: Array
     casts: Array
     hits: Array
@@ -140,6 +143,7 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
         function=tuple(b.function for b in blocks),
         name=tuple(b.name for b in blocks),
         line=np.array([b.line for b in blocks], np.int64),
+        executions=np.array([b.executions for b in blocks], float),
         operations=np.array([_operations(b) for b in blocks], float) - casts,
         casts=casts,
         hits=hits,
@@ -170,11 +174,11 @@ class _Passage(NamedTuple):
 
     source: int
     target: int
-    count: float
+    times: float
     values: int
 
 
-def _passages(profile: Profile) -> Iterable[_Passage]:
+def _passages(profile: Profile) -> Iterator[_Passage]:
     """Yield calls and returns between blocks of the program."""
     entries = {f.name: f.entry for f in profile.functions if not f.foreign}
     returns: dict[str, list[tuple[int, int]]] = {}
@@ -194,23 +198,21 @@ def _passages(profile: Profile) -> Iterable[_Passage]:
 
 def _controls(profile: Profile, place: dict[int, int]) -> Controls:
     rows = [(e.source, e.to, float(e.count)) for e in profile.edges]
-    rows += [(p.source, p.target, p.count) for p in _passages(profile)]
-    source, target, count = _columns(rows, place, 3)
-    keys, summed = _summed((source, target), (count,))
-    return Controls(*keys, *summed)
+    rows += [(p.source, p.target, p.times) for p in _passages(profile)]
+    ends, _, (transfers,) = _summed(rows, place, 0, 1)
+    return Controls(*ends, transfers)
 
 
 def _registers(profile: Profile, place: dict[int, int]) -> Registers:
     executions = {block.id: float(block.executions) for block in profile.blocks}
     rows = [
-        (r.source, to, 1.0, executions[r.source], executions[to])
+        (r.source, to, executions[r.source], executions[to], 1.0)
         for r in profile.registers
         for to in r.to
     ]
-    rows += [(p.source, p.target, float(p.values), p.count, p.count) for p in _passages(profile)]
-    source, target, values, defined, used = _columns([r for r in rows if r[2] > 0], place, 5)
-    (source, target, defined, used), (values,) = _summed((source, target, defined, used), (values,))
-    return Registers(source, target, values, defined, used)
+    rows += [(p.source, p.target, p.times, p.times, float(p.values)) for p in _passages(profile)]
+    ends, (defined, used), (values,) = _summed([r for r in rows if r[4] > 0], place, 2, 1)
+    return Registers(*ends, values, defined, used)
 
 
 def _dependencies(profile: Profile, place: dict[int, int], cache: int) -> Dependencies:
@@ -219,26 +221,31 @@ def _dependencies(profile: Profile, place: dict[int, int], cache: int) -> Depend
         for d in profile.dependencies
         if d.cache == cache
     ]
-    source, target, dirty, clean = _columns(rows, place, 4)
-    keys, summed = _summed((source, target), (dirty, clean))
-    return Dependencies(*keys, *summed)
+    ends, _, (dirty, clean) = _summed(rows, place, 0, 2)
+    return Dependencies(*ends, dirty, clean)
 
 
-def _columns(rows: Iterable[tuple[float, ...]], place: dict[int, int], width: int) -> list[Array]:
-    """Return rows as columns, block numbers as positions; rows within one block are left out."""
+def _summed(
+    rows: Sequence[tuple[float, ...]], place: dict[int, int], rates: int, last: int
+) -> tuple[tuple[Indices, Indices], list[Array], list[Array]]:
+    """Sum the `last` columns of rows that agree in all others: two blocks, and `rates` numbers.
+
+    Returns
+    -------
+    tuple
+        The two blocks' positions, the other columns that rows agree in, and the sums. Rows within
+        one block, and of blocks never executed, are left out.
+    """
     kept = [
         (place[int(row[0])], place[int(row[1])], *row[2:])
         for row in rows
         if row[0] != row[1] and row[0] in place and row[1] in place
     ]
-    return list(np.array(kept, float).reshape(-1, width).T)
-
-
-def _summed(
-    keys: tuple[Array, ...], values: tuple[Array, ...]
-) -> tuple[tuple[NDArray[np.int64], ...], tuple[Array, ...]]:
-    """Return the distinct keys and the values summed over each."""
-    distinct, position = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
-    summed = tuple(np.bincount(position.ravel(), v, minlength=len(distinct)) for v in values)
-    first, second, *rest = distinct.T
-    return (first.astype(np.int64), second.astype(np.int64), *rest), summed
+    table = np.array(kept, np.float64).reshape(-1, 2 + rates + last)
+    keys, position = np.unique(table[:, :-last], axis=0, return_inverse=True)
+    sums = [
+        np.bincount(position.ravel(), column, minlength=len(keys)).astype(np.float64)
+        for column in table[:, -last:].T
+    ]
+    ends = (keys[:, 0].astype(np.int64), keys[:, 1].astype(np.int64))
+    return ends, list(keys[:, 2:].T), sums

@@ -8,7 +8,7 @@ without an area limit the optimum is a minimum cut (docs/partition.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,12 @@ class Problem:
         """Return which blocks of the graph these nodes are."""
         return np.asarray(np.append(chosen, False)[self.members])
 
+    def chosen(self, moved: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the nodes that hold these blocks of the graph."""
+        found = np.zeros(len(self) + 1, bool)
+        found[self.members[moved]] = True
+        return found[:-1]
+
     def restricted(self, kept: NDArray[np.bool_]) -> Problem:
         """Return the problem of some nodes, the others on the CPU."""
         one, two = kept[self.first], kept[self.second]
@@ -87,13 +93,17 @@ class Problem:
         # what separated the two costs is saved, what separates the moved one from the CPU is not
         np.subtract.at(cost, self.second[one & ~two], self.outward[one & ~two])
         np.subtract.at(cost, self.first[two & ~one], self.inward[two & ~one])
-        loose = Problem(
-            cost,
-            self.area,
-            *(x[~one & ~two] for x in (self.first, self.second, self.inward, self.outward)),
-            self.members,
-        )
+        loose = replace(self, cost=cost)._pairs(~one & ~two)
         return loose.restricted(~chosen)
+
+    def _pairs(self, kept: NDArray[np.bool_]) -> Problem:
+        return replace(
+            self,
+            first=self.first[kept],
+            second=self.second[kept],
+            inward=self.inward[kept],
+            outward=self.outward[kept],
+        )
 
     def contracted(self, label: Indices) -> Problem:
         """Return the problem with nodes of one label (0, 1, …) joined into one node."""
@@ -102,8 +112,8 @@ class Problem:
             label[self.first], label[self.second], self.inward, self.outward
         )
         return Problem(
-            np.bincount(label, self.cost, minlength=count),
-            np.bincount(label, self.area, minlength=count).astype(np.int64),
+            _sums(label, self.cost, count),
+            _sums(label, self.area, count).astype(np.int64),
             first,
             second,
             inward,
@@ -128,9 +138,14 @@ def joined(
     return (
         keys // width,
         keys % width,
-        np.bincount(position, np.where(turned, outward, inward), minlength=len(keys)),
-        np.bincount(position, np.where(turned, inward, outward), minlength=len(keys)),
+        _sums(position, np.where(turned, outward, inward), len(keys)),
+        _sums(position, np.where(turned, inward, outward), len(keys)),
     )
+
+
+def _sums(label: Indices, values: Array | Indices, count: int) -> Array:
+    """Return the sum of the values of each label."""
+    return np.bincount(label, values, minlength=count).astype(np.float64)
 
 
 def problem_of(graph: Graph, architecture: Architecture) -> Problem:
@@ -143,7 +158,7 @@ def problem_of(graph: Graph, architecture: Architecture) -> Problem:
     cost = graph.operations * (float(a.accelerator_efficiency) - float(a.cpu_efficiency))
     cost = cost - graph.casts * float(a.cpu_efficiency) + graph.hits @ saved
     factor = float(a.interface_latency_factor)
-    control = graph.controls.count * (float(a.control_latency) * factor)
+    control = graph.controls.transfers * (float(a.control_latency) * factor)
     reg, dep = graph.registers, graph.dependencies
     register = reg.values * np.minimum(
         reg.defined * (float(a.register_push_latency) * factor),
@@ -158,11 +173,6 @@ def problem_of(graph: Graph, architecture: Architecture) -> Problem:
         np.concatenate([control, register, to_accelerator]),
         np.concatenate([control, register, to_cpu]),
     )
-    costly = (inward > 0) | (outward > 0)
-    whole = Problem(
-        cost,
-        graph.area,
-        *(x[costly] for x in (first, second, inward, outward)),
-        np.arange(len(graph)),
-    )
-    return whole.restricted(graph.movable)
+    members = np.arange(len(graph))
+    whole = Problem(cost, graph.area, first, second, inward, outward, members)
+    return whole._pairs((inward > 0) | (outward > 0)).restricted(graph.movable)

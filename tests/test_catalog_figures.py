@@ -21,6 +21,8 @@ UNITS = {
     "cores": "1",
     "compute_units": "1",
     "peak_performance": "1/s",
+    "shared_level": "1",
+    "accelerator_cache": "1",
 }
 
 
@@ -47,7 +49,10 @@ def test_every_derived_figure_of_an_interface_says_how() -> None:
         assert "assumption" in row.figures["interface_area"].note
 
 
-@pytest.mark.parametrize("name", ["interfaces", "accelerators", "kernels", "engines", "memories"])
+SAME_QUANTITIES = ["interfaces", "accelerators", "kernels", "engines", "memories"]
+
+
+@pytest.mark.parametrize("name", [*SAME_QUANTITIES, "memory_organisations"])
 def test_every_row_can_stand_in_for_every_other(name: str) -> None:
     rows = list(catalog(name).rows.values())
     assert len(rows) > 1
@@ -235,8 +240,8 @@ def test_overhead_of_the_shared_memory_gpu_follows_from_its_cut_offs() -> None:
 
 # Kenter, Platzner, Plessl and Kauschke, 2010, Table I
 TABLE_I = {
-    "processor_cycles_per_instruction": (1.0, "cycle/instruction"),
-    "accelerator_cycles_per_instruction": (0.5, "cycle/instruction"),
+    "cpu_efficiency": (1.0, "cycle/instruction"),
+    "accelerator_efficiency": (0.5, "cycle/instruction"),
     "control_latency": (2, "cycle"),
     "register_push_latency": (1, "cycle"),
     "register_pull_latency": (3, "cycle"),
@@ -254,3 +259,14 @@ def test_memory_hierarchy_of_table_i() -> None:
     got = {name: read(row.figures[name].text, unit) for name, (_, unit) in TABLE_I.items()}
     assert got == {name: value for name, (value, _) in TABLE_I.items()}
     assert set(row.figures) == set(TABLE_I)
+
+
+def test_memory_organisations_are_the_five_of_kenter() -> None:
+    organisations = catalog("memory_organisations")
+    assert {
+        name: (
+            figure(organisations, name, "shared_level"),
+            figure(organisations, name, "accelerator_cache"),
+        )
+        for name in organisations.rows
+    } == {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}

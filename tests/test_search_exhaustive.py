@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dse.evaluate import Evaluator
-from dse.search.exhaustive import State, Workers, enumerate_designs
+from dse.search.exhaustive import State, Workers, _slab_size, enumerate_designs
 from dse.search.judging import DesignError
 from dse.search.outcome import of_enumeration
 from dse.space import Choice, Integer, Real, Values
@@ -154,9 +154,18 @@ def test_an_error_of_many_designs_together_blames_none_of_them() -> None:
             raise MemoryError("too many")
         return _engine(lanes, depth, clock)
 
-    with pytest.raises(DesignError, match=r"designs 0 to 99 together: .*too many"):
+    with pytest.raises(DesignError, match=r"designs 1 to 8 together: .*too many"):
         final(make(crowded), 100, Workers(1))
     assert final(make(crowded), 2, Workers(1)).archive.index.tolist() == by_hand()[0]
+
+
+@pytest.mark.parametrize(("pace", "size"), [(0.1, 4), (1.0, 1), (1e-4, 125), (1e-9, 32_768)])
+def test_a_costly_model_is_spread_over_the_workers(pace: float, size: int) -> None:
+    assert _slab_size(pace, 32_768, 1_000, 2) == size
+
+
+def test_a_pace_that_was_misjudged_does_not_cut_the_work_into_crumbs() -> None:
+    assert _slab_size(1.0, 32_768, 20_000_000, 2) == 2_000
 
 
 def test_a_continuum_cannot_be_enumerated() -> None:
@@ -183,6 +192,6 @@ def test_the_outcome_keeps_the_front_and_an_even_sample() -> None:
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_an_enumeration_that_is_left_early_ends_without_a_word(backend: str) -> None:
     steps = enumerate_designs(STUDY, 5, Workers(2, backend))
-    assert next(steps).done == 5
-    assert next(steps).done > 5
+    assert [next(steps).done, next(steps).done] == [1, 6]  # to see how long a design takes
+    assert next(steps).done > 6
     steps.close()  # type: ignore[attr-defined]

@@ -23,6 +23,8 @@ from dse.search.tally import Tally
 from dse.wiring import Key, ModelError
 
 _SLAB_SECONDS = 0.4  # joblib polls every 10 ms: tasks must be much longer than that
+_PROBE_SECONDS = 0.03  # longer than what a busy machine does to a cheap model
+_SLABS = 10_000  # tasks at most, whatever was measured
 
 
 @dataclass(frozen=True)
@@ -77,17 +79,46 @@ def enumerate_designs(
     state = start or State(
         0, Archive.empty(len(evaluator.goals)), Tally.empty(len(evaluator.limits))
     )
-    if state.done < total:  # the first chunk tells how long the others take
+    if state.done < total:
         tables = _tables(evaluator)
-        began = time.perf_counter()
-        stop = min(state.done + chunk, total)
-        state = _with(state, stop, slab(evaluator, tables, state.done, stop, chunk))
-        pace = (time.perf_counter() - began) / max(stop - (start.done if start else 0), 1)
-        yield state
-        size = max(chunk, int(_SLAB_SECONDS / max(pace, 1e-9)) // chunk * chunk)
-        size = min(size, max(chunk, -(-(total - state.done) // (4 * workers.count))))
+        pace = 0.0
+        for reached, pace in _probed(evaluator, tables, chunk, state, total):  # noqa: B007
+            state = reached
+            yield state
+        size = _slab_size(pace, chunk, total - state.done, workers.count)
         edges = [*range(state.done, total, size), total]
         yield from _parallel(evaluator, tables, chunk, workers, state, edges)
+
+
+def _probed(
+    evaluator: Evaluator, tables: Mapping[Key, Table], chunk: int, state: State, total: int
+) -> Iterator[tuple[State, float]]:
+    """Evaluate pieces that grow, until two in a row tell how long a design takes, in seconds.
+
+    One is not enough: the first of all loads what was not needed before.
+    """
+    size, last = 1, 0.0  # designs of a piece; seconds that the last of this size took
+    while state.done < total:
+        began, first = time.perf_counter(), state.done
+        stop = min(first + size, total)
+        state = _with(state, stop, slab(evaluator, tables, first, stop, chunk))
+        seconds = time.perf_counter() - began
+        seconds = min(seconds, last or seconds)
+        yield state, seconds / (stop - first)
+        if last or size == chunk:
+            return
+        if seconds > _PROBE_SECONDS:
+            last = seconds
+        else:
+            size = min(8 * size, chunk)
+
+
+def _slab_size(pace: float, chunk: int, left: int, workers: int) -> int:
+    """Return how many designs make a task: some tenths of a second, and some tasks a worker."""
+    size = int(_SLAB_SECONDS / max(pace, 1e-9))
+    if size >= chunk:
+        return max(chunk, min(size // chunk * chunk, -(-left // (4 * workers))))
+    return max(1, min(size, -(-left // (4 * workers))), left // _SLABS)
 
 
 def _tables(evaluator: Evaluator) -> dict[Key, Table]:

@@ -1,0 +1,325 @@
+"""The estimate against a literal one, the graph against a program read by hand, and the models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dse.catalog import load_catalog
+from dse.model import Model
+from dse.problems import InputError
+from dse.profile import Profile
+from dse.testing import check_model
+from objectives.partition import greedy, optimal
+from objectives.partition_estimate import (
+    Architecture,
+    Estimate,
+    cpu_time,
+    estimate,
+    latencies,
+    register_time,
+    theoretical_time,
+)
+from objectives.partition_graph import Registers, graph
+from objectives.partition_problem import problem_of
+from objectives.partition_workloads import Workloads
+from tests.partition_examples import ORGANISATIONS, organisation, random_program, some_architecture
+from tests.partition_reference import literal_times, organisations
+
+ROOT = Path(__file__).parents[1]
+PROFILES = ROOT / "studies" / "profiles"
+NAMES = sorted(path.stem for path in PROFILES.glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def workloads() -> Workloads:
+    return Workloads.load(PROFILES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_estimate_is_the_paper_s_sum_by_sum(name: str, workloads: Workloads) -> None:
+    document = json.loads((PROFILES / f"{name}.json").read_text())
+    program = workloads.graphs[workloads.names.index(name)][0]
+    rng = np.random.default_rng(0)
+    for row in ORGANISATIONS:
+        for penalty in (0.0, 1.0):
+            moved = program.movable & (rng.random(len(program)) < rng.uniform(0.1, 0.9))
+            a = organisation(row, penalty)._replace(
+                accelerator_efficiency=0.4, interface_latency_factor=3.0, register_pull_latency=5.0
+            )
+            memory = organisations(3.0, 15.0, 200.0, penalty)[row]
+            rates = {"cpu": 1.0, "acc": 0.4, "factor": 3.0, "control": 2, "push": 1, "pull": 5}
+            want = literal_times(document, set(program.block[moved].tolist()), memory, rates)
+            got = estimate(program, moved, a)
+            assert got.execution_time == pytest.approx(want["t_e"], rel=1e-12)
+            assert got.memory_time == pytest.approx(want["t_m"], rel=1e-12)
+            assert got.control_time == pytest.approx(want["t_c"], rel=1e-12)
+            assert got.register_time == pytest.approx(want["t_r"], rel=1e-12)
+            assert got.accelerated_time == pytest.approx(sum(want.values()), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_baselines_are_the_paper_s(name: str, workloads: Workloads) -> None:
+    document = json.loads((PROFILES / f"{name}.json").read_text())
+    program = workloads.graphs[workloads.names.index(name)][0]
+    plain = organisations(3.0, 15.0, 200.0, 0.0)["SL1"]
+    rates = {"cpu": 1.0, "acc": 0.5, "factor": 0.0, "control": 0, "push": 0, "pull": 0}
+    alone = literal_times(document, set(), plain, rates)
+    every = {block["id"] for block in document["blocks"]}
+    all_moved = literal_times(document, every, plain, rates)
+    for row in ORGANISATIONS:  # neither depends on where the accelerator would be
+        a = organisation(row, 1.0)
+        assert cpu_time(program, a) == pytest.approx(sum(alone.values()), rel=1e-12)
+        assert theoretical_time(program, a) == pytest.approx(sum(all_moved.values()), rel=1e-12)
+
+
+def test_many_architectures_at_once_are_each_of_them() -> None:
+    program = random_program(60, 0)
+    moved = program.movable & (np.arange(60) % 3 == 0)
+    rng = np.random.default_rng(1)
+    each = [some_architecture(rng) for _ in range(40)]
+    columns = Architecture(*(np.array(column) for column in zip(*each, strict=True)))
+    together = estimate(program, moved, columns)
+    for i, a in enumerate(each):
+        assert Estimate(*(column[i] for column in together)) == estimate(program, moved, a)
+
+
+def test_values_are_pushed_or_pulled_whichever_is_faster() -> None:
+    rng = np.random.default_rng(2)
+    ends = np.zeros(30, np.int64)
+    defined, used = 2.0 ** rng.integers(0, 9, (2, 30))
+    values = rng.integers(1, 4, 30).astype(float)
+    registers = Registers(ends, ends, values, defined, used)
+    push, pull = rng.choice([0.0, 1.0, 2.0, 3.0, 8.0], (2, 50))
+    want = (values * np.minimum(defined * push[:, None], used * pull[:, None])).sum(axis=1)
+    assert register_time(registers, push, pull) == pytest.approx(want, rel=1e-13)
+
+
+def test_moving_blocks_changes_the_time_as_the_problem_says() -> None:
+    rng = np.random.default_rng(3)
+    for seed in range(30):
+        program, a = random_program(50, seed), some_architecture(rng)
+        problem = problem_of(program, a)
+        none = float(estimate(program, np.zeros(50, bool), a).accelerated_time)
+        chosen = rng.random(len(problem)) < 0.5
+        time = estimate(program, problem.moved(chosen), a).accelerated_time
+        assert time - none == pytest.approx(problem.value(chosen), abs=1e-10 * none)
+
+
+@pytest.mark.parametrize("row", ORGANISATIONS)
+def test_separating_blocks_never_pays(row: str) -> None:
+    """What makes the time submodular, and the best partition a minimum cut."""
+    for penalty in (0.0, 3.0):
+        problem = problem_of(random_program(80, 4), organisation(row, penalty))
+        assert (problem.inward >= 0).all() and (problem.outward >= 0).all()
+
+
+def test_two_programs_read_by_hand() -> None:
+    """Main calls twice(x) 8 times from a loop and prints; twice returns from two blocks."""
+    blocks = [  # id, function, executions, exits, instructions
+        (0, "main", 1, 0, {"arithmetic": 2, "branch": 1, "alloca": 1}),
+        (1, "main", 8, 0, {"phi": 1, "call": 1, "cast": 2, "branch": 1, "load": 1}),
+        (2, "main", 1, 1, {"call": 1, "branch": 1}),
+        (3, "twice", 8, 6, {"compare": 1, "branch": 1}),
+        (4, "twice", 2, 2, {"arithmetic": 1, "branch": 1, "store": 1}),
+        (5, "twice", 0, 0, {"arithmetic": 9}),
+        (6, "printf", 1, 1, {}),
+    ]
+    document = _document(blocks)
+    program = graph(Profile.model_validate(document), "hand")
+    assert program.block.tolist() == [0, 1, 2, 3, 4, 6]  # 5 never ran
+    assert program.operations.tolist() == [3, 16, 2, 16, 4, 0]
+    assert program.casts.tolist() == [0, 16, 0, 0, 0, 0]
+    assert program.hits.tolist() == [[0] * 3, [5, 2, 1], [0] * 3, [0] * 3, [2, 0, 0], [1, 1, 0]]
+    assert program.movable.tolist() == [True, True, False, True, True, False]
+    controls = {(a, b): n for a, b, n in zip(*(c.tolist() for c in program.controls), strict=True)}
+    # edges 0→1, 1→2 and 3→4; calls 1→3; of 8 returns three quarters from 3, the others from 4
+    assert controls == {(0, 1): 1, (1, 2): 1, (3, 4): 2, (1, 3): 8, (3, 1): 6, (4, 1): 2}
+    registers = sorted(zip(*(c.tolist() for c in program.registers), strict=True))
+    assert registers == [
+        (0, 1, 1, 1, 8),  # n, used in the loop: pushed once or pulled 8 times
+        (1, 3, 1, 8, 8),  # the argument, each call
+        (3, 1, 1, 6, 6),  # the result
+        (3, 4, 2, 8, 2),  # the argument and another value, used where 4 runs
+        (4, 1, 1, 2, 2),
+    ]
+    dependencies = list(zip(*(c.tolist() for c in program.dependencies), strict=True))
+    assert dependencies == [(1, 4, 3, 4), (4, 1, 1, 0)]  # two rows of one pair are summed
+
+
+def _document(blocks: list[tuple[Any, ...]]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((PROFILES / "sor.json").read_text())
+    function = {"computation": 0, "computation_inclusive": 0, "local_bytes": 0}
+    caches = document["settings"]["caches"]
+    return document | {
+        "settings": document["settings"] | {"caches": [caches[0], caches[0]]},
+        "functions": [
+            function
+            | {"name": n, "symbol": n, "foreign": n == "printf", "entry": e}
+            | {"invocations": i}
+            for n, e, i in (("main", 0, 1), ("twice", 3, 8), ("printf", 6, 1))
+        ],
+        "blocks": [
+            {"id": i, "function": f, "name": f"b{i}", "line": i, "executions": n, "exits": x}
+            | {"area": sum(kinds.values()), "instructions": kinds}
+            for i, f, n, x, kinds in blocks
+        ],
+        "edges": [
+            {"from": 0, "to": 1, "count": 1},
+            {"from": 1, "to": 1, "count": 7},
+            {"from": 1, "to": 2, "count": 1},
+            {"from": 3, "to": 4, "count": 2},
+        ],
+        "calls": [
+            {"from": 1, "to": "twice", "count": 8, "arguments": 1, "result": True},
+            {"from": 2, "to": "printf", "count": 1, "arguments": 2, "result": True},
+        ],
+        "registers": [
+            {"name": "n", "from": 0, "to": [1]},
+            {"name": "x", "from": 3, "to": [4, 5], "argument": True},
+            {"name": "y", "from": 3, "to": [4]},
+        ],
+        "accesses": [
+            {"block": 1, "kind": "load", "size": 4, "line": 1, "hits": [[5, 2, 1], [8, 0, 0]]},
+            {"block": 4, "kind": "store", "size": 4, "line": 1, "hits": [[2, 0, 0], [0, 0, 2]]},
+            {"block": 6, "kind": "load", "size": 0, "line": 0, "hits": [[1, 1, 0], [2, 0, 0]]},
+        ],
+        "dependencies": [
+            {"cache": 0, "from": 1, "to": 4, "dirty": 1, "clean": 4},
+            {"cache": 0, "from": 1, "to": 4, "dirty": 2, "clean": 0},
+            {"cache": 0, "from": 4, "to": 1, "dirty": 1, "clean": 0},
+            {"cache": 1, "from": 4, "to": 1, "dirty": 50, "clean": 50},
+        ],
+        "call_tree": [],
+        "transfers": [],
+        "transfers_into": [],
+        "transfers_out": [],
+    }
+
+
+@pytest.mark.parametrize("model", [greedy, optimal])
+def test_the_models_hold_to_the_contract(model: Any, workloads: Workloads) -> None:
+    some = Workloads(workloads.graphs[1:2])
+    check_model(model, fixed={"profiles": some}, samples=14)
+
+
+def test_designs_outside_the_domain_are_nan_and_the_others_as_ever(workloads: Workloads) -> None:
+    sizes = np.array([64.0, -1.0, 64.0, 64.0, 64.0, np.inf, 64.0])
+    programs = np.array([0.0, 0.0, 6.0, 0.5, 5.0, 0.0, 0.0])
+    level2 = np.array([15.0, 15.0, 15.0, 15.0, 15.0, 15.0, 2.0])  # below that of L1
+    found = optimal(workloads, programs, accelerator_size=sizes, level2_latency=level2)
+    for column in found:
+        assert np.isnan(column).tolist() == [False, True, True, True, False, False, True]
+    assert found.speedup[5] > found.speedup[0] > 1
+    assert found.area_used[5] == found.area_used[5].round() > 64
+    assert np.isnan(optimal(workloads, 0, cache_configuration=1).speedup)
+    assert np.isnan(optimal(workloads, 0, interface_latency_factor=1e300).speedup)
+
+
+def test_the_same_bytes_alone_and_together(workloads: Workloads) -> None:
+    size = np.array([16.0, 64.0, 128.0, 64.0])[:, None]
+    factor = np.array([0.25, 1.0, 16.0])
+    whole = optimal(workloads, 3, accelerator_size=size, interface_latency_factor=factor)
+    for i, j in np.ndindex(4, 3):
+        one = optimal(workloads, 3, accelerator_size=size[i, 0], interface_latency_factor=factor[j])
+        assert [column[i, j] for column in whole] == list(one)
+
+
+def test_outputs_agree_with_each_other(workloads: Workloads) -> None:
+    rng = np.random.default_rng(7)
+    program = rng.integers(0, 6, 60).astype(float)
+    level, cache = np.array(list(ORGANISATIONS.values()))[rng.integers(0, 5, 60)].T
+    given: dict[str, Any] = {
+        "shared_level": level,
+        "accelerator_cache": cache,
+        "shared_penalty": rng.integers(0, 2, 60).astype(float),
+        "accelerator_size": 2.0 ** rng.integers(3, 9, 60),
+    }
+    best, quick = optimal(workloads, program, **given), greedy(workloads, program, **given)
+    assert (best.area_used <= given["accelerator_size"]).all()
+    assert (quick.area_used <= given["accelerator_size"]).all()
+    assert best.speedup == pytest.approx(best.cpu_time / best.accelerated_time)
+    assert best.greedy_speedup == pytest.approx(quick.speedup, rel=1e-12)
+    assert (best.greedy_gap >= 0).all() and (best.greedy_gap > 1e-3).any()
+    assert best.speedup / quick.speedup == pytest.approx(1 + best.greedy_gap, rel=1e-12)
+    assert (best.optimality_gap == 0).all()
+    assert best.relative_speedup == pytest.approx(
+        (best.speedup - 1) / (best.theoretical_speedup - 1)
+    )
+    assert (best.relative_speedup <= 1 + 1e-12).all()
+
+
+def test_nothing_to_gain_is_no_gain(workloads: Workloads) -> None:
+    slow = optimal(workloads, 0, accelerator_efficiency=9.0)
+    assert slow.theoretical_speedup < 1
+    assert slow.relative_speedup == 0 and slow.speedup == 1 and slow.blocks_moved == 0
+
+
+def test_organisations_differ_as_the_paper_says() -> None:
+    """SL1 crosses for free; without a cache the accelerator pays the shared level at least."""
+    found = {row: latencies(organisation(row, 1.0)) for row in ORGANISATIONS}
+    assert {row: [float(x) for x in memory.accelerator] for row, memory in found.items()} == {
+        "SL1": [4, 15, 200],
+        "SL2+": [3, 16, 200],
+        "SL2-": [16, 16, 200],
+        "SMM+": [3, 15, 200],
+        "SMM-": [200, 200, 200],
+    }
+    assert found["SL1"].dirty_to_cpu == found["SL1"].dirty_to_accelerator == 0
+    assert found["SL2+"].dirty_to_accelerator == 16 + 16 - 3
+    assert found["SL2-"].clean_to_accelerator == 0
+    assert found["SMM+"].clean_to_cpu == 200 - 3
+    assert found["SMM-"].dirty_to_accelerator == 200
+
+
+def test_catalogs_set_what_the_model_takes() -> None:
+    inputs = Model.from_function(optimal).inputs
+    for name in ("memory_hierarchies", "memory_organisations"):
+        for row in load_catalog(ROOT / "spaces" / f"{name}.toml").rows.values():
+            assert set(row.figures) - {"level1_size", "level2_size"} <= set(inputs)
+    defaults = Model.from_function(optimal).defaults
+    table1 = load_catalog(ROOT / "spaces" / "memory_hierarchies.toml").rows
+    for quantity, figure in table1["private-level1-shared-level2"].figures.items():
+        if quantity in defaults:
+            assert float(str(figure.text).split()[0]) == defaults[quantity]
+
+
+def test_a_folder_of_profiles_is_read_in_order_of_name(tmp_path: Path) -> None:
+    text = (PROFILES / "sor.json").read_text()
+    for name in ("b.json", "a.profile.json"):
+        (tmp_path / name).write_text(text)
+    (tmp_path / "notes.txt").write_text("no profile")
+    assert Workloads.load(tmp_path).names == ("a", "b")
+    assert Workloads.load(str(tmp_path / "b.json")).names == ("b",)
+
+
+def test_every_problem_of_every_profile_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no profile"):
+        Workloads.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        Workloads.load(tmp_path / "absent")
+    document = json.loads((PROFILES / "sor.json").read_text())
+    (tmp_path / "a.json").write_text("{")
+    (tmp_path / "b.json").write_text(json.dumps(document | {"version": 9}))
+    with pytest.raises(InputError) as caught:
+        Workloads.load(tmp_path)
+    told = str(caught.value)
+    assert "a.json" in told and "no JSON" in told and "b.json" in told and "version 9" in told
+
+
+def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:
+    document = json.loads((PROFILES / "sor.json").read_text())
+    document["settings"]["caches"] = []
+    document["dependencies"] = []
+    for access in document["accesses"]:
+        access["hits"] = []
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match="a: the profile has no caches"):
+        Workloads.load(tmp_path)
+    profile = Profile.load(PROFILES / "sor.json")
+    with pytest.raises(ValueError, match="no cache configuration 1; the profile has 1"):
+        graph(profile, "sor", 1)

@@ -1,0 +1,244 @@
+"""Partitions: the optimum is the optimum, of every subset, with and without a limit of area."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from objectives.partition_blocks import decide
+from objectives.partition_cut import minimum_cut, nested_groups
+from objectives.partition_estimate import Architecture, estimate, latencies
+from objectives.partition_graph import Controls, Dependencies, Graph, Registers
+from objectives.partition_milp import solve_program
+from objectives.partition_problem import Problem, problem_of
+from objectives.partition_reduce import reduced
+from objectives.partition_solve import (
+    best_partition,
+    front,
+    greedy_partition,
+    unlimited_partition,
+)
+from tests.partition_examples import organisation, random_program, some_architecture
+
+
+def every_mapping(graph: Graph) -> NDArray[np.bool_]:
+    """All 2^n subsets of the blocks that can move, a row each."""
+    places = np.flatnonzero(graph.movable)
+    found = np.zeros((2 ** len(places), len(graph)), bool)
+    found[:, places] = (np.arange(2 ** len(places))[:, None] >> np.arange(len(places))) & 1
+    return found
+
+
+def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np.float64]:
+    """Return the time of each mapping, by the sums of the paper."""
+    x = moved.astype(float)
+    memory = latencies(a)
+    on_cpu = (graph.operations + graph.casts) * a.cpu_efficiency + graph.hits @ memory.cpu
+    on_acc = graph.operations * a.accelerator_efficiency + graph.hits @ memory.accelerator
+    found = (1 - x) @ on_cpu + x @ on_acc
+    scale = a.interface_latency_factor
+    for one, two, count in zip(*graph.controls, strict=True):
+        found += (moved[:, one] != moved[:, two]) * count * a.control_latency * scale
+    for one, two, values, defined, used in zip(*graph.registers, strict=True):
+        each = min(
+            defined * a.register_push_latency * scale, used * a.register_pull_latency * scale
+        )
+        found += (moved[:, one] != moved[:, two]) * values * each
+    for one, two, dirty, clean in zip(*graph.dependencies, strict=True):
+        inward, outward = moved[:, two] & ~moved[:, one], moved[:, one] & ~moved[:, two]
+        found += inward * (
+            dirty * memory.dirty_to_accelerator + clean * memory.clean_to_accelerator
+        )
+        found += outward * (dirty * memory.dirty_to_cpu + clean * memory.clean_to_cpu)
+    return found
+
+
+def total(problem: Problem) -> float:
+    return float(np.abs(problem.cost).sum() + problem.inward.sum() + problem.outward.sum())
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
+    rng = np.random.default_rng(batch)
+    gains = 0
+    for seed in range(20):  # 200 programs in all
+        graph = random_program(int(rng.integers(5, 15)), 100 * batch + seed)
+        a = some_architecture(rng)
+        problem = problem_of(graph, a)
+        mappings = every_mapping(graph)
+        every = times(graph, mappings, a)
+        area = mappings @ graph.area
+        rounding = 1e-10 * total(problem)
+        most = unlimited_partition(problem)
+        assert every[0] + most.change == pytest.approx(every.min(), abs=rounding)
+        for size in rng.integers(0, graph.area.sum(), 2).tolist():
+            best, quick = best_partition(problem, size), greedy_partition(problem, size)
+            least = every[area <= size].min()
+            assert every[0] + best.change == pytest.approx(least, abs=rounding)
+            assert best.bound == best.change  # proven
+            for found in (best, quick):
+                assert graph.area[found.moved].sum() <= size
+                assert not found.moved[~graph.movable].any()
+                time = estimate(graph, found.moved, a).accelerated_time
+                assert every[0] + found.change == pytest.approx(float(time), abs=rounding)
+            assert best.change <= quick.change + rounding
+            gains += best.change < quick.change - rounding
+    assert gains > 0  # else these programs would tell nothing
+
+
+@pytest.mark.parametrize("batch", range(4))
+def test_the_minimum_cut_is_the_program_without_an_area_limit(batch: int) -> None:
+    rng = np.random.default_rng(1_000 + batch)
+    for seed in range(50):  # 200 programs in all
+        graph = random_program(int(rng.integers(20, 90)), 50 * batch + seed)
+        problem = problem_of(graph, some_architecture(rng))
+        cut, solved = minimum_cut(problem), solve_program(problem, np.inf)
+        rounding = 1e-9 * total(problem)
+        assert problem.value(cut) == pytest.approx(problem.value(solved.chosen), abs=rounding)
+        assert solved.bound == pytest.approx(problem.value(cut), abs=rounding)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**40])
+def test_the_minimum_cut_is_that_of_another_library(scale: float) -> None:
+    for seed in range(5):
+        problem = problem_of(random_program(150, seed), organisation("SL2+"))
+        other = nx.DiGraph()
+        other.add_nodes_from(["CPU", "ACC"])
+        for node, cost in enumerate(problem.cost.tolist()):
+            ends = ("CPU", node) if cost > 0 else (node, "ACC")
+            other.add_edge(*ends, capacity=abs(cost) * scale)
+        rows = zip(problem.first, problem.second, problem.inward, problem.outward, strict=True)
+        for first, second, inward, outward in rows:
+            other.add_edge(int(first), int(second), capacity=inward * scale)
+            other.add_edge(int(second), int(first), capacity=outward * scale)
+        value, _ = nx.minimum_cut(other, "CPU", "ACC")
+        least = float(problem.cost[problem.cost < 0].sum()) * scale + value
+        bigger = Problem(
+            problem.cost * scale,
+            problem.area,
+            problem.first,
+            problem.second,
+            problem.inward * scale,
+            problem.outward * scale,
+            problem.members,
+        )
+        assert bigger.value(minimum_cut(bigger)) == pytest.approx(least, rel=1e-9)
+
+
+def test_the_smallest_of_equal_cuts_is_taken() -> None:
+    nobody = np.zeros(0, np.int64)
+    none = np.zeros(0)
+    cost = np.array([0.0, -1.0, 0.0])
+    problem = Problem(cost, np.ones(3, np.int64), nobody, nobody, none, none, np.arange(3))
+    assert minimum_cut(problem).tolist() == [False, True, False]
+
+
+def test_the_exact_front_is_that_of_all_subsets() -> None:
+    rng = np.random.default_rng(5)
+    for seed in range(15):
+        graph = random_program(10, seed)
+        a = some_architecture(rng)
+        problem = problem_of(graph, a)
+        mappings = every_mapping(graph)
+        area, change = mappings @ graph.area, times(graph, mappings, a)
+        change -= change[0]
+        found = front(problem, exact=True)
+        rounding = 1e-9 * total(problem)
+        assert found.area[0] == 0 and np.all(np.diff(found.area) > 0)
+        assert np.all(np.diff(found.change) < 0)
+        for size in range(int(area.max()) + 1):  # a front is the best time for each area
+            point = np.flatnonzero(found.area <= size)[-1]
+            assert found.change[point] == pytest.approx(change[area <= size].min(), abs=rounding)
+
+
+def test_the_hull_bounds_the_front_and_its_points_are_on_it() -> None:
+    graph = random_program(40, 3)
+    problem = problem_of(graph, organisation("SL2+"))
+    sets = nested_groups(problem)
+    area = [int(problem.area[chosen].sum()) for chosen in sets]
+    change = [problem.value(chosen) for chosen in sets]
+    assert len(sets) > 5 and not sets[0].any()
+    assert all(np.all(a <= b) for a, b in itertools.pairwise(sets))
+    assert np.all(np.diff(np.diff(change) / np.diff(area)) >= -1e-9)
+    for size in np.linspace(0, area[-1], 25).round():
+        best = best_partition(problem, size).change
+        assert best >= np.interp(size, area, change) - 1e-6
+    for size, value in zip(area, change, strict=True):
+        assert best_partition(problem, size).change == pytest.approx(value)
+    filled = front(problem, sizes=(17.0, 44.0))
+    assert set(area) <= set(filled.area.tolist())
+
+
+def test_a_search_that_is_cut_short_says_what_is_not_proven() -> None:
+    graph = random_program(400, 4)
+    problem = problem_of(graph, organisation("SL2+"))
+    best = best_partition(problem, 40)
+    short = best_partition(problem, 40, nodes=0)
+    assert graph.area[short.moved].sum() <= 40
+    assert short.bound <= best.change <= short.change
+    quick = best_partition(problem, 40, seconds=1e-3)
+    assert quick.bound <= best.change <= quick.change <= greedy_partition(problem, 40).change
+
+
+def test_reduction_leaves_less_and_the_same_optimum() -> None:
+    graph = random_program(300, 8)
+    problem = problem_of(graph, organisation("SMM+"))
+    less = reduced(problem, 64)
+    assert len(less) < 0.9 * len(problem)
+    one, two = solve_program(problem, 64), solve_program(less, 64)
+    assert problem.value(one.chosen) == pytest.approx(less.value(two.chosen), rel=1e-9)
+
+
+def loop(turns: float = 1000.0) -> Graph:
+    """Entry, head and body of a loop, exit: head and body pass control every turn."""
+    none = np.zeros(0, np.int64)
+    return Graph(
+        program="loop",
+        block=np.arange(4),
+        function=("main",) * 4,
+        name=("entry", "head", "body", "exit"),
+        line=np.arange(1, 5),
+        executions=np.array([1.0, turns, turns, 1.0]),
+        operations=np.array([5.0, 6.0 * turns, 6.0 * turns, 5.0]),
+        casts=np.zeros(4),
+        hits=np.zeros((4, 3)),
+        area=np.array([5, 6, 6, 5]),
+        movable=np.array([False, True, True, False]),
+        controls=Controls(
+            np.array([0, 1, 2, 1]), np.array([1, 2, 1, 3]), np.array([1.0, turns, turns, 1.0])
+        ),
+        registers=Registers(none, none, np.zeros(0), np.zeros(0), np.zeros(0)),
+        dependencies=Dependencies(none, none, np.zeros(0), np.zeros(0)),
+    )
+
+
+def test_the_blocks_of_a_loop_move_together_or_not_at_all() -> None:
+    graph = loop()
+    decision = decide(graph, organisation("SL2+"), 12)
+    # alone: 3,000 cycles saved, 4,000 lost on control; together: 6,000 saved, 4 lost
+    assert not decision.greedy.moved.any()
+    assert decision.optimum.moved.tolist() == [False, True, True, False]
+    (group,) = decision.groups
+    assert group.blocks.tolist() == [1, 2] and group.area == 12
+    assert group.gain == 6_000 - 4 and group.alone == 3_000 - 4_000
+    assert decision.blocks["optimum"].tolist() == [False, True, True, False]
+    assert decision.blocks["block"].tolist() == ["entry", "head", "body", "exit"]
+    assert not decide(graph, organisation("SL2+"), 11).optimum.moved.any()  # half a loop is none
+
+
+def test_what_groups_gain_adds_up_to_what_greedy_lacks() -> None:
+    for seed in range(6):
+        graph = random_program(60, seed)
+        a = organisation("SL2+")
+        decision = decide(graph, a, 90)
+        shared = decision.optimum.moved & decision.greedy.moved
+        base = float(estimate(graph, shared, a).accelerated_time)
+        best = float(estimate(graph, decision.optimum.moved, a).accelerated_time)
+        assert sum(g.gain for g in decision.groups) == pytest.approx(base - best, abs=1e-3)
+        blocks = np.concatenate([g.blocks for g in decision.groups])
+        extra = np.flatnonzero(decision.optimum.moved & ~decision.greedy.moved)
+        assert sorted(blocks.tolist()) == extra.tolist()

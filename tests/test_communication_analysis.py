@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from dse.section import Tree
-from dse.testing import check_model
 from objectives.communication import Dataflow, Setting, acceleration, load_dataflow, load_dataflows
 from objectives.communication_analysis import (
     PARTS,
@@ -28,7 +27,6 @@ from objectives.communication_law_text import Notation, law_text
 from objectives.communication_pictures import bytes_of, flow_picture, heatmaps, top_functions
 from objectives.communication_report import families
 from objectives.communication_scaling import COUNTS, Count, counts, fit_laws, flow_tree, law_table
-from objectives.communication_selection import accelerated, idle_functions
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)
@@ -280,36 +278,3 @@ def test_heatmaps_have_a_computation_row(jpeg: Dataflow) -> None:
     transfers, computation = heatmaps(jpeg)
     assert transfers.columns == computation.columns  # type: ignore[union-attr]
     assert np.shape(computation.values) == (1, 10)  # type: ignore[union-attr]
-
-
-def test_idle_functions_keep_the_contract(jpeg: Dataflow) -> None:
-    check_model(idle_functions, fixed={"dataflow": Dataflows((jpeg,))})
-
-
-@pytest.mark.parametrize("name", ["jpeg", "rotate/recursive-008"])
-def test_idle_functions_are_those_without_a_context_of_their_own(name: str) -> None:
-    """Against a literal walk up the tree from every context, for every selection of seven."""
-    program = load_dataflow(PROFILES / f"{name}.json")
-    programs = Dataflows((program,))
-    profile = raw(name)
-    tree = profile["call_tree"]
-    for selection in range(128):
-        chosen = {c for bit, c in enumerate(programs.candidates) if selection >> bit & 1}
-        outer = set()
-        for node in tree:
-            above, at = [], node["parent"]
-            while at >= 0:
-                above.append(tree[at]["function"])
-                at = tree[at]["parent"]
-            if node["function"] in chosen and not chosen & set(above):
-                outer.add(node["function"])
-        assert idle_functions(programs, float(selection)).idle_functions == len(chosen - outer)
-        assert set(accelerated(program, programs.chosen(selection))) == outer
-
-
-def test_idle_functions_are_not_a_number_outside() -> None:
-    program = Dataflows((rotation("iterative", 8),))
-    found = idle_functions(program, np.array([1.0, 2.0**19, 1.5]), np.array([0.0, 0.0, 0.0]))
-    assert found.idle_functions[0] == 0
-    assert np.isnan(found.idle_functions[1:]).all()
-    assert np.isnan(idle_functions(program, 1.0, 1.0).idle_functions)

@@ -71,7 +71,7 @@ AcceleratorSize: TypeAlias = Annotated[
         "LLVM instructions that the accelerator holds",
         low=0.0,
         better="higher",
-        typical=(8.0, 512.0),
+        typical=(8.0, 128.0),
     ),
 ]
 AcceleratorEfficiency: TypeAlias = Annotated[

@@ -29,6 +29,7 @@ RUNS = 7
 FEW = 5_000  # designs of the loops that call a function for each
 
 Columns = Mapping[str, Array]
+Out = tuple[Array, Array]
 SHARED = ("overhead", "latency", "latency_per_byte", "computational_index", "acceleration")
 
 
@@ -48,11 +49,11 @@ def draw(count: int) -> dict[str, Array]:
     }
 
 
-def ours(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def ours(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     _chunks(speedup, break_even, columns, out, pool)
 
 
-def unchecked(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def unchecked(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Leave out the domain checks, as a caller may who knows the bounds of every column."""
     _chunks(inspect.unwrap(speedup), inspect.unwrap(break_even), columns, out, pool)
 
@@ -61,19 +62,30 @@ def _chunks(
     first: Callable[..., Any],
     second: Callable[..., Any],
     columns: Columns,
-    out: tuple[Array, Array],
+    out: Out,
     pool: ThreadPoolExecutor,
 ) -> None:
-    def chunk(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def chunk(part: slice) -> None:
         shared = {name: columns[name][part] for name in SHARED}
         out[0][part] = first(granularity=columns["granularity"][part], **shared).speedup
         out[1][part] = second(**shared).break_even
 
-    list(pool.map(chunk, range(0, out[0].size, CHUNK)))
+    _in_slabs(chunk, out[0].size, pool)
 
 
-def whole(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def _in_slabs(chunk: Callable[[slice], None], count: int, pool: ThreadPoolExecutor) -> None:
+    """Give each thread one run of designs, cut into chunks, as the engine does."""
+    starts = range(0, count, CHUNK)
+    share = -(-len(starts) // THREADS)
+
+    def slab(first: int) -> None:
+        for start in starts[first : first + share]:
+            chunk(slice(start, min(start + CHUNK, count)))
+
+    list(pool.map(slab, range(0, len(starts), share)))
+
+
+def whole(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Write NumPy as it comes first: whole columns, a temporary for each operation."""
     del pool
     g, (o, fixed, per_byte, c, a) = columns["granularity"], (columns[name] for name in SHARED)
@@ -96,26 +108,25 @@ def _loop(
 _fused: Any = numba.njit(parallel=True)(_loop)
 
 
-def fused(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def fused(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     del pool
     _fused(columns["granularity"], *(columns[name] for name in SHARED), *out)
 
 
-def floor(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def floor(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Move the same bytes and nothing else: six columns read, two written, on two threads."""
     arrays = list(columns.values())
 
-    def chunk(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def chunk(part: slice) -> None:
         np.copyto(out[0][part], arrays[0][part])
         np.copyto(out[1][part], arrays[1][part])
         for array in arrays[2:]:
             array[part].max()
 
-    list(pool.map(chunk, range(0, out[0].size, CHUNK)))
+    _in_slabs(chunk, out[0].size, pool)
 
 
-def per_design(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def per_design(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Call the public functions for one design at a time."""
     del pool
     for i in range(FEW):
@@ -124,7 +135,7 @@ def per_design(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecu
         out[1][i] = break_even(**shared).break_even
 
 
-def plain_python(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def plain_python(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Evaluate both formulas in floats, design by design: the least that such a loop can cost."""
     del pool
     lists = [columns[name][:FEW].tolist() for name in ("granularity", *SHARED)]
@@ -144,7 +155,7 @@ def main() -> None:
     count = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000
     numba.set_num_threads(THREADS)
     columns = draw(count)
-    contestants: dict[str, Callable[[Columns, tuple[Array, Array], ThreadPoolExecutor], None]] = {
+    contestants: dict[str, Callable[[Columns, Out, ThreadPoolExecutor], None]] = {
         "ours, in chunks": ours,
         "ours, domains known": unchecked,
         "numba, fused loop": fused,

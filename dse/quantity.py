@@ -158,9 +158,9 @@ class Resource:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Mapped, never touched and freed at once, it costs nothing; from then on glibc keeps what temporaries
-# of up to this size leave (mallopt(3), M_MMAP_THRESHOLD), instead of giving it back to the system, to
-# get it again zeroed, page by page, for the next one.
+# Mapped, never touched and freed at once, it costs nothing. From then on glibc keeps the memory
+# that temporaries of up to this size leave (mallopt(3), M_MMAP_THRESHOLD), instead of giving it
+# back to the system and getting it again, page by page and zeroed, for the next one.
 np.empty(2**21)
 
 

@@ -42,6 +42,25 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
     InputError
         Where there is no such module or function, or it is no model.
     """
+    function, paths = load_function(reference, folder, "model")
+    return Model.from_function(function, reference), paths
+
+
+def load_function(
+    reference: str, folder: Path | None, what: str
+) -> tuple[Callable[..., Any], tuple[Path, ...]]:
+    """Load a function that a study names; see `load_model`.
+
+    Parameters
+    ----------
+    what : str
+        What it should be, for the message where it is none: ``"model"``, say.
+
+    Raises
+    ------
+    InputError
+        Where there is no such module or function.
+    """
     source, colon, name = reference.partition(":")
     if not colon or not name.isidentifier() or not source:
         raise InputError(
@@ -49,7 +68,7 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
             [
                 Problem(
                     "",
-                    f"'{reference}' names no model",
+                    f"'{reference}' names no {what}",
                     'write "module:function", or "file.py:function" for a file beside the study',
                 )
             ],
@@ -64,12 +83,11 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
             reference,
             [Problem("", f"{origin or source} has no function '{name}'", nearest(name, known))],
         )
-    model = Model.from_function(function, reference)
     if origin is None:
-        return model, ()
+        return function, ()
     if is_file:
-        return model, tuple(sorted({origin, *_beside(origin.parent)}))
-    return model, tuple(sorted(origin.parent.glob("*.py")))
+        return function, tuple(sorted({origin, *_beside(origin.parent)}))
+    return function, tuple(sorted(origin.parent.glob("*.py")))
 
 
 def _beside(folder: Path) -> dict[Path, ModuleType]:

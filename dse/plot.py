@@ -27,6 +27,8 @@ from dse.plot_data import (
     plain,
 )
 from dse.result import StudyResult
+from dse.section import Bars, Heatmap, Lines, Tree
+from dse.section_plot import section_plot
 from dse.static_plots import Plot, breakdown_plot, convergence_plot, regions_plot
 from dse.units import show
 
@@ -139,6 +141,11 @@ def curve_figure(curve: Curve) -> go.Figure:
 def convergence_figure(result: StudyResult) -> go.Figure:
     """Return front size and hypervolume over the evaluated designs."""
     return _figure(convergence_plot(result.convergence))
+
+
+def section_figure(part: Lines | Bars | Heatmap | Tree) -> go.Figure:
+    """Return a picture of a section; see `dse.section`."""
+    return _figure(section_plot(part)).update_layout(title=plain(part.title))
 
 
 def plotly_js() -> str:

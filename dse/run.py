@@ -26,6 +26,7 @@ from dse.tables import result_of
 
 if TYPE_CHECKING:
     from dse.search.optuna_adapter import Store
+    from dse.section import Section
 
 _CHECKPOINT_SECONDS = 2.0
 _EXPLAINED = 40
@@ -245,12 +246,39 @@ def _register(study: Study, outcome: Outcome, store: Store, finished: bool) -> N
 
 
 def report(study: Study, result: StudyResult, path: Path) -> None:
-    """Write the report of a result, with the designs that matter most explained in full."""
+    """Write the report of a result, with the designs that matter most explained in full.
+
+    Raises
+    ------
+    StoppedError
+        Where a section could not be written; the report then lacks it.
+    """
     from dse.explain import explain
     from dse.report import write_report
 
     numbers = notable(result)
-    write_report(result, explain(study, result, numbers), path, study.shown_text)
+    sections, failed = _sections(study, result)
+    write_report(result, explain(study, result, numbers), path, study.shown_text, sections)
+    if failed:
+        raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
+
+
+def _sections(study: Study, result: StudyResult) -> tuple[list[Section], list[str]]:
+    """Return the sections, and what went wrong with those that could not be written."""
+    from dse.section import Section
+
+    written, failed = [], []
+    for name, write in study.sections if len(result.front) else ():
+        try:
+            section = write(study, result)
+        except Exception as error:  # whatever a user's function raises
+            failed.append(f"the section {name}, which raised {type(error).__name__}: {error}")
+            continue
+        if isinstance(section, Section):
+            written.append(section)
+        else:
+            failed.append(f"the section {name}, which returned {type(section).__name__}")
+    return written, failed
 
 
 def notable(result: StudyResult) -> list[int]:

@@ -18,6 +18,7 @@ from dse.resolve import resolve
 from dse.resolve.context import Context
 from dse.resolve.curves import CurvePlan
 from dse.search.plan import Plan, plan
+from dse.section import Writer
 from dse.space import Choice, Points
 from dse.study_file import StudyFile, parse, read_toml
 
@@ -43,6 +44,8 @@ class Study:
         How the space is searched.
     curves : tuple of CurvePlan
         What is drawn of the designs that matter most.
+    sections : tuple of (str, callable)
+        Names and functions that write sections of the report; see `dse.section`.
     notes : tuple of str
         What a reader should know.
     code : tuple of Path
@@ -55,6 +58,7 @@ class Study:
     evaluator: Evaluator
     plan: Plan
     curves: tuple[CurvePlan, ...]
+    sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
     code: tuple[Path, ...]
 
@@ -209,11 +213,18 @@ def _study(
     context.incomplete = any(entry.startswith("space.") for entry in dropped)
     context.doubtful = {e.partition(".")[2] for e in dropped if e.startswith("inputs.")}
     resolved = resolve(context)
-    space = resolved[0].space if resolved else None
+    space = resolved.evaluator.space if resolved else None
     chosen = plan(file.search, space, len(file.objective), problems)
     if problems or resolved is None or chosen is None:
         raise InputError(source, problems or [Problem("", "is no study")])
-    evaluator, curves = resolved
     return Study(
-        file, text, path, evaluator, chosen, curves, tuple(context.notes), tuple(context.files)
+        file=file,
+        text=text,
+        path=path,
+        evaluator=resolved.evaluator,
+        plan=chosen,
+        curves=resolved.curves,
+        sections=resolved.sections,
+        notes=tuple(context.notes),
+        code=tuple(context.files),
     )

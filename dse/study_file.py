@@ -212,6 +212,16 @@ class CurveTable(_Table):
     at: dict[str, Number] = Field(default_factory=dict)
 
 
+class ReportTable(_Table):
+    """What the report shows beside the front."""
+
+    sections: list[StrictStr] = Field(
+        default_factory=list,
+        max_length=16,
+        description="functions that write sections: module:function, or file.py:function",
+    )
+
+
 class StudyFile(_Table):
     """A study: models, inputs, space, objectives, constraints and how to search."""
 
@@ -225,6 +235,7 @@ class StudyFile(_Table):
     bottlenecks: BottleneckTable = Field(default_factory=BottleneckTable)
     regions: RegionsTable | None = None
     curve: list[CurveTable] = Field(default_factory=list, max_length=8)
+    report: ReportTable = Field(default_factory=ReportTable)
 
 
 def json_schema() -> dict[str, Any]:

@@ -64,17 +64,26 @@ def configurations(count: int, seed: int) -> Iterator[tuple[int, int, int, int, 
 
 
 def test_exact_mean_lies_in_the_interval_on_200_configurations() -> None:
-    """Two of 200 intervals at 99 % miss by chance; the deviations must be Student's as a whole."""
+    """The deviations are Student's as a whole; what misses by chance is met by another simulation.
+
+    Two of 200 intervals at 99 % miss by chance. One with arrivals of its own and four times as many
+    misses again once in a hundred; a bias would show the more, for its interval is half as wide.
+    """
     scores = []
+    missed = []
     for seed, setting in enumerate(configurations(200, seed=11)):
         measured = simulate(*setting, 1.0, elements=800_000, seed=seed)
         exact = float(exact_latency(*setting, 1.0).latency)
         half = (measured.high - measured.low) / 2
         scores.append((measured.latency - exact) / half * stats.t.ppf(0.995, 31))
-    misses = int((np.abs(scores) > stats.t.ppf(0.995, 31)).sum())
-    assert misses <= stats.binom.ppf(0.999, 200, 0.01)
+        if not measured.low <= exact <= measured.high:
+            missed.append(setting)
+    assert len(missed) <= stats.binom.ppf(0.999, 200, 0.01)
     assert stats.kstest(scores, stats.t(31).cdf).pvalue > 0.001
     assert abs(np.mean(scores)) < 3.3 / np.sqrt(200)  # no bias to either side
+    for setting in missed:
+        again = simulate(*setting, 1.0, elements=3_200_000, seed=1_000)
+        assert again.low <= float(exact_latency(*setting, 1.0).latency) <= again.high
 
 
 def event_by_event(

@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dse.bottleneck import Explanation
     from dse.result import StudyResult
+    from dse.section import Section
 
 
 def write_report(
-    result: StudyResult, explanations: Sequence[Explanation], path: Path, study_text: str
+    result: StudyResult,
+    explanations: Sequence[Explanation],
+    path: Path,
+    study_text: str,
+    sections: Sequence[Section] = (),
 ) -> None:
     """Write the report of a result.
 
@@ -29,6 +34,8 @@ def write_report(
         name first.
     study_text : str
         The study file, shown as it is.
+    sections : sequence of Section
+        What the study's models add.
 
     Raises
     ------
@@ -37,7 +44,7 @@ def write_report(
     """
     from dse.report.page import page  # the page needs jinja2 and plotly, which are slow to import
 
-    text = page(result, explanations, path.parent, study_text)
+    text = page(result, explanations, path.parent, study_text, sections)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")

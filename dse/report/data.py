@@ -32,7 +32,9 @@ from dse.plot_data import (
     evenly,
     infinite_word,
 )
+from dse.report.sections import section_data
 from dse.result import StudyResult
+from dse.section import Section
 from dse.static_plots import convergence_plot, region_colors, regions_plot
 
 _DOMINATED = 4_000
@@ -40,7 +42,10 @@ _DOMINATED = 4_000
 
 
 def payload(
-    result: StudyResult, explanations: Sequence[Explanation], folder: Path
+    result: StudyResult,
+    explanations: Sequence[Explanation],
+    folder: Path,
+    sections: Sequence[Section] = (),
 ) -> dict[str, Any]:
     """Return the data of the page, ready for JSON.
 
@@ -65,6 +70,7 @@ def payload(
         "prefixed": PREFIXED,
         "explanations": {str(e.design): _explanation(e) for e in explanations},
         "convergence": convergence_plot(result.convergence) if searched else None,
+        "sections": [section_data(section) for section in sections],
         "explain": f"dse explain {shlex.quote(str(folder))} --design ",
     }
 

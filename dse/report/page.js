@@ -267,10 +267,12 @@ function drawConvergence() {
 function redraw() {
   draw();
   drawConvergence();
+  drawSections();
   if (state.selected !== null && data.explanations[designs[state.selected]]) [drawRegions, drawCurves].forEach((draw) => draw(data.explanations[designs[state.selected]]));
 }
 function start() {
   drawConvergence();
+  showSections();
   if (!front.length) {
     for (const id of ["explore", "limits"]) $(id).hidden = true;
     $("best").replaceChildren(make("caption", {}, "No feasible design was found."));

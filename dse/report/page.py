@@ -17,9 +17,10 @@ from dse.plot import plotly_js
 from dse.plot_data import nonfinite
 from dse.report.data import as_json, payload
 from dse.result import Certificate, StudyResult
+from dse.section import Section
 from dse.units import show
 
-_SCRIPTS = ("data.js", "plots.js", "curves.js", "page.js")
+_SCRIPTS = ("data.js", "plots.js", "curves.js", "sections.js", "page.js")
 _STOPPED = {
     "complete": "The search went through the whole space.",
     "evaluations": "The search used up its evaluations.",
@@ -29,7 +30,11 @@ _STOPPED = {
 
 
 def page(
-    result: StudyResult, explanations: Sequence[Explanation], folder: Path, study_text: str
+    result: StudyResult,
+    explanations: Sequence[Explanation],
+    folder: Path,
+    study_text: str,
+    sections: Sequence[Section] = (),
 ) -> str:
     """Return the page as HTML.
 
@@ -37,7 +42,7 @@ def page(
     a policy in the page forbids all network access and every script but its own.
     """
     scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
-    data = as_json(payload(result, explanations, folder))
+    data = as_json(payload(result, explanations, folder, sections))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string(_own("page.html")).render(
         result=result,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from dse.evaluate import Evaluator
 from dse.resolve.checks import check_dead, check_given_twice, check_missing, check_regions
@@ -12,14 +13,25 @@ from dse.resolve.free import free_quantities
 from dse.resolve.goals import resolve_goals, resolve_limits
 from dse.resolve.inputs import resolve_constants
 from dse.resolve.models import resolve_models
+from dse.resolve.sections import resolve_sections
 from dse.resolve.variables import resolve_variables
+from dse.section import Writer
 from dse.space import Space
 from dse.wiring import Wiring
 
 
-def resolve(ctx: Context) -> tuple[Evaluator, tuple[CurvePlan, ...]] | None:
+class Resolved(NamedTuple):
+    """What a study file comes to."""
+
+    evaluator: Evaluator
+    curves: tuple[CurvePlan, ...]
+    sections: tuple[tuple[str, Writer], ...]
+
+
+def resolve(ctx: Context) -> Resolved | None:
     """Resolve everything; None where that is impossible (`problems` says why)."""
     models = resolve_models(ctx)
+    sections = resolve_sections(ctx)
     declared = Wiring(models, {}, frozenset())
     wrong = declared.problems()
     ctx.problems += wrong
@@ -40,4 +52,4 @@ def resolve(ctx: Context) -> tuple[Evaluator, tuple[CurvePlan, ...]] | None:
         check_dead(ctx, wiring, space, goals, limits)
     check_regions(ctx, wiring, goals)
     curves = resolve_curves(ctx, wiring)
-    return Evaluator(wiring, space, tuple(goals), tuple(limits)), tuple(curves)
+    return Resolved(Evaluator(wiring, space, tuple(goals), tuple(limits)), tuple(curves), sections)

@@ -55,12 +55,14 @@ def _resource(
     resource = wiring.resources[key]
     where = f"inputs.{key}"
     if not isinstance(entry, str):
-        ctx.add(where, f"{entry!r} is no file", f"{key} is {resource.about}: name its file")
+        ctx.add(
+            where, f"{entry!r} is no file", f"{key} is {resource.about}: name its file or folder"
+        )
         return
     path = (ctx.folder or Path()) / entry
     try:
         constants[key] = resource.load(str(path))
-        ctx.files.append(path)
+        ctx.files += _files(path)
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*")))
         ctx.add(where, f"there is no file '{entry}'", near)
@@ -71,6 +73,13 @@ def _resource(
     except (OSError, ValueError) as error:
         ctx.add(where, f"'{entry}' cannot be read: {error}")
         ctx.incomplete = True
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file itself, and of a folder the files that lie in it."""
+    if not path.is_dir():
+        return [path]
+    return sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
 
 
 def catalog_row(

@@ -1,0 +1,35 @@
+"""Sections of the report: the functions that write them."""
+
+from __future__ import annotations
+
+import inspect
+
+from dse.loading import load_function
+from dse.problems import InputError
+from dse.resolve.context import Context
+from dse.section import Writer
+
+
+def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
+    """Load the writers of sections, with the names that the study gives them."""
+    writers = []
+    for i, reference in enumerate(ctx.file.report.sections):
+        where = f"report.sections[{i + 1}]"
+        try:
+            function, paths = load_function(reference, ctx.folder, "section")
+        except InputError as error:
+            for p in error.problems:
+                ctx.add(where, f"{p.where}: {p.message}" if p.where else p.message, p.remedy)
+            continue
+        try:
+            inspect.signature(function).bind("study", "result")
+        except TypeError:
+            ctx.add(
+                where,
+                f"{reference} writes no section: its parameters are {inspect.signature(function)}",
+                "a section is written by a function of the study and its result",
+            )
+            continue
+        ctx.files += paths
+        writers.append((reference, function))
+    return tuple(writers)

@@ -3,8 +3,9 @@
     python benchmarks/model_throughput.py [designs]
 
 β = 1, both latencies, six columns read and two written, two threads. Ours are the public functions,
-domain checks included, on chunks as the engine passes them. The runs of all contestants are
-interleaved; the figures are medians, with the fastest and the slowest run beside them.
+domain checks included, on chunks (a study's `run.chunk`), as the engine passes them. The runs of
+all contestants are interleaved; the figures are medians, with the fastest and the slowest run
+beside them, and the times in multiples of the fused loop's and of ours.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ RUNS = 7
 FEW = 5_000  # designs of the loops that call a function for each
 
 Columns = Mapping[str, Array]
+Out = tuple[Array, Array]
 SHARED = ("overhead", "latency", "latency_per_byte", "computational_index", "acceleration")
 
 
@@ -48,11 +50,11 @@ def draw(count: int) -> dict[str, Array]:
     }
 
 
-def ours(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def ours(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     _chunks(speedup, break_even, columns, out, pool)
 
 
-def unchecked(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def unchecked(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Leave out the domain checks, as a caller may who knows the bounds of every column."""
     _chunks(inspect.unwrap(speedup), inspect.unwrap(break_even), columns, out, pool)
 
@@ -61,19 +63,56 @@ def _chunks(
     first: Callable[..., Any],
     second: Callable[..., Any],
     columns: Columns,
-    out: tuple[Array, Array],
+    out: Out,
     pool: ThreadPoolExecutor,
 ) -> None:
-    def chunk(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def chunk(part: slice) -> None:
         shared = {name: columns[name][part] for name in SHARED}
         out[0][part] = first(granularity=columns["granularity"][part], **shared).speedup
         out[1][part] = second(**shared).break_even
 
-    list(pool.map(chunk, range(0, out[0].size, CHUNK)))
+    _in_slabs(chunk, out[0].size, pool)
 
 
-def whole(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def _in_slabs(chunk: Callable[[slice], None], count: int, pool: ThreadPoolExecutor) -> None:
+    """Give each thread one run of designs, cut into chunks, as the engine does."""
+    starts = range(0, count, CHUNK)
+    share = -(-len(starts) // THREADS)
+
+    def slab(first: int) -> None:
+        for start in starts[first : first + share]:
+            chunk(slice(start, min(start + CHUNK, count)))
+
+    list(pool.map(slab, range(0, len(starts), share)))
+
+
+def passes(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
+    """Do the 14 operations of both formulas alone, into buffers: the least that NumPy can do."""
+    arrays = [columns[name] for name in ("granularity", *SHARED)]
+
+    def chunk(part: slice) -> None:
+        g, o, fixed, per_byte, c, a = (array[part] for array in arrays)
+        host, total, s, g1 = np.empty_like(g), np.empty_like(g), out[0][part], out[1][part]
+        np.multiply(c, g, out=host)
+        np.divide(host, a, out=total)
+        np.add(total, o, out=total)
+        np.add(total, fixed, out=total)
+        np.multiply(per_byte, g, out=s)
+        np.add(total, s, out=total)
+        np.divide(host, total, out=s)
+        np.subtract(a, 1.0, out=total)
+        np.divide(total, a, out=total)
+        np.multiply(total, c, out=total)
+        np.subtract(total, per_byte, out=total)
+        np.maximum(total, 0.0, out=total)
+        np.add(o, fixed, out=host)
+        with np.errstate(divide="ignore"):
+            np.divide(host, total, out=g1)
+
+    _in_slabs(chunk, out[0].size, pool)
+
+
+def whole(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Write NumPy as it comes first: whole columns, a temporary for each operation."""
     del pool
     g, (o, fixed, per_byte, c, a) = columns["granularity"], (columns[name] for name in SHARED)
@@ -96,26 +135,25 @@ def _loop(
 _fused: Any = numba.njit(parallel=True)(_loop)
 
 
-def fused(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def fused(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     del pool
     _fused(columns["granularity"], *(columns[name] for name in SHARED), *out)
 
 
-def floor(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def floor(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Move the same bytes and nothing else: six columns read, two written, on two threads."""
     arrays = list(columns.values())
 
-    def chunk(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def chunk(part: slice) -> None:
         np.copyto(out[0][part], arrays[0][part])
         np.copyto(out[1][part], arrays[1][part])
         for array in arrays[2:]:
             array[part].max()
 
-    list(pool.map(chunk, range(0, out[0].size, CHUNK)))
+    _in_slabs(chunk, out[0].size, pool)
 
 
-def per_design(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def per_design(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Call the public functions for one design at a time."""
     del pool
     for i in range(FEW):
@@ -124,7 +162,7 @@ def per_design(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecu
         out[1][i] = break_even(**shared).break_even
 
 
-def plain_python(columns: Columns, out: tuple[Array, Array], pool: ThreadPoolExecutor) -> None:
+def plain_python(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Evaluate both formulas in floats, design by design: the least that such a loop can cost."""
     del pool
     lists = [columns[name][:FEW].tolist() for name in ("granularity", *SHARED)]
@@ -144,9 +182,10 @@ def main() -> None:
     count = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10_000_000
     numba.set_num_threads(THREADS)
     columns = draw(count)
-    contestants: dict[str, Callable[[Columns, tuple[Array, Array], ThreadPoolExecutor], None]] = {
+    contestants: dict[str, Callable[[Columns, Out, ThreadPoolExecutor], None]] = {
         "ours, in chunks": ours,
         "ours, domains known": unchecked,
+        "numpy, 14 passes alone": passes,
         "numba, fused loop": fused,
         "memory, floor": floor,
         "numpy, whole columns": whole,
@@ -162,7 +201,7 @@ def main() -> None:
                 contestant(columns, out[name], pool)
                 if run:
                     seconds[name].append(time.perf_counter() - start)
-    for name in ("numba, fused loop", "numpy, whole columns"):
+    for name in ("numba, fused loop", "numpy, 14 passes alone", "numpy, whole columns"):
         for mine, other in zip(out["ours, in chunks"], out[name], strict=True):
             assert np.allclose(mine, other, rtol=1e-9, atol=0.0), name
     print(f"{count:,} designs, {THREADS} threads, chunks of {CHUNK:,}, medians of {RUNS} runs")
@@ -170,12 +209,16 @@ def main() -> None:
         name: [t / (FEW if "design" in name.split(",")[1] else count) * 1e9 for t in values]
         for name, values in seconds.items()
     }
-    base = statistics.median(ns["ours, in chunks"])
+    middle = {name: statistics.median(figures) for name, figures in ns.items()}
+    heads = ("ns/design", "range", "M designs/s", "fused loop", "ours")
+    print(" " * 26 + "{:>12} {:>19} {:>12} {:>11} {:>11}".format(*heads))
     for name, figures in ns.items():
-        middle = statistics.median(figures)
+        of_fused = middle[name] / middle["numba, fused loop"]
+        of_ours = middle[name] / middle["ours, in chunks"]
+        span = f"{min(figures):.2f}–{max(figures):.2f}"
         print(
-            f"{name:26} {middle:10.2f} ns/design ({min(figures):.2f}–{max(figures):.2f}) "
-            f"{1e3 / middle:9.2f} M designs/s   ours is {middle / base:8.2f}x as fast"
+            f"{name:26}{middle[name]:12.2f} {span:>19} {1e3 / middle[name]:12.3f} "
+            f"{of_fused:10.2f}x {of_ours:10.2f}x"
         )
 
 

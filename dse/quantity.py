@@ -158,6 +158,11 @@ class Resource:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Mapped, never touched and freed at once, it costs nothing. From then on glibc keeps the memory
+# that temporaries of up to this size leave (mallopt(3), M_MMAP_THRESHOLD), instead of giving it
+# back to the system and getting it again, page by page and zeroed, for the next one.
+np.empty(2**21)
+
 
 def declared(function: Callable[..., Any]) -> dict[str, Quantity | Resource]:
     """Return the declarations of a function's parameters, by name, in order.
@@ -199,9 +204,7 @@ def nan_outside(function: Callable[P, T]) -> Callable[P, T]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         if not domains:  # read late: annotations may name what is defined below the function
             domains.update({n: q for n, q in declared(function).items() if isinstance(q, Quantity)})
-        bound: dict[str, Any] = (
-            dict(signature.bind(*args, **kwargs).arguments) if args else dict(kwargs)
-        )
+        bound: dict[str, Any] = signature.bind(*args, **kwargs).arguments if args else kwargs
         bad: NDArray[np.bool_] | None = None
         for name, quantity in domains.items():
             if name in bound and not quantity.contains_all(bound[name]):

@@ -46,6 +46,7 @@ from objectives.logca_quantities import (
 from objectives.logca_roots import entropy, interval
 
 _TINY = float(np.finfo(np.float64).tiny)
+_AMPLE = 1e-150  # the product of two such numbers is still above _TINY
 
 
 @nan_outside
@@ -75,19 +76,14 @@ def speedup(
         complexity,
         acceleration,
     )
-    inputs = (g, o, fixed, per_byte, c, b, a)
     host = c * _power(g, b)
-    total = np.divide(host, a, out=np.empty(np.broadcast_shapes(*(x.shape for x in inputs))))
-    total += o
-    if not _is(fixed, 0.0):
-        total += fixed
-    if not _is(per_byte, 0.0):
-        total += per_byte * g
-    least = min(total.min(initial=np.inf), host.min(initial=np.inf))
-    extreme = not (least >= _TINY and total.max(initial=0.0) < np.inf)
-    at = ~((host >= _TINY) & (total >= _TINY) & (total < np.inf)) if extreme else None
-    ratio = np.divide(host, total, out=total)
-    if extreme:
+    total = _interface(o, fixed, per_byte, g) + host / a
+    ratio = np.asarray(host / total)
+    # Both least values so large: T1 is finite, and T0, their product at least, in range as well.
+    least = total.min(initial=np.inf), ratio.min(initial=np.inf)
+    if not (least[0] >= _AMPLE and least[1] >= _AMPLE):
+        at = ~((host >= _TINY) & (total >= _TINY) & (total < np.inf))
+        inputs = (g, o, fixed, per_byte, c, b, a)
         ratio[at] = _speedup_in_logarithms(*(np.broadcast_to(x, ratio.shape)[at] for x in inputs))
     return Speedup(ratio[()])
 
@@ -349,15 +345,21 @@ def _speedup_in_logarithms(
     return np.asarray(1.0 / (1.0 / acceleration + np.exp(cost) + np.exp(line)))
 
 
+def _interface(overhead: Array, latency: Array, latency_per_byte: Array, size: Array) -> Array:
+    """Return o + L + l g; nothing is added where a latency is the number 0."""
+    cost = overhead if _is(latency, 0.0) else overhead + latency
+    return np.asarray(cost if _is(latency_per_byte, 0.0) else cost + latency_per_byte * size)
+
+
 def _gain(computational_index: Array, acceleration: Array, speedup: Array) -> Array:
     """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact where A and s are close."""
-    share = np.asarray(acceleration - speedup)
-    share /= acceleration
-    if not acceleration.max(initial=0.0) < np.inf:
-        share = np.where(np.isinf(acceleration), 1.0, share)
-    in_place = np.broadcast_shapes(share.shape, computational_index.shape) == share.shape
-    gain = np.multiply(computational_index, share, out=share if in_place else None)
-    return np.asarray(gain) if _is(speedup, 1.0) else np.asarray(gain / speedup)
+    try:
+        with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
+            gain = computational_index * ((acceleration - speedup) / acceleration)
+    except FloatingPointError:  # inf / inf
+        share = np.where(np.isinf(acceleration), 1.0, (acceleration - speedup) / acceleration)
+        gain = computational_index * share
+    return np.asarray(gain if _is(speedup, 1.0) else gain / speedup)
 
 
 def _reach(

@@ -30,7 +30,7 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     Parameters
     ----------
     gain : ndarray
-        Any number; used as a buffer, so it is lost.
+        Any number.
     per_byte, fixed : ndarray
         Not negative.
     complexity : ndarray
@@ -44,9 +44,10 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
         (where it is inf for all elements it may be a read-only view).
         An end beyond the range of floats saturates to 0 or inf.
     """
-    shape = np.broadcast_shapes(gain.shape, per_byte.shape, fixed.shape, complexity.shape)
     if complexity.ndim == 0 and complexity == 1.0:
-        return _linear(gain, per_byte, fixed, shape), np.broadcast_to(np.inf, shape)
+        lower = _linear(gain, per_byte, fixed)
+        return lower, np.broadcast_to(np.inf, lower.shape)
+    shape = np.broadcast_shapes(gain.shape, per_byte.shape, fixed.shape, complexity.shape)
     c, m, k, b = (np.broadcast_to(x, shape).ravel() for x in (gain, per_byte, fixed, complexity))
     lower, upper = np.full(c.shape, np.inf), np.full(c.shape, np.inf)
     linear, no_line = b == 1.0, m == 0.0
@@ -54,7 +55,7 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
 
     (at,) = np.nonzero(linear)
     if at.size:
-        lower[at] = _linear(c[at], m[at], k[at], at.shape)
+        lower[at] = _linear(c[at], m[at], k[at])
     (at,) = np.nonzero(~linear & no_line)
     if at.size:
         lower[at] = _without_line(c[at], k[at], b[at])
@@ -69,14 +70,16 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     return lower.reshape(shape), upper.reshape(shape)
 
 
-def _linear(gain: Array, per_byte: Array, fixed: Array, shape: tuple[int, ...]) -> Array:
+def _linear(gain: Array, per_byte: Array, fixed: Array) -> Array:
     """Where β = 1: from fixed / (gain − per_byte) on, where that difference is positive."""
-    margin = np.subtract(gain, per_byte, out=gain if gain.shape == shape else np.empty(shape))
-    if fixed.min(initial=np.inf) > 0.0:
-        np.maximum(margin, 0.0, out=margin)  # never: a division by zero
-        return np.divide(fixed, margin, out=margin)
-    free = np.where(margin >= 0.0, 0.0, np.inf)  # nothing to amortise: always, or never
-    return np.where(fixed == 0.0, free, fixed / np.maximum(margin, 0.0))
+    margin = gain - per_byte
+    positive = np.maximum(margin, 0.0)  # never: a division by zero
+    try:
+        with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
+            return np.asarray(fixed / positive)
+    except FloatingPointError:  # 0 / 0, nothing to amortise: always, or never
+        free = np.where(margin >= 0.0, 0.0, np.inf)
+        return np.where(fixed == 0.0, free, fixed / positive)
 
 
 def _without_line(gain: Array, fixed: Array, complexity: Array) -> Array:

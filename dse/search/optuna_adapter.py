@@ -3,15 +3,19 @@
 Samplers work on a study in memory, a generation at a time, so that models see whole batches; each
 finished generation is written to the storage in one transaction. A killed run loses at most the
 generation under way.
+
+Samplers repeat designs. The study in memory has every draw as a finished trial; in the storage a
+repeat is a pruned one that names the first, so that the best trials there are designs, each once.
 """
 
 from __future__ import annotations
 
+import copy
 import datetime
 import inspect
 import json
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -52,6 +56,7 @@ _SAMPLERS = {
 _OURS = {"self", "seed", "constraints_func"}
 _DIGEST = "dse:digest"  # the attribute that says which study the trials are of
 _STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
+_REPEATS = "repeats"  # the attribute of a trial whose design an earlier one has: its number
 _REFUSED = 1e300  # an excess for what has no number: Optuna takes no NaN
 
 
@@ -213,7 +218,8 @@ class Store:
 
     def trials(self) -> list[FrozenTrial]:
         """Return the finished trials, in order."""
-        return self.study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.FAIL))
+        finished = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+        return self.study.get_trials(deepcopy=False, states=finished)
 
     def state(self) -> dict[str, Any]:
         """Return what a sampler noted of the study itself, beside the trials."""
@@ -377,13 +383,15 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ju
             directions=[goal.info.direction for goal in evaluator.goals],
         )
         known = store.trials() if store is not None else []
-        study.add_trials(known)  # numbered, and so identified, as they were
+        study.add_trials([_drawn(t) for t in known])  # numbered, and so identified, as they were
         for key, value in (store.state() if store is not None else {}).items():
             study._storage.set_study_system_attr(study._study_id, key, value)
     done = len(known)
     if known:
         yield _judged(evaluator, known)
     shared = distributions(evaluator.space)
+    first: dict[tuple[Any, ...], int] = {}  # by the values of the variables
+    _registered(known, shared, first)
     while done < plan.evaluations:
         with _quiet():
             # one sequence for the quasi-random sampler, which numbers its own points
@@ -402,7 +410,8 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ju
                 _tell(study, trial, evaluator, judged, i)
             finished = study.get_trials(deepcopy=False)[-count:]
         if store is not None:
-            store.append(finished, study._storage.get_study_system_attrs(study._study_id))
+            kept = _registered(finished, shared, first)
+            store.append(kept, study._storage.get_study_system_attrs(study._study_id))
         done += count
         yield Judged(points, judged)
 
@@ -417,6 +426,29 @@ def _tell(
         study.tell(trial, state=TrialState.FAIL)
     else:
         study.tell(trial, values.tolist())
+
+
+def _registered(
+    trials: Sequence[FrozenTrial], names: Iterable[str], first: dict[tuple[Any, ...], int]
+) -> list[FrozenTrial]:
+    """Return trials as the storage holds them; note in `first` which trial first had a design."""
+    kept = []
+    for trial in trials:
+        number = first.setdefault(tuple(trial.params[n] for n in names), trial.number)
+        if number != trial.number and trial.state == TrialState.COMPLETE:
+            trial = copy.copy(trial)
+            trial.state = TrialState.PRUNED
+            trial.user_attrs = {**trial.user_attrs, _REPEATS: number}
+        kept.append(trial)
+    return kept
+
+
+def _drawn(trial: FrozenTrial) -> FrozenTrial:
+    """Return a trial of the storage as the sampler is to see it; the inverse of `_registered`."""
+    if _REPEATS in trial.user_attrs:
+        trial = copy.copy(trial)
+        trial.state = TrialState.COMPLETE
+    return trial
 
 
 def _judged(evaluator: Evaluator, trials: Sequence[FrozenTrial]) -> Judged:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dse
 from dse.catalog import load_catalog
 from dse.model import Model
 from dse.problems import InputError
@@ -333,3 +334,23 @@ def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:
     profile = Profile.load(PROFILES / "sor.json")
     with pytest.raises(ValueError, match="no cache configuration 1; the profile has 1"):
         graph(profile, "sor", 1)
+
+
+@pytest.mark.parametrize("run", [{"workers": 2}, {"workers": 2, "chunk": 3}, {"processes": True}])
+def test_a_study_gives_the_same_bytes_however_it_is_run(run: dict[str, Any]) -> None:
+    content = {
+        "study": {"name": "partition", "models": ["objectives.partition:optimal"]},
+        "inputs": {"profiles": str(PROFILES / "sor.json"), "workload": 0},
+        "space": {
+            "memory": {"catalog": "memory_organisations"},
+            "accelerator_size": {"values": [16, 64, 128]},
+        },
+        "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
+    }
+
+    def table(settings: dict[str, Any]) -> bytes:
+        partition._optimal_row.cache_clear()
+        study = dse.from_mapping(content | {"run": settings})
+        return study.run(workers=settings.get("workers")).designs.to_csv().encode()
+
+    assert table(run) == table({"workers": 1})

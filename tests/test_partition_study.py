@@ -114,12 +114,12 @@ def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> N
     grid = itertools.product(
         space["organisation"]["rows"].items(), (16, 64, 512), (1.0, 16.0), (0, 1)
     )
-    rows = []
+    rows: list[tuple[str, int, float, int, float]] = []
     for (name, row), size, factor, penalty in grid:
         values = {**row, "interface_latency_factor": factor, "shared_penalty": penalty}
-        mean = np.mean([_speedup(workloads, p, values, size) for p in (3, 4)])  # md5 and sor
+        mean = sum(_speedup(workloads, p, values, size) for p in (3, 4)) / 2  # md5 and sor
         rows.append((name, size, factor, penalty, mean))
-    points = [(-mean, size, -penalty) for _, size, _, penalty, mean in rows]
+    points = [(-mean, float(size), -penalty) for _, size, _, penalty, mean in rows]
     best = [
         i
         for i, p in enumerate(points)
@@ -174,7 +174,7 @@ def test_robustness_counts_the_best(workloads: Workloads) -> None:
     index = pd.MultiIndex.from_product([names, [0.0, 1.0]], names=["organisation", "penalty"])
     table = pd.DataFrame({"x": [80.0, 20.0, 60.0, 50.0], "y": [40.0, 30.0, 20.0, 10.0]}, index)
     table["mean"] = table.mean(axis=1)
-    rows = [  # organisation, penalty, size, program, optimum
+    rows = [  # organisation, penalty, size, program, speedup
         (o, p, size, "x", value)
         for o, p, values in (
             ("a", 0.0, (0.9, 0.5)),
@@ -184,10 +184,12 @@ def test_robustness_counts_the_best(workloads: Workloads) -> None:
         )
         for size, value in zip((8, 16), values, strict=True)
     ]
-    along = pd.DataFrame(rows, columns=["organisation", "penalty", "size", "program", "optimum"])
+    along = pd.DataFrame(rows, columns=["organisation", "penalty", "size", "program", "speedup"])
     found = robustness(table, [along])
-    assert found.loc["a"].tolist() == [60, 25, pytest.approx(125 / 3), "x", 20, 2, 0]
-    assert found.loc["b"].tolist() == [40, 30, 75, "y", 10, 1, 2]
+    assert found.to_numpy().tolist() == [
+        [60, 25, pytest.approx(125 / 3), "x", 20, 2, 0],
+        [40, 30, 75, "y", 10, 1, 2],
+    ]
     assert list(found.columns[-2:]) == ["best at 0 (of 2)", "best at 1 (of 2)"]
 
 
@@ -211,14 +213,14 @@ def test_the_section_answers_with_the_figures_of_its_tables(
     table = section.parts[0]
     assert isinstance(table, Table)
     rows = table.rows
-    assert np.allclose(rows["mean"], rows[list(FEW)].mean(axis=1))
+    assert np.allclose(rows["mean"], rows[list(FEW)].mean(axis=1), atol=0.11)  # one decimal
     mean = {
         (o, p): m
         for o, p, m in zip(rows["organisation"], rows["penalty [cycle]"], rows["mean"], strict=True)
     }
     first = f"SL1 is best: {mean['SL1', 0.0]:.0f} % of the theoretical speedup"
     assert first in section.text
-    assert f"At 1 SL2+ is best with {mean['SL2+', 1.0]:.0f} %" in section.text
+    assert f"At 1 it is SL2+, with {mean['SL2+', 1.0]:.0f} %" in section.text
     assert "SL1 is the most sensitive" in section.text
     assert "only pay together in" in section.text
     assert "whetstone" in section.text.partition("together in")[2]

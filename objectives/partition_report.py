@@ -73,9 +73,9 @@ def integration(study: Study, result: StudyResult) -> Section:
     parts: list[SectionPart] = [
         Table("Share of the theoretical speedup [%]", _flat(optimum, greedy), _NOTE),
         _means(optimum, greedy),
+        _programs(optimum, high),
         _favourites(optimum),
         Table("How robust each organisation is", robust.round(1), _ROBUST),
-        _programs(optimum, high),
         *(_along(axis, found, high) for axis, found in along.items()),
         _against_greedy(at_reference, best, high),
         _together(apart, best, high),

@@ -3,7 +3,7 @@
 Run with ``python benchmarks/partition.py [solvers|study]``. Graphs are made at random (nested
 loops) with 100, 500 and 2,000 blocks; times are medians of five runs, subjects in turn. Every
 subject that finds the minimum cut must find the same value. The study is 1,000 designs of the
-largest committed profile, each solved to the optimum, on two worker processes.
+largest committed profile, each solved to the optimum, on two workers.
 """
 
 from __future__ import annotations
@@ -107,7 +107,6 @@ def study(workers: int = 2) -> None:
             "space": {name: {"values": each} for name, each in values.items()}
             | {"memory": {"catalog": "memory_organisations"}},
             "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
-            "run": {"processes": True},
         }
     )
     began = time.perf_counter()
@@ -115,7 +114,7 @@ def study(workers: int = 2) -> None:
     seconds = time.perf_counter() - began
     best = result.front.designs["speedup"].max()
     print(f"1,000 designs of {PROFILE.stem}, the best {best:.2f} times as fast as the CPU alone:")
-    print(f"  {seconds:.1f} s on {workers} processes, {os.getloadavg()[0]:.1f} at work on average")
+    print(f"  {seconds:.1f} s on {workers} workers, {os.getloadavg()[0]:.1f} at work on average")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def _separations(problem: Problem) -> LinearConstraint:
 
 
 def _area(problem: Problem, size: float) -> LinearConstraint:
-    """Demand that the nodes fit; areas are whole numbers, so that half an instruction more admits none."""
+    """Demand that the nodes fit: areas are whole, so that half an instruction more admits none."""
     whole = max(float(problem.area.sum()), 1.0)
     row = np.concatenate([problem.area / whole, np.zeros(len(problem.first))])
     return LinearConstraint(csr_array(row[None, :]), -np.inf, (np.floor(size) + 0.5) / whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from dse.model import Model
 from dse.problems import InputError
 from dse.profile import Profile
 from dse.testing import check_model
+from objectives import partition
 from objectives.partition import greedy, optimal
 from objectives.partition_estimate import (
     Architecture,
@@ -224,9 +226,17 @@ def test_the_same_bytes_alone_and_together(workloads: Workloads) -> None:
     size = np.array([16.0, 64.0, 128.0, 64.0])[:, None]
     factor = np.array([0.25, 1.0, 16.0])
     whole = optimal(workloads, 3, accelerator_size=size, interface_latency_factor=factor)
-    for i, j in np.ndindex(4, 3):
+    partition._optimal_row.cache_clear()
+    for i, j in reversed(list(np.ndindex(4, 3))):
         one = optimal(workloads, 3, accelerator_size=size[i, 0], interface_latency_factor=factor[j])
         assert [column[i, j] for column in whole] == list(one)
+
+
+def test_a_graph_in_another_process_is_the_same(workloads: Workloads) -> None:
+    one, two = workloads.graphs[0][0], Workloads.load(PROFILES).graphs[0][0]
+    assert one == two and hash(one) == hash(two) and one is not two
+    assert one != workloads.graphs[1][0]
+    assert one != dataclasses.replace(one, hits=one.hits + 1)
 
 
 def test_outputs_agree_with_each_other(workloads: Workloads) -> None:

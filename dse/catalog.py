@@ -152,7 +152,9 @@ def _row(name: str, table: Any, source: str, problems: list[Problem]) -> Row | N
         )
         return None
     if not _ROW_NAME.fullmatch(name):
-        problems.append(Problem(name, "is no name of a row", "words joined by '-', as in user-port"))
+        problems.append(
+            Problem(name, "is no name of a row", "words joined by '-', as in user-port")
+        )
     about = _text(table, "about", name, problems, needed="what the row is, in a sentence")
     note = _text(table, "note", name, problems)
     own_source = _text(table, "source", name, problems)

@@ -96,7 +96,7 @@ def figure2() -> None:
     axes.set_xticks(place, list(points))
     axes.set_ylabel("speedup [%]")
     axes.set_title("Defaults of Table I: SL2+, accelerator of 128 instructions", size=10)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, markerscale=0.4)
     save(figure, 2)
 
 

@@ -17,6 +17,7 @@ paper's greedy partitioner, is this package's (docs/partition.md).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -78,6 +79,9 @@ from objectives.partition_workloads import Workloads
 NODE_LIMIT = 20_000
 """Nodes of the branch-and-bound tree at which :func:`optimal` stops: as everywhere, the same bytes
 on every machine; real programs take a few."""
+
+_REMEMBERED = 50_000
+"""Designs whose figures are kept: tables, explanations and reports ask for them again and again."""
 
 
 class Greedy(NamedTuple):
@@ -238,11 +242,13 @@ def _sensible(architecture: Architecture) -> bool:
     return largest < 1e12 and a.level1_latency <= a.level2_latency <= a.memory_latency  # type: ignore[return-value]
 
 
+@functools.lru_cache(_REMEMBERED)
 def _greedy_row(program: Graph, architecture: Architecture, size: float) -> tuple[float, ...]:
     partition = greedy_partition(problem_of(program, architecture), size)
     return _figures(program, architecture, partition)
 
 
+@functools.lru_cache(_REMEMBERED)
 def _optimal_row(program: Graph, architecture: Architecture, size: float) -> tuple[float, ...]:
     problem = problem_of(program, architecture)
     best = best_partition(problem, size, nodes=NODE_LIMIT)

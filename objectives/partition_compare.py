@@ -119,8 +119,9 @@ def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.
     -------
     DataFrame
         A row an organisation: means without and with the largest penalty in percent, their ratio,
-        the worst program with the penalty, and at how many of the settings the organisation is
-        best, alone or with others, without and with the penalty.
+        the worst program with the penalty, and at how many of the settings the organisation has the
+        highest mean speedup, alone or with others, without and with the penalty. (Speedups, as
+        shares of a theoretical gain near 0 say nothing.)
     """
     penalties = at_reference.index.get_level_values("penalty")
     low, high = penalties.min(), penalties.max()
@@ -143,13 +144,13 @@ def robustness(at_reference: pd.DataFrame, along: Sequence[pd.DataFrame]) -> pd.
 
 
 def _times_best(along: Sequence[pd.DataFrame], penalty: float) -> tuple[pd.Series[int], int]:
-    """Count the settings at which each organisation has the highest mean."""
+    """Count the settings at which each organisation has the highest mean speedup."""
     counts: list[pd.Series[int]] = []
     settings = 0
     for found in along:
         axis = found.columns[2]
         chosen = found[found["penalty"] == penalty]
-        mean = chosen.pivot_table(index=axis, columns="organisation", values="optimum")
+        mean = chosen.pivot_table(index=axis, columns="organisation", values="speedup")
         counts.append((mean.ge(mean.max(axis=1) - 1e-9, axis=0)).sum())
         settings += len(mean)
     return pd.concat(counts, axis=1).sum(axis=1).astype(int), settings

@@ -17,6 +17,9 @@ docs/partition.md gives the reasons.
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -106,6 +109,23 @@ class Graph:
 
     def __len__(self) -> int:
         return len(self.block)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 over all that is in it: the same graph in another process is the same."""
+        whole = hashlib.sha256()
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                text = part.tobytes() if isinstance(part, np.ndarray) else str(part).encode()
+                whole.update(len(text).to_bytes(8) + text)
+        return whole.hexdigest()
 
 
 def graph(profile: Profile, program: str, cache: int = 0) -> Graph:

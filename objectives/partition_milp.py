@@ -18,6 +18,8 @@ from objectives.partition_problem import Problem
 
 _MAGNITUDE = 1e6
 """Sum of all costs as HiGHS sees them: its absolute tolerances of 1e-6 are then 1e-12 of it."""
+_ROW = 0.25
+"""Factor of the rows of pairs: rounding both nodes to whole numbers stays within the tolerance."""
 _PROVEN = 1e-9
 """Gaps below this, as a share of the sum of all costs, are those of the arithmetic."""
 
@@ -82,7 +84,7 @@ def _separations(problem: Problem) -> LinearConstraint:
     row = np.arange(pairs)
     matrix = csr_array(
         (
-            np.concatenate([np.ones(pairs), -np.ones(pairs), np.ones(pairs)]),
+            _ROW * np.concatenate([np.ones(pairs), -np.ones(pairs), np.ones(pairs)]),
             (
                 np.tile(row, 3),
                 np.concatenate([problem.first, problem.second, count + row]),
@@ -94,5 +96,7 @@ def _separations(problem: Problem) -> LinearConstraint:
 
 
 def _area(problem: Problem, size: float) -> LinearConstraint:
-    row = np.concatenate([problem.area, np.zeros(len(problem.first))])
-    return LinearConstraint(csr_array(row[None, :]), -np.inf, np.floor(size))
+    """Demand that the nodes fit: areas are whole, so that half an instruction more admits none."""
+    whole = max(float(problem.area.sum()), 1.0)
+    row = np.concatenate([problem.area / whole, np.zeros(len(problem.first))])
+    return LinearConstraint(csr_array(row[None, :]), -np.inf, (np.floor(size) + 0.5) / whole)

@@ -73,8 +73,9 @@ def integration(study: Study, result: StudyResult) -> Section:
     parts: list[SectionPart] = [
         Table("Share of the theoretical speedup [%]", _flat(optimum, greedy), _NOTE),
         _means(optimum, greedy),
-        Table("How robust each organisation is", robust, _ROBUST),
         _programs(optimum, high),
+        _favourites(optimum),
+        Table("How robust each organisation is", robust.round(1), _ROBUST),
         *(_along(axis, found, high) for axis, found in along.items()),
         _against_greedy(at_reference, best, high),
         _together(apart, best, high),
@@ -129,7 +130,17 @@ def axes_of(study: Study) -> dict[str, tuple[float, ...]]:
 
 def _flat(optimum: pd.DataFrame, greedy: pd.DataFrame) -> pd.DataFrame:
     table = optimum.assign(**{"mean, greedy": greedy["mean"]}).reset_index()
-    return table.rename(columns={"penalty": "penalty [cycle]"})
+    return table.round(1).rename(columns={"penalty": "penalty [cycle]"})
+
+
+def _favourites(optimum: pd.DataFrame) -> Table:
+    columns = {}
+    for penalty in dict.fromkeys(optimum.index.get_level_values("penalty")):
+        programs = at_penalty(optimum, penalty)
+        columns[f"best at {penalty:g}"] = programs.idxmax()
+        columns[f"its share at {penalty:g} [%]"] = programs.max().round(1)
+    table = pd.DataFrame(columns).rename_axis("program").reset_index()
+    return Table("The best organisation for each program", table)
 
 
 def _means(optimum: pd.DataFrame, greedy: pd.DataFrame) -> Bars:
@@ -151,15 +162,14 @@ def _programs(optimum: pd.DataFrame, penalty: float) -> Bars:
 
 def _along(axis: str, found: pd.DataFrame, penalty: float) -> Lines:
     chosen = found[found["penalty"] == penalty]
-    mean = (
-        100
-        * chosen.pivot_table(
-            index=axis, columns="organisation", values="optimum", sort=False
-        ).sort_index()
-    )
+    mean = chosen.pivot_table(
+        index=axis, columns="organisation", values="speedup", sort=False
+    ).sort_index()
     lines = [(str(name), mean.index.to_numpy(), mean[name].to_numpy()) for name in mean]
-    title = f"Mean over the programs along {axis.replace('_', ' ')}, penalty of {penalty:g}"
-    return Lines(title, AXES[axis], _SHARE, lines, log_x=axis != "accelerator_efficiency")
+    title = f"Along {axis.replace('_', ' ')}, penalty of {penalty:g}"
+    note = "Below 1: the penalty costs more than the accelerator gains."
+    log = axis != "accelerator_efficiency"
+    return Lines(title, AXES[axis], "mean speedup", lines, log_x=log, note=note)
 
 
 def _against_greedy(found: pd.DataFrame, organisation: str, penalty: float) -> Table:
@@ -167,16 +177,17 @@ def _against_greedy(found: pd.DataFrame, organisation: str, penalty: float) -> T
     table = pd.DataFrame(
         {
             "program": chosen["program"],
-            "speedup of the optimum": chosen["speedup"],
-            "its share [%]": 100 * chosen["optimum"],
-            "greedy's share [%]": 100 * chosen["greedy"],
+            "speedup of the optimum": chosen["speedup"].round(3),
+            "its share [%]": (100 * chosen["optimum"]).round(1),
+            "greedy's share [%]": (100 * chosen["greedy"]).round(1),
         }
     )
     return Table(f"Optimum and greedy with {organisation}, penalty of {penalty:g}", table)
 
 
 def _together(apart: pd.DataFrame, organisation: str, penalty: float) -> Table:
-    table = apart.assign(together=100 * apart["together"], alone=100 * apart["alone"]).rename(
+    together, alone = (100 * apart[column].round(4) + 0.0 for column in ("together", "alone"))
+    table = apart.assign(together=together, alone=alone).rename(
         columns={
             "where": "functions and lines",
             "area": "area [instruction]",
@@ -212,13 +223,13 @@ def _answer(
     if high > low:
         lost = _best({name: before[name] - after[name] for name in before})
         said.append(
-            f"At {high:g} {last} is best with {after[last]:.0f} %, of {before[last]:.0f} % "
-            f"without. {lost} is the most sensitive: from {before[lost]:.0f} % to "
+            f"At {high:g} it is {last}, with {after[last]:.0f} %, of {before[last]:.0f} % "
+            f"at {low:g}. {lost} is the most sensitive: from {before[lost]:.0f} % to "
             f"{after[lost]:.0f} %."
         )
     programs = at_penalty(optimum, high).drop(columns="mean")
-    favourites = [f"{name}: {best}" for name, best in programs.idxmax().items()]
-    said.append(f"Best at {high:g} for {', '.join(favourites)}.")
+    favourites = [f"{name} {best}" for name, best in programs.idxmax().items()]
+    said.append(f"For each program at {high:g}: {', '.join(favourites)}.")
     only = apart[(apart["alone"] <= 0) & (apart["together"] >= 0.005)]
     gain = only.groupby("program", sort=False)["together"].sum().sort_values(ascending=False)
     missed = [f"{name} ({100 * share:.0f} % of its time)" for name, share in gain.items()]

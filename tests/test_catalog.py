@@ -186,3 +186,15 @@ def test_another_package_of_the_name_is_named(
         find_catalog("interfaces")
     words = f"{impostor} answers to the package name 'spaces' and holds no catalogs"
     assert words in str(caught.value)
+
+
+def test_names_of_the_literature_are_names_of_rows(tmp_path: Path) -> None:
+    names = ["SL1", "SL2+", "SMM-", "user-port"]
+    rows = "\n".join(f'["{name}"]\nabout = "a row"\nlevel = 1' for name in names)
+    path = tmp_path / "made.toml"
+    path.write_text(f'about = "rows"\nsource = "A book"\n{rows}\n')
+    assert list(load_catalog(path).rows) == names
+    for bad in ("+", "a--b", "a+b", "-a", "a b", ""):
+        path.write_text(f'about = "rows"\nsource = "A book"\n["{bad}"]\nabout = "a"\nlevel = 1\n')
+        with pytest.raises(InputError, match="is no name of a row"):
+            load_catalog(path)

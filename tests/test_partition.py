@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dse
 from dse.catalog import load_catalog
 from dse.model import Model
 from dse.problems import InputError
 from dse.profile import Profile
 from dse.testing import check_model
+from objectives import partition
 from objectives.partition import greedy, optimal
 from objectives.partition_estimate import (
     Architecture,
@@ -224,9 +227,17 @@ def test_the_same_bytes_alone_and_together(workloads: Workloads) -> None:
     size = np.array([16.0, 64.0, 128.0, 64.0])[:, None]
     factor = np.array([0.25, 1.0, 16.0])
     whole = optimal(workloads, 3, accelerator_size=size, interface_latency_factor=factor)
-    for i, j in np.ndindex(4, 3):
+    partition._optimal_row.cache_clear()
+    for i, j in reversed(list(np.ndindex(4, 3))):
         one = optimal(workloads, 3, accelerator_size=size[i, 0], interface_latency_factor=factor[j])
         assert [column[i, j] for column in whole] == list(one)
+
+
+def test_a_graph_in_another_process_is_the_same(workloads: Workloads) -> None:
+    one, two = workloads.graphs[0][0], Workloads.load(PROFILES).graphs[0][0]
+    assert one == two and hash(one) == hash(two) and one is not two
+    assert one != workloads.graphs[1][0]
+    assert one != dataclasses.replace(one, hits=one.hits + 1)
 
 
 def test_outputs_agree_with_each_other(workloads: Workloads) -> None:
@@ -323,3 +334,23 @@ def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:
     profile = Profile.load(PROFILES / "sor.json")
     with pytest.raises(ValueError, match="no cache configuration 1; the profile has 1"):
         graph(profile, "sor", 1)
+
+
+@pytest.mark.parametrize("run", [{"workers": 2}, {"workers": 2, "chunk": 3}, {"processes": True}])
+def test_a_study_gives_the_same_bytes_however_it_is_run(run: dict[str, Any]) -> None:
+    content = {
+        "study": {"name": "partition", "models": ["objectives.partition:optimal"]},
+        "inputs": {"profiles": str(PROFILES / "sor.json"), "workload": 0},
+        "space": {
+            "memory": {"catalog": "memory_organisations"},
+            "accelerator_size": {"values": [16, 64, 128]},
+        },
+        "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
+    }
+
+    def table(settings: dict[str, Any]) -> bytes:
+        partition._optimal_row.cache_clear()
+        study = dse.from_mapping(content | {"run": settings})
+        return study.run(workers=settings.get("workers")).designs.to_csv().encode()
+
+    assert table(run) == table({"workers": 1})

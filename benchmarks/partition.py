@@ -1,0 +1,123 @@
+"""Partitioning: time to the optimum beside networkx's cut, and a study of 1,000 designs.
+
+Run with ``python benchmarks/partition.py [solvers|study]``. Graphs are made at random (nested
+loops) with 100, 500 and 2,000 blocks; times are medians of five runs, subjects in turn. Every
+subject that finds the minimum cut must find the same value. The study is 1,000 designs of the
+largest committed profile, each solved to the optimum, on two workers.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from networkx.algorithms.flow import dinitz, preflow_push
+
+import dse
+from objectives.partition import best_partition, front, greedy_partition, problem_of
+from objectives.partition_cut import minimum_cut, nested_groups
+from objectives.partition_milp import solve_program
+from objectives.partition_problem import Problem
+from tests.partition_examples import organisation, random_program
+
+RUNS = 5
+SIZE = 128
+PROFILE = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
+
+
+def network(problem: Problem) -> tuple[nx.DiGraph, float]:
+    graph, least = nx.DiGraph(), 0.0
+    graph.add_nodes_from(["CPU", "ACC"])
+    for node, cost in enumerate(problem.cost.tolist()):
+        if cost > 0:
+            graph.add_edge("CPU", node, capacity=cost)
+        else:
+            graph.add_edge(node, "ACC", capacity=-cost)
+            least += cost
+    rows = zip(problem.first, problem.second, problem.inward, problem.outward, strict=True)
+    for first, second, inward, outward in rows:
+        graph.add_edge(int(first), int(second), capacity=inward)
+        graph.add_edge(int(second), int(first), capacity=outward)
+    return graph, least
+
+
+def subjects(problem: Problem) -> dict[str, Callable[[], float]]:
+    def peer(algorithm: Any) -> Callable[[], float]:
+        def cut() -> float:
+            graph, least = network(problem)
+            return float(least + nx.minimum_cut(graph, "CPU", "ACC", flow_func=algorithm)[0])
+
+        return cut
+
+    return {
+        "cut": lambda: problem.value(minimum_cut(problem)),
+        "cut, networkx preflow-push": peer(preflow_push),
+        "cut, networkx Dinitz": peer(dinitz),
+        "cut, HiGHS": lambda: problem.value(solve_program(problem, np.inf).chosen),
+        f"greedy, area {SIZE}": lambda: greedy_partition(problem, SIZE).change,
+        f"optimum, area {SIZE}": lambda: best_partition(problem, SIZE).change,
+        "hull of the front": lambda: problem.value(nested_groups(problem)[-1]),
+    }
+
+
+def medians(work: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    found: dict[str, float] = {}
+    for _ in range(runs):
+        for name, run in work.items():
+            began = time.perf_counter()
+            found[name] = run()
+            seconds[name].append(time.perf_counter() - began)
+    for name, value in found.items():
+        if name.startswith("cut"):
+            assert np.isclose(value, found["cut"], rtol=1e-9), (name, value, found["cut"])
+    return {name: statistics.median(each) for name, each in seconds.items()}
+
+
+def solvers() -> None:
+    for blocks in (100, 500, 2000):
+        problem = problem_of(random_program(blocks, 1), organisation("SL2+"))
+        print(f"{blocks} blocks: {len(problem)} movable, {len(problem.first)} pairs")
+        times = medians(subjects(problem), RUNS)
+        for name, seconds in times.items():
+            print(f"  {name:28} {1e3 * seconds:9.1f} ms  {seconds / times['cut']:7.1f} x the cut")
+        if blocks < 2000:
+            began = time.perf_counter()
+            points = len(front(problem).area)
+            print(f"  front, {points} points: {time.perf_counter() - began:.2f} s")
+
+
+def study(workers: int = 2) -> None:
+    values = {
+        "accelerator_size": [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
+        "accelerator_efficiency": [0.1, 0.3, 0.5, 0.7, 0.9],
+        "interface_latency_factor": [0.25, 1, 4, 16],
+    }
+    resolved = dse.from_mapping(
+        {
+            "study": {"name": "partition", "models": ["objectives.partition:optimal"]},
+            "inputs": {"profiles": str(PROFILE), "workload": 0},
+            "space": {name: {"values": each} for name, each in values.items()}
+            | {"memory": {"catalog": "memory_organisations"}},
+            "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
+        }
+    )
+    began, worked = time.perf_counter(), time.process_time()
+    result = resolved.run(workers=workers)
+    seconds, work = time.perf_counter() - began, time.process_time() - worked
+    best = result.front.designs["speedup"].max()
+    print(f"1,000 designs of {PROFILE.stem}, the best {best:.2f} times as fast as the CPU alone:")
+    print(f"  {seconds:.1f} s on {workers} workers, {work:.1f} s of work")
+    print(f"  {os.getloadavg()[0]:.1f} processes at work on {os.cpu_count()} cores at the time")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ["solvers", "study"]:
+        {"solvers": solvers, "study": study}[name]()

@@ -1,0 +1,304 @@
+"""The study of CPU and accelerator: its front, its section, and what its figures claim."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dse
+from dse.catalog import find_catalog, load_catalog
+from dse.run import report
+from dse.section import Bars, Lines, Section, Table
+from objectives.partition import (
+    Workloads,
+    architecture_of,
+    best_partition,
+    cpu_time,
+    estimate,
+    problem_of,
+)
+from objectives.partition_compare import (
+    Comparison,
+    at_penalty,
+    by_program,
+    groups,
+    robustness,
+    shares,
+)
+from objectives.partition_report import DEFAULTS, axes_of, comparison_of, integration
+
+ROOT = Path(__file__).parents[1]
+STUDY = ROOT / "studies" / "cpu_accelerator.toml"
+NAMES = ("aes", "fft", "jpeg", "md5", "sor", "whetstone")
+ORGANISATIONS = {
+    "SL1": {"shared_level": 1.0, "accelerator_cache": 0.0},
+    "SL2+": {"shared_level": 2.0, "accelerator_cache": 1.0},
+    "SL2-": {"shared_level": 2.0, "accelerator_cache": 0.0},
+    "SMM+": {"shared_level": 3.0, "accelerator_cache": 1.0},
+    "SMM-": {"shared_level": 3.0, "accelerator_cache": 0.0},
+}
+FEW = ("md5", "sor", "whetstone")  # programs with few blocks
+SMALL: dict[str, Any] = {
+    "study": {"name": "small", "models": ["objectives.partition:optimal"]},
+    "space": {
+        "organisation": {"rows": {n: ORGANISATIONS[n] for n in ("SL1", "SL2+", "SMM-")}},
+        "accelerator_size": {"values": [16, 64, 512]},
+        "interface_latency_factor": {"values": [1.0, 16.0]},
+        "shared_penalty": {"values": [0, 1]},
+    },
+    "objective": [
+        {"maximize": "speedup", "over": {"workload": [0, 1]}, "reduce": "mean"},
+        {"minimize": "accelerator_size"},
+        {"maximize": "shared_penalty"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def workloads() -> Workloads:
+    return Workloads.load(ROOT / "studies" / "profiles")
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the content of the small study."""
+    folder = tmp_path_factory.mktemp("profiles")
+    for name in FEW:
+        shutil.copy(ROOT / "studies" / "profiles" / f"{name}.json", folder)
+    return {**SMALL, "inputs": {"profiles": str(folder)}}
+
+
+Ran = tuple[dse.Study, dse.StudyResult, Section]
+
+
+@pytest.fixture(scope="module")
+def small(content: dict[str, Any]) -> Ran:
+    study = dse.from_mapping(content)
+    result = study.run(workers=1)
+    return study, result, integration(study, result)
+
+
+# ── The study ────────────────────────────────────────────────────────────────
+
+
+def test_the_shipped_study_is_what_the_docs_say(workloads: Workloads) -> None:
+    study = dse.load(STUDY)
+    assert study.evaluator.space.size == 840
+    assert workloads.names == NAMES
+    compared = comparison_of(study)
+    assert compared.organisations == ORGANISATIONS
+    assert compared.penalties == (0.0, 1.0)
+    assert compared.reference["accelerator_size"] == 128
+    assert axes_of(study)["accelerator_size"][0] == 8
+    assert axes_of(study)["accelerator_size"][-1] == 4096
+
+
+def _speedup(workloads: Workloads, program: int, values: dict[str, float], size: float) -> float:
+    """Work one speedup out from the parts, without the model."""
+    graph, architecture = workloads.graphs[program][0], architecture_of(values)
+    moved = best_partition(problem_of(graph, architecture), size).moved
+    time = estimate(graph, moved, architecture).accelerated_time
+    return float(cpu_time(graph, architecture) / time)
+
+
+def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> None:
+    study, result, _ = small
+    space = SMALL["space"]
+    grid = itertools.product(
+        space["organisation"]["rows"].items(), (16, 64, 512), (1.0, 16.0), (0, 1)
+    )
+    rows: list[tuple[str, int, float, int, float]] = []
+    for (name, row), size, factor, penalty in grid:
+        values = {**row, "interface_latency_factor": factor, "shared_penalty": penalty}
+        mean = sum(_speedup(workloads, p, values, size) for p in (3, 4)) / 2  # md5 and sor
+        rows.append((name, size, factor, penalty, mean))
+    points = [(-mean, float(size), -penalty) for _, size, _, penalty, mean in rows]
+    best = [
+        i
+        for i, p in enumerate(points)
+        if not any(all(a <= b for a, b in zip(q, p, strict=True)) and q != p for q in points)
+    ]
+    found = result.front.designs
+    assert result.certificate.complete
+    assert len(rows) == study.evaluator.space.size
+    assert sorted(found.index) == best
+    columns = ["organisation", "accelerator_size", "interface_latency_factor", "shared_penalty"]
+    for i, design in zip(sorted(found.index), found.sort_index().to_dict("records"), strict=True):
+        assert tuple(design[column] for column in columns) == rows[i][:4]
+        assert design["speedup"] == pytest.approx(rows[i][4], rel=1e-12)
+
+
+def test_the_catalog_sets_what_the_model_reads() -> None:
+    rows = load_catalog(find_catalog("memory_organisations")).rows
+    assert {
+        name: {key: float(figure.value) for key, figure in row.figures.items()}
+        for name, row in rows.items()
+    } == ORGANISATIONS
+
+
+# ── Comparison ───────────────────────────────────────────────────────────────
+
+
+def test_shares_are_those_of_each_design_alone(workloads: Workloads) -> None:
+    compared = Comparison(workloads, ORGANISATIONS, (0.0, 1.0), {"accelerator_efficiency": 0.25})
+    found = shares(compared, "accelerator_size", [40.0])
+    assert len(found) == 5 * 2 * 6
+    for name, penalty, program in (("SL1", 1.0, 4), ("SL2+", 0.0, 1), ("SMM+", 1.0, 3)):
+        chosen = found[
+            (found.organisation == name)
+            & (found.penalty == penalty)
+            & (found.program == NAMES[program])
+        ]
+        values = {**ORGANISATIONS[name], "shared_penalty": penalty, "accelerator_efficiency": 0.25}
+        speedup = _speedup(workloads, program, values, 40)
+        graph = workloads.graphs[program][0]
+        latencies = graph.hits.sum(axis=0) @ [3.0, 15.0, 200.0]
+        casts = graph.casts.sum()
+        most = (graph.operations.sum() + casts + latencies) / (
+            0.25 * graph.operations.sum() + latencies
+        )
+        assert chosen.speedup.item() == pytest.approx(speedup, rel=1e-12)
+        assert chosen.optimum.item() == pytest.approx((speedup - 1) / (most - 1), rel=1e-9)
+        assert chosen.greedy.item() <= chosen.optimum.item() + 1e-12
+
+
+def test_robustness_counts_the_best(workloads: Workloads) -> None:
+    names = ["a", "b"]
+    index = pd.MultiIndex.from_product([names, [0.0, 1.0]], names=["organisation", "penalty"])
+    table = pd.DataFrame({"x": [80.0, 20.0, 60.0, 50.0], "y": [40.0, 30.0, 20.0, 10.0]}, index)
+    table["mean"] = table.mean(axis=1)
+    rows = [  # organisation, penalty, size, program, speedup
+        (o, p, size, "x", value)
+        for o, p, values in (
+            ("a", 0.0, (0.9, 0.5)),
+            ("b", 0.0, (0.1, 0.5)),
+            ("a", 1.0, (0.2, 0.1)),
+            ("b", 1.0, (0.3, 0.2)),
+        )
+        for size, value in zip((8, 16), values, strict=True)
+    ]
+    along = pd.DataFrame(rows, columns=["organisation", "penalty", "size", "program", "speedup"])
+    found = robustness(table, [along])
+    assert found.to_numpy().tolist() == [
+        [60, 25, pytest.approx(125 / 3), "x", 20, 2, 0],
+        [40, 30, 75, "y", 10, 1, 2],
+    ]
+    assert list(found.columns[-2:]) == ["best at 0 (of 2)", "best at 1 (of 2)"]
+
+
+def test_groups_pay_together_and_not_alone(workloads: Workloads) -> None:
+    graph = workloads.graphs[NAMES.index("aes")][0]
+    found = groups([graph], DEFAULTS)
+    first = found.to_dict("records")[0]
+    assert (first["program"], first["alone"] <= 0, first["together"] > 0.1) == ("aes", True, True)
+    assert "mix_columns" in first["where"]
+    assert first["area"] <= 128
+    assert groups([graph], {**DEFAULTS, "accelerator_size": 0.0}).empty
+
+
+# ── The section ──────────────────────────────────────────────────────────────
+
+
+def test_the_section_answers_with_the_figures_of_its_tables(
+    small: Ran,
+) -> None:
+    _, _, section = small
+    table = section.parts[0]
+    assert isinstance(table, Table)
+    rows = table.rows
+    assert np.allclose(rows["mean"], rows[list(FEW)].mean(axis=1), atol=0.11)  # one decimal
+    mean = {
+        (o, p): m
+        for o, p, m in zip(rows["organisation"], rows["penalty [cycle]"], rows["mean"], strict=True)
+    }
+    first = f"SL1 is best: {mean['SL1', 0.0]:.0f} % of the theoretical speedup"
+    assert first in section.text
+    assert f"At 1 it is SL2+, with {mean['SL2+', 1.0]:.0f} %" in section.text
+    assert "SL1 is the most sensitive" in section.text
+    assert "only pay together in" in section.text
+    assert "whetstone" in section.text.partition("together in")[2]
+
+
+def test_the_section_has_its_pictures(small: Ran, content: dict[str, Any], tmp_path: Path) -> None:
+    _, result, section = small
+    kinds = [type(part) for part in section.parts]
+    assert kinds.count(Bars) == 2
+    assert kinds.count(Lines) == 2  # one for each list of values that is varied
+    lines = next(part for part in section.parts if isinstance(part, Lines))
+    assert {name for name, _, _ in lines.lines} == {"SL1", "SL2+", "SMM-"}
+    for _, x, y in lines.lines:
+        assert np.array_equal(x, [16, 64, 512])
+        assert np.all(np.diff(y) >= -1e-9)  # a larger accelerator is never worse
+    named = dse.from_mapping(
+        {**content, "report": {"sections": ["objectives.partition_report:integration"]}}
+    )
+    report(named, result, tmp_path / "report.html")
+    assert "Which integration?" in (tmp_path / "report.html").read_text()
+
+
+def test_a_study_without_organisations_compares_its_own() -> None:
+    content = {
+        **SMALL,
+        "inputs": {"profiles": str(ROOT / "studies" / "profiles" / "sor.json"), "workload": 0,
+                   "shared_level": 3},
+        "space": {"accelerator_size": {"values": [32, 64]}},
+        "objective": [{"maximize": "speedup"}, {"minimize": "accelerator_size"}],
+    }  # fmt: skip
+    study = dse.from_mapping(content)
+    section = integration(study, study.run(workers=1))
+    assert section.text.startswith("At a penalty of 0 cycles as given is best: 1")
+    assert "most sensitive" not in section.text
+
+
+# ── The figures of the docs ──────────────────────────────────────────────────
+
+
+def _documented(heading: str) -> pd.DataFrame:
+    """Return the first table under a heading of docs/partition_figures.md."""
+    text = (ROOT / "docs" / "partition_figures.md").read_text()
+    lines = re.findall(r"^\|(.*)\|$", text.partition(heading)[2].partition("\n## ")[0], re.M)
+    head, _, *body = [[cell.strip() for cell in line.split("|")] for line in lines]
+    return pd.DataFrame(body, columns=head).set_index(head[0]).astype(float)
+
+
+@pytest.fixture(scope="module")
+def defaults(workloads: Workloads) -> pd.DataFrame:
+    return shares(Comparison(workloads, ORGANISATIONS, (0.0, 1.0), {}), "accelerator_size", [128.0])
+
+
+def test_figure_2_of_the_docs(defaults: pd.DataFrame) -> None:
+    written = _documented("## Figure 2")
+    chosen = defaults[(defaults.organisation == "SL2+") & (defaults.penalty == 0)]
+    found = chosen.set_index("program")
+    assert np.allclose(written["optimum %"], 100 * (found.speedup - 1), atol=0.051)
+    greedy = 100 * (found.speedup - 1) * found.greedy / found.optimum
+    assert np.allclose(written["greedy %"], greedy, atol=0.051)
+
+
+def test_figure_3_of_the_docs(defaults: pd.DataFrame) -> None:
+    written = _documented("## Figure 3")
+    for kind in ("optimum", "greedy"):
+        for penalty, column in ((0.0, "no penalty"), (1.0, "1 cycle")):
+            table = at_penalty(by_program(defaults, kind), penalty)["mean"]
+            assert list(written.index) == list(table.index)
+            assert np.allclose(written[f"{kind}, {column}"], table, atol=0.051)
+
+
+def test_the_conclusions_of_the_paper_hold(defaults: pd.DataFrame) -> None:
+    for kind in ("optimum", "greedy"):
+        before, after = (
+            at_penalty(by_program(defaults, kind), penalty)["mean"] for penalty in (0.0, 1.0)
+        )
+        lost = before - after
+        assert (before.idxmax(), after.idxmax(), lost.idxmax()) == ("SL1", "SL2+", "SL1")
+        assert lost["SL1"] > 50
+        assert lost["SL2+"] < 2
+        assert max(before["SL2-"], before["SMM-"]) < 5
+        assert before["SMM+"] < 0.8 * before["SL2+"]

@@ -216,7 +216,7 @@ def _each_design(
         program = _graph(profiles, given)
         architecture = architecture_of(given)
         if program is not None and _sensible(architecture):
-            found[i] = row(program, architecture, given["accelerator_size"])
+            found[i] = row(program, _distinct(architecture), given["accelerator_size"])
     answers = np.full((*shape, width), np.nan)
     answers[inside] = found[position.ravel()]
     return [answers[..., i][()] for i in range(width)]
@@ -225,6 +225,13 @@ def _each_design(
 def architecture_of(values: Mapping[str, float]) -> Architecture:
     """Return the architecture of a design given by quantity names; Table I where one is absent."""
     return Architecture(**{name: values[name] for name in Architecture._fields if name in values})
+
+
+def _distinct(architecture: Architecture) -> Architecture:
+    """Return the same for architectures that only differ in what has no effect: solved once."""
+    if architecture.shared_level == 3:  # main memory is no cache: no penalty
+        return architecture._replace(shared_penalty=0.0)
+    return architecture
 
 
 def _graph(profiles: Workloads, given: Mapping[str, float]) -> Graph | None:

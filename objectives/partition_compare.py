@@ -71,9 +71,7 @@ def shares(comparison: Comparison, axis: str, values: Sequence[float]) -> pd.Dat
     inputs: dict[str, Array] = {n: np.array(v) for n, v in comparison.reference.items()}
     for quantity in ("shared_level", "accelerator_cache"):
         inputs[quantity] = np.array([rows[name][quantity] for name in grid["organisation"]])
-    # main memory has no penalty: these designs are equal and solved once
-    cached = inputs["shared_level"] < 3
-    inputs["shared_penalty"] = np.where(cached, grid["penalty"].to_numpy(float), 0.0)
+    inputs["shared_penalty"] = grid["penalty"].to_numpy(float)
     inputs[axis] = grid[axis].to_numpy(float)
     programs = np.array([float(place[name]) for name in grid["program"]])
     found = optimal(comparison.profiles, programs, **inputs)

@@ -22,6 +22,7 @@ from objectives.partition import (
     best_partition,
     cpu_time,
     estimate,
+    optimal,
     problem_of,
 )
 from objectives.partition_compare import (
@@ -302,3 +303,17 @@ def test_the_conclusions_of_the_paper_hold(defaults: pd.DataFrame) -> None:
         assert lost["SL2+"] < 2
         assert max(before["SL2-"], before["SMM-"]) < 5
         assert before["SMM+"] < 0.8 * before["SL2+"]
+
+
+def test_a_penalty_without_a_shared_cache_changes_nothing(workloads: Workloads) -> None:
+    without, with_penalty = (
+        optimal(workloads, 3.0, 3.0, np.array([0.0, 1.0]), penalty, 64.0) for penalty in (0.0, 5.0)
+    )
+    for before, after in zip(without, with_penalty, strict=True):
+        assert np.array_equal(before, after)
+    graph = workloads.graphs[3][0]  # md5, by the sums themselves
+    values = {**ORGANISATIONS["SMM+"], "shared_penalty": 5.0}
+    architecture = architecture_of(values)
+    moved = best_partition(problem_of(graph, architecture), 64.0).moved
+    time = float(estimate(graph, moved, architecture).accelerated_time)
+    assert with_penalty.accelerated_time[1] == time

@@ -3,16 +3,17 @@
 A node is a variable of 0 or 1, a separated pair a continuous one that is at least their
 difference. A pair whose two directions cost differently needs only one: the cost where `first`
 alone is moved is that of the other direction, and a term of each node.
+
+HiGHS is called by its own package: the release within SciPy writes lines to the terminal.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import highspy
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from objectives.partition_problem import Problem
 
@@ -58,45 +59,49 @@ def solve_program(
         return Solved(np.zeros(0, bool), 0.0)
     total = float(np.abs(problem.cost).sum() + problem.inward.sum() + problem.outward.sum())
     scale = _MAGNITUDE / total if total > 0 else 1.0
-    cost = problem.cost.copy()
-    np.add.at(cost, problem.first, problem.outward)
-    np.subtract.at(cost, problem.second, problem.outward)
-    result = milp(
-        np.concatenate([cost, problem.inward + problem.outward]) * scale,
-        integrality=np.concatenate([np.ones(count), np.zeros(pairs)]),
-        bounds=Bounds(0, 1),
-        constraints=[_separations(problem), _area(problem, size)],
-        options={
-            "mip_rel_gap": 0.0,
-            "node_limit": nodes if nodes is not None else 2**31 - 1,
-            "time_limit": seconds if seconds is not None else np.inf,
-        },
-    )
-    chosen = np.zeros(count, bool) if result.x is None else result.x[:count] > 0.5
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)  # the engine has its own
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    if nodes is not None:
+        solver.setOptionValue("mip_max_nodes", nodes)
+    if seconds is not None:
+        solver.setOptionValue("time_limit", seconds)
+    solver.passModel(_program(problem, size, scale))
+    solver.run()
+    info = solver.getInfo()
+    found = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
+    values = np.asarray(solver.getSolution().col_value[:count]) if found else np.zeros(count)
+    chosen = values > 0.5
     value = problem.value(chosen)
-    bound = -total if result.mip_dual_bound is None else result.mip_dual_bound / scale
+    bound = max(info.mip_dual_bound / scale, -total)  # without a bound, what all costs sum to
     return Solved(chosen, value if value - bound <= _PROVEN * total else bound)
 
 
-def _separations(problem: Problem) -> LinearConstraint:
-    """Demand of each pair's variable at least second − first."""
+def _program(problem: Problem, size: float, scale: float) -> highspy.HighsLp:
+    """Return nodes and pairs as variables, a row for each pair, and one for the area.
+
+    A pair's variable is at least second − first. Areas are whole numbers: half an instruction
+    more admits none.
+    """
     count, pairs = len(problem), len(problem.first)
-    row = np.arange(pairs)
-    matrix = csr_array(
-        (
-            _ROW * np.concatenate([np.ones(pairs), -np.ones(pairs), np.ones(pairs)]),
-            (
-                np.tile(row, 3),
-                np.concatenate([problem.first, problem.second, count + row]),
-            ),
-        ),
-        shape=(pairs, count + pairs),
-    )
-    return LinearConstraint(matrix, 0.0, np.inf)
-
-
-def _area(problem: Problem, size: float) -> LinearConstraint:
-    """Demand that the nodes fit: areas are whole, so that half an instruction more admits none."""
+    cost = problem.cost.copy()
+    np.add.at(cost, problem.first, problem.outward)
+    np.subtract.at(cost, problem.second, problem.outward)
     whole = max(float(problem.area.sum()), 1.0)
-    row = np.concatenate([problem.area / whole, np.zeros(len(problem.first))])
-    return LinearConstraint(csr_array(row[None, :]), -np.inf, (np.floor(size) + 0.5) / whole)
+    places = np.stack([problem.first, problem.second, count + np.arange(pairs)], axis=1)
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = count + pairs, pairs + 1
+    program.col_cost_ = np.concatenate([cost, problem.inward + problem.outward]) * scale
+    program.col_lower_, program.col_upper_ = np.zeros(count + pairs), np.ones(count + pairs)
+    program.row_lower_ = np.append(np.zeros(pairs), -np.inf)
+    program.row_upper_ = np.append(np.full(pairs, np.inf), (np.floor(size) + 0.5) / whole)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_ = np.append(3 * np.arange(pairs + 1), 3 * pairs + count)
+    program.a_matrix_.index_ = np.append(places.ravel(), np.arange(count))
+    program.a_matrix_.value_ = np.append(
+        np.tile([_ROW, -_ROW, _ROW], pairs), problem.area / whole
+    )
+    whole_number, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
+    program.integrality_ = [whole_number] * count + [real] * pairs
+    return program

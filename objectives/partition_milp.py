@@ -54,12 +54,12 @@ def solve_program(
     Solved
         Optimal where the bound is its value; nothing chosen where a limit left nothing.
     """
-    count, pairs = len(problem), len(problem.first)
+    count = len(problem)
     if count == 0:
         return Solved(np.zeros(0, bool), 0.0)
     total = float(np.abs(problem.cost).sum() + problem.inward.sum() + problem.outward.sum())
     scale = _MAGNITUDE / total if total > 0 else 1.0
-    solver = highspy.Highs()
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("threads", 1)  # the engine has its own
     solver.setOptionValue("mip_rel_gap", 0.0)
@@ -99,9 +99,7 @@ def _program(problem: Problem, size: float, scale: float) -> highspy.HighsLp:
     program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     program.a_matrix_.start_ = np.append(3 * np.arange(pairs + 1), 3 * pairs + count)
     program.a_matrix_.index_ = np.append(places.ravel(), np.arange(count))
-    program.a_matrix_.value_ = np.append(
-        np.tile([_ROW, -_ROW, _ROW], pairs), problem.area / whole
-    )
+    program.a_matrix_.value_ = np.append(np.tile([_ROW, -_ROW, _ROW], pairs), problem.area / whole)
     whole_number, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
     program.integrality_ = [whole_number] * count + [real] * pairs
     return program

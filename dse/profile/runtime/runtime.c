@@ -14,12 +14,6 @@
 #define HOOK HIDDEN __attribute__((preserve_most))
 #define RARE static __attribute__((preserve_most, noinline))
 
-#ifdef DSE_TRACE
-#define AGAIN_ALLOWED 0
-#else
-#define AGAIN_ALLOWED 1
-#endif
-
 #define ACCESS_HOOKS(size)                                                              \
     RARE void cache_load##size(u64 a, u32 site, u32 block) {                            \
         u16 levels = cache_access(a, size, site, block, 0);                             \
@@ -34,13 +28,17 @@
     RARE void shadow_load##size(u64 a) { shadow_learn(a, size); }                       \
     RARE void shadow_store##size(u64 a) { shadow_range(a, size, 1, current); }          \
     HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                            \
-        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 0)))          \
+        if (likely(cache_again(a, size, site, block, 0)))                               \
+            trace('L', site, block, a, size, 0);                                        \
+        else                                                                            \
             cache_load##size(a, site, block);                                           \
         if (unlikely(!shadow_known(a, size)))                                           \
             shadow_load##size(a);                                                       \
     }                                                                                   \
     HOOK void __dse_store##size(u64 a, u32 site, u32 block) {                           \
-        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 1)))          \
+        if (likely(cache_again(a, size, site, block, 1)))                               \
+            trace('S', site, block, a, size, 0);                                        \
+        else                                                                            \
             cache_store##size(a, site, block);                                          \
         if (unlikely(!shadow_take(a, size)))                                            \
             shadow_store##size(a);                                                      \

@@ -129,6 +129,37 @@ def test_transfers_are_those_of_the_rule(name: str, measured: Callable[[str], Me
 
 
 @every_example
+def test_each_load_reads_what_the_reference_says_each_block_stored(
+    name: str, measured: Callable[[str], Measured]
+) -> None:
+    found = measured(name)
+    profile, reference = found.profile, found.flow.reads
+    reads = {(r.access, r.source): r.bytes for r in profile.reads}
+    program = found.program_sites
+    assert {key: n for key, n in reads.items() if key[0] < program} == {
+        key: n for key, n in reference.items() if key[0] < program
+    }
+    library: Counter[tuple[int, int | None]] = Counter()
+    for (access, block), count in reads.items():
+        if access >= program:
+            library[profile.accesses[access].block, block] += count
+    expected: Counter[tuple[int, int | None]] = Counter()
+    blocks = sum(block.name != "(library)" for block in profile.blocks)
+    for (site, block), count in reference.items():
+        if site >= program:
+            expected[blocks + (site - program) // 2, block] += count
+    assert library == expected
+    total = Counter[int]()
+    for (access, _), count in reads.items():
+        total[access] += count
+    for position, access in enumerate(profile.accesses):
+        if access.kind == "store":
+            assert position not in total
+        elif access.size:
+            assert total[position] == sum(access.hits[0]) * access.size
+
+
+@every_example
 def test_computation_and_call_tree_agree(name: str, measured: Callable[[str], Measured]) -> None:
     profile = measured(name).profile
     work, calls = Counter[str](), Counter[str]()

@@ -28,6 +28,9 @@ from dse.profile.toolchain import Choice, Toolchain, find_toolchain
 KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
 """Private L1 and shared L2 of Table I of Kenter et al. (2010), direct-mapped; line as usual."""
 
+NARROW = 2**16 - 2
+"""Blocks that fit in two bytes a cell of the shadow memory; more take four."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -121,6 +124,8 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     cxx = is_cxx(options.sources) or any(name.startswith("_Z") for name in tables["foreign"])
     if cxx:
         definitions["DSE_CXX"] = None
+    if len(tables["blocks"]) + len(tables["foreign"]) > NARROW:
+        definitions["DSE_WIDE"] = None
     if trace:
         definitions["DSE_TRACE"] = f'"{trace.resolve()}"'
     compile_runtime(toolchain, definitions, folder / "runtime.o")
@@ -152,7 +157,7 @@ def measure(
     result = read_result(built.result)
     status = [int(x) for x in result.sections["status"]]
     assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
-    shadow = int(result.sections.get("shadow", [0])[0]) * (8 * 65536 // options.chunk)
+    shadow = int(result.sections.get("shadow", [0])[0])
     digest = hashlib.sha256()
     for source in options.sources:
         digest.update(source.read_bytes())

@@ -138,6 +138,7 @@ class Follower:
 
     def __init__(self, chunk: int = 1) -> None:
         self.chunk, self.flow = chunk, Flow()
+        self.word = max(4, chunk)
         self.calls: dict[int, Invocation] = {7: Invocation(-1, (7,))}
         self.stack: list[list[int]] = [[7, -1]]  # invocation, last block
         self.writer: dict[int, int | str] = {}
@@ -158,7 +159,7 @@ class Follower:
             elif kind in (b"L", b"R"):
                 self._read(address, size)
                 for byte in range(address, address + size):
-                    self.flow.reads[number, self.stored.get(byte // self.chunk)] += 1
+                    self.flow.reads[number, self.stored.get(byte // self.word)] += 1
             elif kind in (b"S", b"W"):
                 self._write(address, size, self.stack[-1][0], block)
             elif kind == b"A":
@@ -194,13 +195,20 @@ class Follower:
     def _write(self, address: int, size: int, writer: int | str, block: int | None) -> None:
         if size:
             for at in self._chunks(address, size):
-                self.writer[at], self.stored[at] = writer, block
+                self.writer[at] = writer
                 self.reader.pop(at, None)
 
+            for word in range(address // self.word, (address + size - 1) // self.word + 1):
+                whole = address <= word * self.word and (word + 1) * self.word <= address + size
+                if block is not None or whole:
+                    self.stored[word] = block
+
     def _move(self, source: int, target: int, size: int) -> None:
+        for i in range(0, size, self.word):
+            self.stored[(target + i) // self.word] = self.stored.get((source + i) // self.word)
         for i in range(0, size, self.chunk):
             a, b = (source + i) // self.chunk, (target + i) // self.chunk
-            for table in (self.writer, self.reader, self.stored):
+            for table in (self.writer, self.reader):
                 table.pop(b, None)
                 if a in table:
                     table[b] = table[a]  # type: ignore[assignment]

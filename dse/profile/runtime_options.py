@@ -12,6 +12,7 @@ from dse.profile.schema import CacheLevels
 from dse.profile.toolchain import Toolchain
 
 RUNTIME = Path(__file__).parent / "runtime"
+LINES = 2**22  # of a cache: 256 MiB in lines of 64 B
 
 
 def check_caches(caches: Sequence[CacheLevels]) -> None:
@@ -31,6 +32,10 @@ def check_caches(caches: Sequence[CacheLevels]) -> None:
                         f"{name} of {size} B in lines of {cache.line} B and {ways} ways",
                         "size / (line x ways) must be a power of two",
                     )
+                )
+            elif size // cache.line > LINES:
+                problems.append(
+                    Problem(where, f"{name} of {size // cache.line:,} lines", f"at most {LINES:,}")
                 )
         if cache.l2 < cache.l1:
             problems.append(

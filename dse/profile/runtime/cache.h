@@ -5,9 +5,9 @@
  * L2 leaves L1 as well.
  *
  * A resident L1 line knows its owner (the block that last wrote it, or that brought it in), whether
- * it was written, and the blocks that touched it since. A block that is not among these counts one
- * crossing from the owner: dirty where the line was written, clean otherwise. At most MEMBERS blocks
- * are remembered; the oldest is forgotten first. */
+ * it was written, and its members: the blocks that touched it since. A block that is no member counts
+ * one crossing from the owner, dirty where the line was written, clean otherwise, and becomes one. At
+ * most MEMBERS blocks are remembered; the oldest is forgotten first. They are compared all at once. */
 #ifndef DSE_CACHE_H
 #define DSE_CACHE_H
 #include "trace.h"
@@ -123,7 +123,7 @@ FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, stru
 #define DECLARE(k, s1, w1, s2, w2, shift)                                                    \
     static struct cache cache_##k;                                                           \
     static struct line first_##k[(w1) << (s1)] __attribute__((aligned(64)));                 \
-    static struct second second_##k[(w2) << (s2)];                                           \
+    static struct second *second_##k;                                                        \
     static __attribute__((noinline)) int fill_##k(u64 number, u32 block, int write) {        \
         return fill(&cache_##k, first_##k, s1, w1, second_##k, s2, w2, number, block, write); \
     }                                                                                        \
@@ -144,6 +144,7 @@ DSE_CACHES(DECLARE)
 static void cache_start(void) {
 #define START_CACHE(k, s1, w1, s2, w2, shift)                                                          \
     cache_##k.recent = reserve(sizeof(struct recent) * (__dse_block_count + __dse_foreign_count + 1)); \
+    second_##k = reserve(sizeof(struct second) * ((u64)(w2) << (s2)));                                 \
     cache_##k.hits = reserve(24 * ((u64)__dse_site_count + 1));
     DSE_CACHES(START_CACHE)
 }

@@ -1,8 +1,8 @@
 /* Who last wrote and who last read each chunk of memory, and the bytes that moved between them.
  *
  * A cell is the writing invocation (low half) and the last reading one (high half; 0: none since the
- * write). Beside it stands the block that wrote, plus one (0: no block of the program). Both live in
- * pages on demand: 64 KiB of the program's memory each. */
+ * write). For each word of memory (4 bytes, or a larger chunk) stands the block that last wrote in it,
+ * plus one (0: no block of the program). Both live in pages on demand: 64 KiB of memory each. */
 #ifndef DSE_SHADOW_H
 #define DSE_SHADOW_H
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #endif
 
 #ifdef DSE_TRANSFERS
-enum { PAGE = 16, CELLS = 1 << (PAGE - DSE_CHUNK), WRITTEN_BY_NONE = 1 + UNKNOWN };
+enum { PAGE = 16, WORD = DSE_CHUNK > 2 ? DSE_CHUNK : 2, WORDS = 1 << (PAGE - WORD), CELLS = 1 << (PAGE - DSE_CHUNK), WRITTEN_BY_NONE = 1 + UNKNOWN };
 
 #ifdef DSE_WIDE
 typedef u32 place; /* a block plus one */
@@ -24,7 +24,7 @@ enum { NO_BLOCK = 0xffffffffu };
 
 struct page {
     u64 cells[CELLS];
-    place blocks[CELLS];
+    place blocks[WORDS];
 };
 static struct page **shadow_top[1 << 15];
 static struct page *shadow_empty[1 << 16];
@@ -68,6 +68,7 @@ static SLOW struct page *shadow_page(u64 a) {
         if (shadow_room < sizeof **page) {
             shadow_room = 64 << 20;
             shadow_arena = reserve(shadow_room);
+            madvise(shadow_arena, shadow_room, MADV_HUGEPAGE);
         }
         *page = (struct page *)shadow_arena;
         shadow_arena += sizeof **page;
@@ -80,6 +81,7 @@ static SLOW struct page *shadow_page(u64 a) {
 /* The page of an address, null where nothing touched it yet, and the place in it. */
 FAST struct page *shadow_seen(u64 a) { return shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff]; }
 FAST u64 shadow_at(u64 a) { return (a & ((1 << PAGE) - 1)) >> DSE_CHUNK; }
+FAST u64 word_at(u64 a) { return (a & ((1 << PAGE) - 1)) >> WORD; }
 FAST struct page *shadow_of(u64 a) {
     struct page *page = shadow_seen(a);
     return likely(page) ? page : shadow_page(a);
@@ -150,15 +152,15 @@ static void count_read(u32 site, u32 block, u64 bytes) {
     r->bytes += bytes;
 }
 
-static void count_reads(u64 a, u64 bytes, const place *block, u32 site) {
-    u64 end = a + bytes;
+static void count_reads(u64 a, u64 bytes, const struct page *page, u32 site) {
+    u64 end = a + bytes, at = word_at(a);
     while (a < end) {
         u64 start = a;
-        place from = *block;
+        place from = page->blocks[at];
         do {
-            a = ((a >> DSE_CHUNK) + 1) << DSE_CHUNK;
-            block++;
-        } while (a < end && *block == from);
+            a = ((a >> WORD) + 1) << WORD;
+            at++;
+        } while (a < end && page->blocks[at] == from);
         count_read(site, from, (a < end ? a : end) - start);
     }
 }
@@ -173,20 +175,27 @@ static __attribute__((noinline)) void shadow_read(u64 a, u64 bytes, u32 site) {
     while (bytes) {
         u64 n = in_page(a, bytes), first = a >> DSE_CHUNK, last = (a + n - 1) >> DSE_CHUNK;
         struct page *page = shadow_of(a);
-        count_reads(a, n, page->blocks + shadow_at(a), site);
+        count_reads(a, n, page, site);
         shadow_read_cells(first << DSE_CHUNK, page->cells + shadow_at(a), last - first + 1);
         a += n;
         bytes -= n;
     }
 }
 
+/* Where memory is given out, by NO_BLOCK, a word that is not given out wholly keeps its block. */
 static __attribute__((noinline)) void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {
+    u64 word = (1 << WORD) - 1;
     while (bytes) {
         u64 n = in_page(a, bytes), at = shadow_at(a), end = shadow_at(a + n - 1);
         struct page *page = shadow_of(a);
         for (u64 i = at; i <= end; i++)
             page->cells[i] = writer;
-        for (u64 i = at; i <= end; i++)
+        u64 first = word_at(a), stop = word_at(a + n - 1) + 1;
+        if (block == NO_BLOCK) {
+            first += (a & word) != 0;
+            stop -= ((a + n) & word) != 0;
+        }
+        for (u64 i = first; i < stop; i++)
             page->blocks[i] = (place)(block + 1);
         a += n;
         bytes -= n;
@@ -198,23 +207,30 @@ FAST u64 cells_of(u64 a, const u32 size) {
     return DSE_CHUNK ? ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1 : size;
 }
 FAST int one_page(u64 a, const u32 size) { return (a & ((1 << PAGE) - 1)) + size <= 1 << PAGE; }
+/* Whether an access lies in as few words as its size allows, which is how many. */
+FAST u64 words_of(const u32 size) { return ((size - 1) >> WORD) + 1; }
+FAST int aligned(u64 a, const u32 size) {
+    return ((a & ((1 << WORD) - 1)) + size - 1) >> WORD == (size - 1) >> WORD;
+}
 
 /* The everyday cases, without a call. Reading: this invocation read all of it before, and the site
  * reads from the block that it last read from. */
 FAST int shadow_known(u64 a, const u32 size, u32 site) {
     const struct page *page = shadow_seen(a);
-    if (unlikely(!page || !one_page(a, size)))
+    if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
     const u64 *cell = page->cells + shadow_at(a);
-    const place *block = page->blocks + shadow_at(a);
+    const place *block = page->blocks + word_at(a);
     struct source *r = &recent[site];
-    u32 me = current, other = 0;
+    u64 mine = (u64)current << 32, other = 0;
     place from = (place)r->block, another = 0;
     for (u64 i = 0; i < cells_of(a, size); i++)
-        other |= (u32)(cell[i] >> 32) ^ me;
-    for (u64 i = 0; i < cells_of(a, size); i++)
+        other |= (cell[i] ^ mine) & 0xffffffff00000000u;
+    if (unlikely(other != 0))
+        return 0;
+    for (u64 i = 0; i < words_of(size); i++)
         another |= block[i] ^ from;
-    if (unlikely(other | another))
+    if (unlikely(another != 0))
         return 0;
     if (COUNTING)
         r->bytes += size;
@@ -224,13 +240,13 @@ FAST int shadow_known(u64 a, const u32 size, u32 site) {
 /* Writing: the page is there. */
 FAST int shadow_take(u64 a, const u32 size, u32 block) {
     struct page *page = shadow_seen(a);
-    if (unlikely(!page || !one_page(a, size)))
+    if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
-    u64 at = shadow_at(a), me = current;
+    u64 at = shadow_at(a), word = word_at(a), me = current;
     for (u64 i = 0; i < cells_of(a, size); i++)
         page->cells[at + i] = me;
-    for (u64 i = 0; i < cells_of(a, size); i++)
-        page->blocks[at + i] = (place)(block + 1);
+    for (u64 i = 0; i < words_of(size); i++)
+        page->blocks[word + i] = (place)(block + 1);
     return 1;
 }
 
@@ -242,7 +258,7 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {
         for (u32 i = 0; i < size; i++)
             other |= cell[i] ^ old;
         if (likely(!other)) {
-            count_reads(a, size, page->blocks + shadow_at(a), site);
+            count_reads(a, size, page, site);
             if (old >> 32 == current)
                 return;
             for (u32 i = 0; i < size; i++)
@@ -267,11 +283,10 @@ static void shadow_clear(u64 a, u64 bytes) {
 
 /* Memory whose content moved: its writers and readers move along. */
 static void shadow_move(u64 to, u64 from, u64 bytes) {
-    for (u64 i = 0; i < bytes; i += 1 << DSE_CHUNK) {
-        struct page *old = shadow_of(from + i), *new = shadow_of(to + i);
-        new->cells[shadow_at(to + i)] = old->cells[shadow_at(from + i)];
-        new->blocks[shadow_at(to + i)] = old->blocks[shadow_at(from + i)];
-    }
+    for (u64 i = 0; i < bytes; i += 1 << DSE_CHUNK)
+        shadow_of(to + i)->cells[shadow_at(to + i)] = shadow_of(from + i)->cells[shadow_at(from + i)];
+    for (u64 i = 0; i < bytes; i += 1 << WORD)
+        shadow_of(to + i)->blocks[word_at(to + i)] = shadow_of(from + i)->blocks[word_at(from + i)];
 }
 
 static struct table *all_reads(void) {

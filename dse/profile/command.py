@@ -6,6 +6,7 @@ profile = profile_program(Options(sources=(Path("rotate.c"),), arguments=("i",))
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from dse.problems import nearest
+from dse.problems import InputError, Problem, nearest
 from dse.profile.build import Job, build_object
 from dse.profile.document import Assembly, function_names
 from dse.profile.effects import refuse
@@ -21,7 +22,7 @@ from dse.profile.errors import cannot
 from dse.profile.frontend import compile_to_ir, is_cxx, link_program, modelled_functions
 from dse.profile.result import read_result
 from dse.profile.run import Limits, Outcome, environment, run_program
-from dse.profile.runtime_options import cache_definition, check_caches, compile_runtime
+from dse.profile.runtime_options import cache_definition, cache_problems, compile_runtime
 from dse.profile.schema import CacheLevels, Profile, Program, Run, Settings
 from dse.profile.toolchain import Choice, Toolchain, find_toolchain
 
@@ -209,13 +210,22 @@ def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:
 
 
 def _check(options: Options) -> None:
-    check_caches(options.caches)
+    problems = cache_problems(options.caches)
     if options.chunk not in (1, 2, 4, 8, 16, 32, 64):
-        raise cannot(
-            "profile", f"a chunk of {options.chunk} B", "1, 2, 4, 8, 16, 32 or 64 B", "chunk"
-        )
+        allowed = "1, 2, 4, 8, 16, 32 or 64 B"
+        problems.append(Problem("chunk", f"a chunk of {options.chunk} B", allowed))
     if options.optimisation not in (0, 1, 2, 3):
-        raise cannot("profile", f"level {options.optimisation}", "0, 1, 2 or 3", "optimisation")
+        problems.append(Problem("optimisation", f"level {options.optimisation}", "0, 1, 2 or 3"))
+    seconds, memory = options.limits.seconds, options.limits.memory
+    if seconds is not None and not seconds > 0:
+        problems.append(Problem("time limit", f"{seconds:g} s", "more than 0 s"))
+    if memory is not None and memory <= 0:
+        problems.append(Problem("memory limit", f"{memory} B", "more than 0 B"))
+    for name in options.environment:
+        if name not in os.environ:
+            problems.append(Problem("environment", f"{name} is not set"))
+    if problems:
+        raise InputError("profile", problems)
 
 
 def _check_functions(options: Options, tables: dict[str, Any]) -> None:
@@ -245,6 +255,8 @@ def _region(region: str, tables: dict[str, Any]) -> dict[str, str | int | None]:
         raise cannot("profile", f"'{region}'", "f, f:3, f:3-5, f:3- or f..g", "region")
     first = int(match["first"] or 1)
     last = int(match["last"] or 2**62) if match["to"] or not match["first"] else first
+    if not 1 <= first <= last:
+        raise cannot("profile", f"'{region}'", "calls are counted from 1, upwards", "region")
     return {
         "DSE_REGION": None,
         "DSE_REGION_START": _number(match["start"], tables),

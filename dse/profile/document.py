@@ -104,7 +104,7 @@ class Assembly:
             reads=tuple(self._reads(sites)),
             dependencies=tuple(self._dependencies(len(settings.caches))),
             unaccounted=self._unaccounted(),
-            notes=tuple(self._notes(run)),
+            notes=tuple(self._notes(run, settings.region)),
         )
 
     def _contexts(self) -> tuple[list[Context], dict[int, int]]:
@@ -321,12 +321,14 @@ class Assembly:
             bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
         )
 
-    def _notes(self, run: Run) -> list[str]:
+    def _notes(self, run: Run, region: str | None) -> list[str]:
         notes = remarks(self.foreign)
         if not run.complete:
             notes.append("the run did not complete: counts are those up to its end")
         if not run.addresses_fixed:
             notes.append("addresses were randomised: cache results vary from run to run")
+        if region is not None and not any(self.executions):
+            notes.append(f"nothing was counted: the region {region} was not reached")
         if run.tree_merged:
             notes.append("the call tree was too large: contexts were merged")
         return notes

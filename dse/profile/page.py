@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from dse.profile.graph import Box, colour, draw
 from dse.profile.schema import Profile
-from dse.profile.show import block_work, hot_functions, short
+from dse.profile.show import block_work, hot_functions, percentage, short
 
 GRAPHS = 12  # functions whose control flow is drawn
 LARGEST = 400  # blocks of a function that is drawn
@@ -50,6 +50,7 @@ def page(profile: Profile) -> str:
         matrix=heatmap(profile),
         graphs=control_flow(profile),
         short=short,
+        percentage=percentage,
     )
 
 

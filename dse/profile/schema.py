@@ -238,7 +238,11 @@ class Profile(_Part):
             raise cannot(str(path), error.strerror or str(error)) from None
         except ValueError as error:
             raise cannot(str(path), f"no JSON: {error}") from None
-        if isinstance(content, dict) and content.get("version") != FORMAT_VERSION:
+        if not isinstance(content, dict) or content.get("format") != "dse profile":
+            raise cannot(
+                str(path), "this is no profile", "`dse profile SOURCE...` makes one", "format"
+            )
+        if content.get("version") != FORMAT_VERSION:
             raise cannot(
                 str(path),
                 f"this is version {content.get('version')!r} of the profile format",

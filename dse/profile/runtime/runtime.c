@@ -108,8 +108,8 @@ static void on_signal(int number) {
 }
 
 static void signals_start(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL, SIGABRT,
-                                  SIGTERM, SIGXCPU, SIGINT, SIGTRAP};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT, SIGTERM, SIGXCPU, SIGXFSZ,
+                                  SIGINT,  SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGSYS,  SIGTRAP};
     stack_t stack = {.ss_sp = reserve(1 << 17), .ss_size = 1 << 17};
     sigaltstack(&stack, 0);
     for (u32 i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def page(profile: Profile) -> str:
     )
     return environment.get_template("page.html.jinja").render(
         profile=profile,
-        title=" ".join(profile.program.sources[:3]),
+        title=titled(profile.program.sources),
         functions=[
             f for n in hot_functions(profile, MATRIX) for f in profile.functions if f.name == n
         ],
@@ -52,6 +53,16 @@ def page(profile: Profile) -> str:
         short=short,
         percentage=percentage,
     )
+
+
+def titled(sources: Sequence[str]) -> str:
+    """Return a program's name: its first sources.
+
+    >>> titled(["a.c", "b.c", "c.c", "d.c", "e.c"])
+    'a.c b.c c.c and 2 more'
+    """
+    more = len(sources) - 3
+    return " ".join(sources[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def call_tree(profile: Profile) -> list[Branch]:

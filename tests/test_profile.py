@@ -197,7 +197,7 @@ def test_blocks_beyond_two_bytes_are_told_apart(
     narrow, _ = run_built(build_program(options, tmp_path), (), b"")
     monkeypatch.setattr("dse.profile.command.NARROW", 0)
     wide, _ = run_built(build_program(options, tmp_path), (), b"")
-    assert len(narrow.reads) > 10
+    assert len({read.source for read in narrow.reads}) > 1
     assert wide.reads == narrow.reads
     assert wide.run.shadow_bytes > narrow.run.shadow_bytes
 

@@ -79,6 +79,11 @@ class Measured:
     trace: list[tuple[bytes, int, int, int, int, int]]
     built: Built
 
+    @property
+    def program_sites(self) -> int:
+        """How many of the accesses are the program's own; the library's come behind them."""
+        return len(self.built.tables["accesses"])
+
     @functools.cached_property
     def flow(self) -> Flow:
         """What the reference finds on the trace."""

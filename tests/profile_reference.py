@@ -130,6 +130,7 @@ class Flow:
     invocations: Counter[int] = field(default_factory=Counter)
     blocks: Counter[int] = field(default_factory=Counter)
     edges: Counter[tuple[int, int]] = field(default_factory=Counter)
+    reads: Counter[tuple[int, int | None]] = field(default_factory=Counter)  # site, writing block
 
 
 class Follower:
@@ -137,16 +138,18 @@ class Follower:
 
     def __init__(self, chunk: int = 1) -> None:
         self.chunk, self.flow = chunk, Flow()
+        self.word = max(4, chunk)
         self.calls: dict[int, Invocation] = {7: Invocation(-1, (7,))}
         self.stack: list[list[int]] = [[7, -1]]  # invocation, last block
         self.writer: dict[int, int | str] = {}
         self.reader: dict[int, int] = {}
+        self.stored: dict[int, int | None] = {}  # the block that wrote
         self.spans: list[tuple[int, int]] = []
         self.input = 0
 
     def follow(self, trace: list[Any]) -> Flow:
         moved_from = 0
-        for kind, _, number, _, size, address in trace:
+        for kind, _, number, block, size, address in trace:
             if kind == b"E":
                 self._enter(number, address)
             elif kind == b"X":
@@ -155,12 +158,14 @@ class Follower:
                 self._block(number)
             elif kind in (b"L", b"R"):
                 self._read(address, size)
+                for byte in range(address, address + size):
+                    self.flow.reads[number, self.stored.get(byte // self.word)] += 1
             elif kind in (b"S", b"W"):
-                self._write(address, size, self.stack[-1][0])
+                self._write(address, size, self.stack[-1][0], block)
             elif kind == b"A":
-                self._write(address, size, self.stack[-2][0])
+                self._write(address, size, self.stack[-2][0], block)
             elif kind == b"C":
-                self._write(address, size, UNKNOWN)
+                self._write(address, size, UNKNOWN, None)
             elif kind == b"V":
                 moved_from = address
             elif kind == b"v":
@@ -187,13 +192,20 @@ class Follower:
     def _chunks(self, address: int, size: int) -> Iterator[int]:
         yield from range(address // self.chunk, (address + size - 1) // self.chunk + 1)
 
-    def _write(self, address: int, size: int, writer: int | str) -> None:
+    def _write(self, address: int, size: int, writer: int | str, block: int | None) -> None:
         if size:
             for at in self._chunks(address, size):
                 self.writer[at] = writer
                 self.reader.pop(at, None)
 
+            for word in range(address // self.word, (address + size - 1) // self.word + 1):
+                whole = address <= word * self.word and (word + 1) * self.word <= address + size
+                if block is not None or whole:
+                    self.stored[word] = block
+
     def _move(self, source: int, target: int, size: int) -> None:
+        for i in range(0, size, self.word):
+            self.stored[(target + i) // self.word] = self.stored.get((source + i) // self.word)
         for i in range(0, size, self.chunk):
             a, b = (source + i) // self.chunk, (target + i) // self.chunk
             for table in (self.writer, self.reader):

@@ -129,6 +129,39 @@ def test_transfers_are_those_of_the_rule(name: str, measured: Callable[[str], Me
 
 
 @every_example
+def test_each_load_reads_what_the_reference_says_each_block_stored(
+    name: str, measured: Callable[[str], Measured]
+) -> None:
+    found = measured(name)
+    profile, reference = found.profile, found.flow.reads
+    reads: dict[tuple[int, int | None], int] = {
+        (r.access, r.source): r.bytes for r in profile.reads
+    }
+    program = found.program_sites
+    assert {key: n for key, n in reads.items() if key[0] < program} == {
+        key: n for key, n in reference.items() if key[0] < program
+    }
+    library: Counter[tuple[int, int | None]] = Counter()
+    for (place, block), count in reads.items():
+        if place >= program:
+            library[profile.accesses[place].block, block] += count
+    expected: Counter[tuple[int, int | None]] = Counter()
+    blocks = sum(block.name != "(library)" for block in profile.blocks)
+    for (site, block), count in reference.items():
+        if site >= program:
+            expected[blocks + (site - program) // 2, block] += count
+    assert library == expected
+    total = Counter[int]()
+    for (place, _), count in reads.items():
+        total[place] += count
+    for position, access in enumerate(profile.accesses):
+        if access.kind == "store":
+            assert position not in total
+        elif access.size:
+            assert total[position] == sum(access.hits[0]) * access.size
+
+
+@every_example
 def test_computation_and_call_tree_agree(name: str, measured: Callable[[str], Measured]) -> None:
     profile = measured(name).profile
     work, calls = Counter[str](), Counter[str]()
@@ -155,6 +188,29 @@ def test_little_traffic_is_unaccounted(name: str, measured: Callable[[str], Meas
     assert profile.unaccounted.bytes == unknown
     # The containers of C++ are partly in the library, whose writes nobody sees.
     assert profile.unaccounted.share < (0.05 if name == "shapes" else 0.01)
+
+
+def test_blocks_beyond_two_bytes_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = Options((PROGRAMS / "values.c",))
+    narrow, _ = run_built(build_program(options, tmp_path), (), b"")
+    monkeypatch.setattr("dse.profile.command.NARROW", 0)
+    wide, _ = run_built(build_program(options, tmp_path), (), b"")
+    assert len({read.source for read in narrow.reads}) > 1
+    assert wide.reads == narrow.reads
+    assert wide.run.shadow_bytes > narrow.run.shadow_bytes
+
+
+@pytest.mark.parametrize("size", [8, 16])
+def test_chunks_larger_than_a_word_keep_their_last_block(size: int, tmp_path: Path) -> None:
+    options = Options((PROGRAMS / "rotate.c",), ("i",), caches=(), chunk=size)
+    built = build_program(options, tmp_path, tmp_path / "trace")
+    profile, _ = run_built(built, ("i",), picture(8))
+    flow = Follower(chunk=size).follow(events(tmp_path / "trace"))
+    program = len(built.tables["accesses"])
+    reads = {(r.access, r.source): r.bytes for r in profile.reads if r.access < program}
+    assert reads == {key: n for key, n in flow.reads.items() if key[0] < program}
 
 
 def test_chunks_of_a_word(tmp_path: Path) -> None:

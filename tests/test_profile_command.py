@@ -14,7 +14,8 @@ import pytest
 
 from dse.problems import InputError
 from dse.profile.command import Built, Options, build_program
-from dse.profile.schema import Profile
+from dse.profile.run import Limits
+from dse.profile.schema import CacheLevels, Profile
 from tests.profile_examples import (
     PROGRAMS,
     picture,
@@ -69,6 +70,71 @@ def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
     assert b"exit status 2" in partial.stderr
 
 
+@pytest.mark.parametrize("module", ["dse.profile", "dse.cli"])
+def test_a_partial_profile_has_an_exit_code_of_its_own(module: str, tmp_path: Path) -> None:
+    path = source(tmp_path, "#include <stdlib.h>\nint main(void) { abort(); }")
+    word = ["profile"] if module == "dse.cli" else []
+    start = (
+        "from dse.cli import main; main()"
+        if word
+        else "import runpy; runpy.run_module('dse.profile', run_name='__main__')"
+    )
+    line = [sys.executable, "-c", start, *word, str(path), "-o", str(tmp_path / "p.json")]
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(line, capture_output=True, env=environ, check=False)
+    assert done.returncode == 3, done.stderr
+    assert b"partial: the run ended by signal 6" in done.stderr
+
+
+def test_what_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:
+    path = source(tmp_path, '#include <stdio.h>\nint main(void) { puts("ran"); }')
+    words = ("-o", str(tmp_path / "absent" / "p.json"), "--html", str(tmp_path))
+    done = command(str(path), *words)
+    assert done.returncode != 0
+    assert b"ran" not in done.stdout
+    assert b"profile: 2 problems" in done.stderr
+    assert b"there is no folder" in done.stderr
+    assert b"is a folder" in done.stderr
+
+
+def test_every_wrong_setting_at_once(tmp_path: Path) -> None:
+    path = source(tmp_path, "int main(void) { return 0; }")
+    limits = Limits(seconds=-1.0, memory=0)
+    huge = CacheLevels(l1=1 << 40, l2=1 << 40, line=64)
+    options = Options(
+        (path,), caches=(huge,), chunk=3, optimisation=9, limits=limits, environment=("DSE_UNSET",)
+    )
+    with pytest.raises(InputError) as error:
+        build_program(options, tmp_path)
+    assert [p.where for p in error.value.problems] == [
+        *["cache 1"] * 2,
+        "chunk",
+        "optimisation",
+        "time limit",
+        "memory limit",
+        "environment",
+    ]
+    with pytest.raises(InputError, match="is a folder"):
+        build_program(Options((tmp_path,)), tmp_path)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_tables_fit_the_terminal_and_cut_no_number(rotate: Built, width: int) -> None:
+    from rich.console import Console
+
+    from dse.profile.show import print_profile
+
+    profile, _ = run_built(rotate, ("r",), picture(64))
+    console = Console(width=width, record=True, file=io.StringIO())
+    print_profile(profile, console)
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= width
+    cells = [cell.strip() for line in lines if line.startswith("│") for cell in line.split("│")[2:]]
+    assert not any("…" in cell for cell in cells)
+    told = any("a wider terminal also shows" in line for line in lines)
+    assert told == (width == 60)
+
+
 def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "llvmlite").mkdir()
     hidden = tmp_path / "sitecustomize.py"
@@ -89,6 +155,7 @@ def test_the_loader_names_what_is_wrong(tmp_path: Path, rotate: Built) -> None:
         ('"version": 1', '"version": 9', "version 9"),
         ('"executions": ', '"executions": -', "greater than or equal to 0"),
         ('"chunk"', '"chunks"', "settings.chunk"),
+        ('"format"', '"formats"', "this is no profile"),
     ):
         path.write_text(profile.dumps().replace(old, new))
         with pytest.raises(InputError, match=words):

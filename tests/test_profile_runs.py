@@ -192,6 +192,62 @@ def test_functions_of_one_name_in_two_files(tmp_path: Path) -> None:
     assert calls == {"f (one.c)": 2, "g": 1, "f (two.c)": 1, "main": 1}
 
 
+READING = """
+#include <stdarg.h>
+struct large { long a[5]; };
+static int shared[2];
+static void one(int x) { shared[0] = x; }
+static void two(int x) { shared[1] = x; }
+static int read(void) { return shared[0] + shared[1]; }
+static long taken(struct large s) { return s.a[0]; }
+static int first(int n, ...) {
+    va_list list; va_start(list, n); int x = va_arg(list, int); va_end(list); return x;
+}
+int main(int n, char **a) {
+    struct large s = {{n, 2, 3, 4, 5}};
+    one(n); two(n);
+    int x = read();
+    one(n);
+    return x + read() + (int)taken(s) + first(1, 7) - 12;
+}
+"""
+
+
+def test_each_load_knows_the_blocks_whose_stores_it_reads(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, READING)
+    moved: dict[tuple[str, str], int] = {}
+    for read in profile.reads:
+        to = profile.blocks[profile.accesses[read.access].block].function
+        source = "" if read.source is None else profile.blocks[read.source].function
+        moved[source, to] = moved.get((source, to), 0) + read.bytes
+    assert moved["one", "read"] == moved["two", "read"] == 2 * 4
+    assert moved["main", "taken"] == 8  # an argument passed in memory: by the block that calls
+    assert moved["main", "first"] == 4
+
+
+def test_memory_that_is_given_out_and_not_touched_costs_nothing(tmp_path: Path) -> None:
+    text = (
+        "#include <stdlib.h>\n"
+        "int main(void) { char *volatile p = malloc(1 << 30); p[5] = 1; return p[5] - 1; }"
+    )
+    profile = profile_text(tmp_path, text)
+    assert 0 < profile.run.shadow_bytes < 8 << 20
+
+
+def test_a_reader_that_goes_away_leaves_a_partial_profile(tmp_path: Path) -> None:
+    text = "#include <signal.h>\nint main(void) { return raise(SIGPIPE); }"
+    profile = profile_text(tmp_path, text)
+    assert (profile.run.complete, profile.run.signal) == (False, 13)
+
+
+def test_a_region_that_is_not_reached_is_told(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, COUNTING, region="work:50")
+    assert any("work:50 was not reached" in note for note in profile.notes)
+    for region in ("work:0", "work:5-2"):
+        with pytest.raises(InputError, match="counted from 1, upwards"):
+            profile_text(tmp_path, COUNTING, region=region)
+
+
 FOREIGN = """
 #include <stdio.h>
 #include <stdlib.h>

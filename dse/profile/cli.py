@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -104,8 +105,9 @@ def profile(
         found = Profile.load(sources[0])
         show = show or html is None
     else:
-        found = _measured(sources, ctx.meta["arguments"], settings, quiet)
         target = output or Path(f"{sources[0].stem}.profile.json")
+        _check_writable(target, html)
+        found = _measured(sources, ctx.meta["arguments"], settings, quiet)
         found.save(target)
         if not quiet:
             _summary(found, target)
@@ -118,7 +120,7 @@ def profile(
 
         html.write_text(page(found), encoding="utf-8")
     if not found.run.complete:
-        ctx.exit(PARTIAL)
+        sys.exit(PARTIAL)
 
 
 def _measured(
@@ -139,7 +141,7 @@ def _measured(
         transfers=not settings["no_transfers"],
         chunk=settings["chunk"],
         optimisation=settings["optimisation"],
-        functions=tuple(names.split(",")) if names else None,
+        functions=tuple(n for name in names.split(",") if (n := name.strip())) if names else None,
         region=settings["region"],
         limits=Limits(settings["time_limit"], _size(memory, "--memory-limit") if memory else None),
         environment=settings["environment"],
@@ -149,6 +151,24 @@ def _measured(
     )
     shown = report_progress if not quiet and sys.stderr.isatty() else None
     return profile_program(options, progress=shown)
+
+
+def _check_writable(*files: Path | None) -> None:
+    """Raise InputError before the run, which may be long, where its result could not be written."""
+    from dse.problems import InputError, Problem
+
+    problems = []
+    for file in files:
+        if file is None:
+            continue
+        if file.is_dir():
+            problems.append(Problem(str(file), "is a folder", "give the name of a file"))
+        elif not file.parent.is_dir():
+            problems.append(Problem(str(file), f"there is no folder {file.parent}"))
+        elif not os.access(file if file.exists() else file.parent, os.W_OK):
+            problems.append(Problem(str(file), "may not be written"))
+    if problems:
+        raise InputError("profile", problems)
 
 
 def _cache(text: str) -> CacheLevels:
@@ -177,6 +197,8 @@ def _size(text: str, option: str) -> int:
 
 
 def _summary(found: Profile, target: Path) -> None:
+    from dse.profile.show import percentage
+
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)
     functions = sum(1 for f in found.functions if f.invocations)
@@ -186,7 +208,7 @@ def _summary(found: Profile, target: Path) -> None:
         number = f" {run.signal}" if run.signal else ""
         lines.append(f"  partial: the run ended by {how}{number}; counts are those up to then")
     if share:
-        lines.append(f"  unaccounted: {share:.2%} of the bytes read have an unknown writer")
+        lines.append(f"  unaccounted: {percentage(share)} of the bytes read have an unknown writer")
     if names := [f.name for f in found.unaccounted.functions]:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         lines.append(f"  library functions of unknown effect: {', '.join(names[:5])}{more}")

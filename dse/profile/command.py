@@ -6,6 +6,7 @@ profile = profile_program(Options(sources=(Path("rotate.c"),), arguments=("i",))
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from dse.problems import nearest
+from dse.problems import InputError, Problem, nearest
 from dse.profile.build import Job, build_object
 from dse.profile.document import Assembly, function_names
 from dse.profile.effects import refuse
@@ -21,12 +22,15 @@ from dse.profile.errors import cannot
 from dse.profile.frontend import compile_to_ir, is_cxx, link_program, modelled_functions
 from dse.profile.result import read_result
 from dse.profile.run import Limits, Outcome, environment, run_program
-from dse.profile.runtime_options import cache_definition, check_caches, compile_runtime
+from dse.profile.runtime_options import cache_definition, cache_problems, compile_runtime
 from dse.profile.schema import CacheLevels, Profile, Program, Run, Settings
 from dse.profile.toolchain import Choice, Toolchain, find_toolchain
 
 KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
 """Private L1 and shared L2 of Table I of Kenter et al. (2010), direct-mapped; line as usual."""
+
+NARROW = 2**16 - 2
+"""Blocks that fit in two bytes a cell of the shadow memory; more take four."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,8 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     cxx = is_cxx(options.sources) or any(name.startswith("_Z") for name in tables["foreign"])
     if cxx:
         definitions["DSE_CXX"] = None
+    if len(tables["blocks"]) + len(tables["foreign"]) > NARROW:
+        definitions["DSE_WIDE"] = None
     if trace:
         definitions["DSE_TRACE"] = f'"{trace.resolve()}"'
     compile_runtime(toolchain, definitions, folder / "runtime.o")
@@ -152,7 +158,7 @@ def measure(
     result = read_result(built.result)
     status = [int(x) for x in result.sections["status"]]
     assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
-    shadow = int(result.sections.get("shadow", [0])[0]) * (8 * 65536 // options.chunk)
+    shadow = int(result.sections.get("shadow", [0])[0])
     digest = hashlib.sha256()
     for source in options.sources:
         digest.update(source.read_bytes())
@@ -204,13 +210,22 @@ def _run(outcome: Outcome, reason: str, status: list[int], shadow: int) -> Run:
 
 
 def _check(options: Options) -> None:
-    check_caches(options.caches)
+    problems = cache_problems(options.caches)
     if options.chunk not in (1, 2, 4, 8, 16, 32, 64):
-        raise cannot(
-            "profile", f"a chunk of {options.chunk} B", "1, 2, 4, 8, 16, 32 or 64 B", "chunk"
-        )
+        allowed = "1, 2, 4, 8, 16, 32 or 64 B"
+        problems.append(Problem("chunk", f"a chunk of {options.chunk} B", allowed))
     if options.optimisation not in (0, 1, 2, 3):
-        raise cannot("profile", f"level {options.optimisation}", "0, 1, 2 or 3", "optimisation")
+        problems.append(Problem("optimisation", f"level {options.optimisation}", "0, 1, 2 or 3"))
+    seconds, memory = options.limits.seconds, options.limits.memory
+    if seconds is not None and not seconds > 0:
+        problems.append(Problem("time limit", f"{seconds:g} s", "more than 0 s"))
+    if memory is not None and memory <= 0:
+        problems.append(Problem("memory limit", f"{memory} B", "more than 0 B"))
+    for name in options.environment:
+        if name not in os.environ:
+            problems.append(Problem("environment", f"{name} is not set"))
+    if problems:
+        raise InputError("profile", problems)
 
 
 def _check_functions(options: Options, tables: dict[str, Any]) -> None:
@@ -240,6 +255,8 @@ def _region(region: str, tables: dict[str, Any]) -> dict[str, str | int | None]:
         raise cannot("profile", f"'{region}'", "f, f:3, f:3-5, f:3- or f..g", "region")
     first = int(match["first"] or 1)
     last = int(match["last"] or 2**62) if match["to"] or not match["first"] else first
+    if not 1 <= first <= last:
+        raise cannot("profile", f"'{region}'", "calls are counted from 1, upwards", "region")
     return {
         "DSE_REGION": None,
         "DSE_REGION_START": _number(match["start"], tables),

@@ -28,6 +28,7 @@ from dse.profile.schema import (
     Function,
     Profile,
     Program,
+    Read,
     Register,
     Run,
     Settings,
@@ -77,6 +78,7 @@ class Assembly:
 
     def profile(self, program: Program, settings: Settings, run: Run) -> Profile:
         """Return the document."""
+        accesses, sites = self._accesses(len(settings.caches))
         return Profile(
             program=program,
             settings=settings,
@@ -98,10 +100,11 @@ class Assembly:
                 )
                 for r in self.tables["registers"]
             ),
-            accesses=tuple(self._accesses(len(settings.caches))),
+            accesses=accesses,
+            reads=tuple(self._reads(sites)),
             dependencies=tuple(self._dependencies(len(settings.caches))),
             unaccounted=self._unaccounted(),
-            notes=tuple(self._notes(run)),
+            notes=tuple(self._notes(run, settings.region)),
         )
 
     def _contexts(self) -> tuple[list[Context], dict[int, int]]:
@@ -253,22 +256,39 @@ class Assembly:
             )
         return sorted(calls, key=lambda call: (call.source, call.to))
 
-    def _accesses(self, caches: int) -> list[Access]:
-        sites = len(self.tables["accesses"]) + 2 * len(self.foreign)
+    def _accesses(self, caches: int) -> tuple[tuple[Access, ...], dict[int, int]]:
+        """Return the accesses, of the library those that happened, and their places by site."""
+        program = len(self.tables["accesses"])
         found = [self.result.rows(f"hits{k}", 3) for k in range(caches)]
-        hits: list[Any] = (np.stack(found, axis=1) if found else np.zeros((sites, 0, 3))).tolist()
+        count = program + 2 * len(self.foreign)
+        hits: list[Any] = (np.stack(found, axis=1) if found else np.zeros((count, 0, 3))).tolist()
         listed = [
             Access(block=a["block"], kind=a["kind"], size=a["size"], line=a["line"], hits=hits[i])
             for i, a in enumerate(self.tables["accesses"])
         ]
-        for i in range(2 * len(self.foreign)):
-            triples = hits[len(self.tables["accesses"]) + i]
-            if np.any(triples):
-                block = len(self.tables["blocks"]) + i // 2
+        sites = {i: i for i in range(program)}
+        read = {site for _, site, *_ in self.result.rows("reads", 4).tolist()}
+        for site in range(program, count):
+            if np.any(hits[site]) or site in read:
+                block, kind = divmod(site - program, 2)
+                sites[site] = len(listed)
                 listed.append(
-                    Access(block=block, kind=("load", "store")[i % 2], size=0, line=0, hits=triples)
+                    Access(
+                        block=len(self.tables["blocks"]) + block,
+                        kind=("load", "store")[kind],
+                        size=0,
+                        line=0,
+                        hits=hits[site],
+                    )
                 )
-        return listed
+        return tuple(listed), sites
+
+    def _reads(self, sites: dict[int, int]) -> list[Read]:
+        rows = self.result.rows("reads", 4).tolist()
+        return [
+            Read(access=access, source=block - 1 if block else None, bytes=count)
+            for access, block, count in sorted((sites[s], b, n) for b, s, n, _ in rows)
+        ]
 
     def _dependencies(self, caches: int) -> list[Dependency]:
         return [
@@ -301,12 +321,14 @@ class Assembly:
             bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
         )
 
-    def _notes(self, run: Run) -> list[str]:
+    def _notes(self, run: Run, region: str | None) -> list[str]:
         notes = remarks(self.foreign)
         if not run.complete:
             notes.append("the run did not complete: counts are those up to its end")
         if not run.addresses_fixed:
             notes.append("addresses were randomised: cache results vary from run to run")
+        if region is not None and not any(self.executions):
+            notes.append(f"nothing was counted: the region {region} was not reached")
         if run.tree_merged:
             notes.append("the call tree was too large: contexts were merged")
         return notes

@@ -26,6 +26,7 @@ FAITHFUL = (
     "-fno-sanitize=all",
     "-g1",
     "-U_FORTIFY_SOURCE",
+    "-Wno-unused-command-line-argument",
 )
 _RUNTIME = Path(__file__).parent / "runtime"
 
@@ -50,7 +51,9 @@ def _check_sources(sources: Sequence[Path]) -> None:
     allowed = C_SUFFIXES + CXX_SUFFIXES + IR_SUFFIXES
     problems = []
     for source in sources:
-        if not source.is_file():
+        if source.is_dir():
+            problems.append(Problem(str(source), "is a folder", "give the sources in it"))
+        elif not source.is_file():
             problems.append(Problem(str(source), "no such file"))
         elif source.suffix not in allowed:
             problems.append(

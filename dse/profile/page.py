@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from markupsafe import Markup
 
 from dse.profile.graph import Box, colour, draw
 from dse.profile.schema import Profile
-from dse.profile.show import block_work, hot_functions, short
+from dse.profile.show import block_work, hot_functions, percentage, short
 
 GRAPHS = 12  # functions whose control flow is drawn
 LARGEST = 400  # blocks of a function that is drawn
@@ -42,7 +43,7 @@ def page(profile: Profile) -> str:
     )
     return environment.get_template("page.html.jinja").render(
         profile=profile,
-        title=" ".join(profile.program.sources[:3]),
+        title=titled(profile.program.sources),
         functions=[
             f for n in hot_functions(profile, MATRIX) for f in profile.functions if f.name == n
         ],
@@ -50,7 +51,18 @@ def page(profile: Profile) -> str:
         matrix=heatmap(profile),
         graphs=control_flow(profile),
         short=short,
+        percentage=percentage,
     )
+
+
+def titled(sources: Sequence[str]) -> str:
+    """Return a program's name: its first sources.
+
+    >>> titled(["a.c", "b.c", "c.c", "d.c", "e.c"])
+    'a.c b.c c.c and 2 more'
+    """
+    more = len(sources) - 3
+    return " ".join(sources[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def call_tree(profile: Profile) -> list[Branch]:

@@ -28,6 +28,7 @@ VARIABLE_ARGUMENT_LIST = "24"  # bytes of a va_list on x86-64
 _ORDERING = re.compile(
     r" (?:syncscope\(.*?\) )?(?:unordered|monotonic|acquire|release|acq_rel|seq_cst)\b.*$"
 )
+_CALLER = "i32 %__dse.caller"
 _RESUME = "  call void @__dse_resume(i32 %__dse.depth)"
 
 
@@ -87,6 +88,8 @@ class Rewriter:
     def _start(self, text: FunctionText) -> Iterator[str]:
         if self._variadic:
             yield "  %__dse.varargs = load i64, ptr @__dse_varargs"
+        if self._variadic or "byval(" in text.header:
+            yield "  %__dse.caller = load i32, ptr @__dse_caller"
         if self._framed:
             yield f"  %__dse.depth = call i32 @__dse_enter(i32 {self._function})"
         elif self._depth:
@@ -95,7 +98,7 @@ class Rewriter:
             by_value = rf"ptr [^,]*?byval\(([^()]*(?:\([^()]*\)[^()]*)*)\)[^,]*? (%{NAME})"
             for match in re.finditer(by_value, text.header):
                 size = size_expression(match[1])
-                yield f"  call void @__dse_argument(ptr {match[2]}, i64 {size})"
+                yield f"  call void @__dse_argument(ptr {match[2]}, i64 {size}, {_CALLER})"
 
     def _name(self) -> str:
         self._fresh += 1
@@ -162,10 +165,13 @@ class Rewriter:
         if callee in LEAVES_AT_ONCE:
             yield "  call void @__dse_finish()"
         fixed = re.search(r"\(([^()]*)\.\.\.\) [@%]", statement.body)
-        if self._hooks.accesses and fixed and (not callee or callee in self._own):
+        own = self._hooks.accesses and (not callee or callee in self._own)
+        if own and fixed:
             given = statement.arguments()[len(split_top(fixed[1])) :]
             sizes = (type_size(split_type(argument)[0]) or 8 for argument in given)
             yield f"  store i64 {sum(max(8, size) for size in sizes)}, ptr @__dse_varargs"
+        if own and (fixed or "byval(" in statement.body):
+            yield f"  store i32 {self._block}, ptr @__dse_caller"
         at = self._name()
         if callee in self._foreign:
             yield f"  {at} = call i32 @__dse_enter(i32 {self._foreign[callee]})"
@@ -180,7 +186,7 @@ class Rewriter:
         yield from statement.lines
         if callee.startswith("llvm.va_start"):
             pointer = value_of(statement.arguments()[0])
-            yield f"  call void @__dse_va_start(ptr {pointer}, i64 %__dse.varargs)"
+            yield f"  call void @__dse_va_start(ptr {pointer}, i64 %__dse.varargs, {_CALLER})"
         elif (pointer := _lifetime(statement)) in self._sizes:
             yield f"  call void @__dse_clear(ptr {pointer}, i64 {self._sizes[pointer]})"
 

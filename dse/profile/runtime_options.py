@@ -6,17 +6,18 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dse.problems import InputError, Problem
+from dse.problems import Problem
 from dse.profile.errors import cannot
 from dse.profile.schema import CacheLevels
 from dse.profile.toolchain import Toolchain
 
 RUNTIME = Path(__file__).parent / "runtime"
+LINES = 2**22  # of a cache: 256 MiB in lines of 64 B
 
 
-def check_caches(caches: Sequence[CacheLevels]) -> None:
-    """Raise InputError with every cache size that no cache can have."""
-    problems = []
+def cache_problems(caches: Sequence[CacheLevels]) -> list[Problem]:
+    """Return every size that no cache can have."""
+    problems: list[Problem] = []
     for number, cache in enumerate(caches):
         where = f"cache {number + 1}"
         for name, size, ways in (("L1", cache.l1, cache.l1_ways), ("L2", cache.l2, cache.l2_ways)):
@@ -32,6 +33,10 @@ def check_caches(caches: Sequence[CacheLevels]) -> None:
                         "size / (line x ways) must be a power of two",
                     )
                 )
+            elif size // cache.line > LINES:
+                problems.append(
+                    Problem(where, f"{name} of {size // cache.line:,} lines", f"at most {LINES:,}")
+                )
         if cache.l2 < cache.l1:
             problems.append(
                 Problem(
@@ -42,8 +47,7 @@ def check_caches(caches: Sequence[CacheLevels]) -> None:
             )
     if len(caches) > 8:
         problems.append(Problem("cache", f"{len(caches)} configurations", "at most 8 in a run"))
-    if problems:
-        raise InputError("profile", problems)
+    return problems
 
 
 def _power(x: int) -> bool:

@@ -142,6 +142,18 @@ class Access(_Part):
     hits: tuple[tuple[Count, Count, Count], ...]
 
 
+class Read(_Part):
+    """Bytes that an access read of what block `from` last wrote there."""
+
+    access: Count = Field(description="position in `accesses`")
+    source: Count | None = Field(
+        validation_alias="from",
+        serialization_alias="from",
+        description="null where no block of the program wrote: constants, input, unknown",
+    )
+    bytes: Count
+
+
 class Dependency(_Part):
     """A line in L1 that `from` last wrote (dirty) or brought in (clean), first touched by `to`."""
 
@@ -206,6 +218,7 @@ class Profile(_Part):
     calls: tuple[Call, ...]
     registers: tuple[Register, ...]
     accesses: tuple[Access, ...]
+    reads: tuple[Read, ...] = ()
     dependencies: tuple[Dependency, ...]
     unaccounted: Unaccounted
     notes: tuple[str, ...] = ()
@@ -225,7 +238,11 @@ class Profile(_Part):
             raise cannot(str(path), error.strerror or str(error)) from None
         except ValueError as error:
             raise cannot(str(path), f"no JSON: {error}") from None
-        if isinstance(content, dict) and content.get("version") != FORMAT_VERSION:
+        if not isinstance(content, dict) or content.get("format") != "dse profile":
+            raise cannot(
+                str(path), "this is no profile", "`dse profile SOURCE...` makes one", "format"
+            )
+        if content.get("version") != FORMAT_VERSION:
             raise cannot(
                 str(path),
                 f"this is version {content.get('version')!r} of the profile format",

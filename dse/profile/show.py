@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -10,6 +12,7 @@ from dse.profile.schema import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
 
 ROWS = 12
 WIDEST = 48  # letters of a function's name
+NARROWEST = 20  # that are left of it before a column is left out
 
 
 def print_profile(profile: Profile, console: Console | None = None) -> None:
@@ -20,12 +23,12 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     out.print(
         escape(f"{' '.join(profile.program.sources)}: {state}, -O{profile.program.optimisation}")
     )
-    out.print(_functions(profile))
-    out.print(_blocks(profile))
+    out.print(_functions(profile, out.width))
+    out.print(_blocks(profile, out.width))
     if profile.settings.transfers:
-        out.print(_matrix(profile))
+        out.print(_matrix(profile, out.width))
     if profile.unaccounted.share:
-        out.print(f"unaccounted: {profile.unaccounted.share:.2%} of the bytes read")
+        out.print(f"unaccounted: {percentage(profile.unaccounted.share)} of the bytes read")
 
 
 def hot_functions(profile: Profile, count: int = ROWS) -> list[str]:
@@ -54,11 +57,50 @@ def short(name: str) -> str:
     return name[: WIDEST // 2] + "…" + name[-(WIDEST // 2 - 1) :]
 
 
-def _functions(profile: Profile) -> Table:
-    table = Table("function", title="hot functions", title_justify="left")
-    headings = ("calls", "computation", "with callees", "bytes in", "bytes out", "local")
-    for heading in headings:
-        table.add_column(heading, justify="right")
+def percentage(share: float) -> str:
+    """Return a share in percent; what is there is never shown as nothing.
+
+    >>> percentage(0.25), percentage(1e-6), percentage(0)
+    ('25.00 %', 'less than 0.01 %', '0.00 %')
+    """
+    return "less than 0.01 %" if 0 < share < 1e-4 else f"{100 * share:.2f} %"
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
+    """Return a table with names in its first column and as many of the others as fit, whole."""
+    needed = [  # by column; a heading may break between its words
+        max([len(row[at]) for row in rows] + [len(word) for word in heading.split()] * (at > 0))
+        for at, heading in enumerate(headings)
+    ]
+    room = width - 4 - min(NARROWEST, needed[0])
+    shown = 1
+    while shown < len(headings) and room >= needed[shown] + 3:
+        room -= needed[shown] + 3
+        shown += 1
+    table = Table(title=title, title_justify="left")
+    names = max(min(NARROWEST, needed[0]) + room, len(headings[0]))
+    table.add_column(headings[0], no_wrap=True, max_width=names)
+    for heading, letters in zip(headings[1:shown], needed[1:shown], strict=True):
+        table.add_column(heading, justify="right", width=letters)
+    for row in rows:
+        table.add_row(escape(row[0]), *row[1:shown])
+    if shown < len(headings):
+        table.caption = f"a wider terminal also shows: {', '.join(headings[shown:])}"
+        table.caption_justify = "left"
+    return table
+
+
+def _functions(profile: Profile, width: int) -> Table:
+    headings = (
+        "function",
+        "calls",
+        "computation",
+        "with callees",
+        "bytes in",
+        "bytes out",
+        "local",
+    )
+    rows = []
     into: dict[str, int] = {}
     out: dict[str, int] = {}
     for t in profile.transfers:
@@ -68,22 +110,15 @@ def _functions(profile: Profile) -> Table:
     for name in hot_functions(profile):
         f = functions[name]
         inclusive = "" if f.computation_inclusive is None else f"{f.computation_inclusive:,}"
-        table.add_row(
-            escape(short(name)),
-            f"{f.invocations:,}",
-            f"{f.computation:,}",
-            inclusive,
-            f"{into.get(name, 0):,}",
-            f"{out.get(name, 0):,}",
-            f"{f.local_bytes:,}",
-        )
-    return table
+        numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
+        counts = (f"{f.invocations:,}", f"{f.computation:,}", inclusive)
+        rows.append((short(name), *counts, *(f"{n:,}" for n in numbers)))
+    return _table("hot functions", headings, rows, width)
 
 
-def _blocks(profile: Profile) -> Table:
-    table = Table("block", title="hot blocks", title_justify="left")
-    for heading in ("line", "executions", "instructions", "share", "memory accesses"):
-        table.add_column(heading, justify="right")
+def _blocks(profile: Profile, width: int) -> Table:
+    headings = ("block", "share", "executions", "instructions", "line", "memory accesses")
+    rows = []
     work = block_work(profile)
     total = sum(work) or 1
     misses: dict[int, int] = {}
@@ -93,18 +128,13 @@ def _blocks(profile: Profile) -> Table:
     for i in sorted(range(len(work)), key=lambda i: -work[i])[:ROWS]:
         block = profile.blocks[i]
         if work[i]:
-            table.add_row(
-                escape(f"{short(block.function)}: {block.name}"),
-                str(block.line),
-                f"{block.executions:,}",
-                f"{work[i]:,}",
-                f"{work[i] / total:.1%}",
-                f"{misses.get(i, 0):,}",
-            )
-    return table
+            share, line = f"{work[i] / total:.1%}", str(block.line)
+            counts = (f"{block.executions:,}", f"{work[i]:,}", line, f"{misses.get(i, 0):,}")
+            rows.append((f"{short(block.function)}: {block.name}", share, *counts))
+    return _table("hot blocks", headings, rows, width)
 
 
-def _matrix(profile: Profile) -> Table:
+def _matrix(profile: Profile, width: int) -> Table:
     """Bytes from the row's function to the column's, of the hottest."""
     moved = {(t.source, t.to): t.bytes for t in profile.transfers}
     hot = hot_functions(profile, 8)
@@ -114,15 +144,14 @@ def _matrix(profile: Profile) -> Table:
         if any((source, to) in moved for to in hot)
     ]
     readers = [to for to in hot if any((s, to) in moved for s in sources)]
-    table = Table("from \\ to", title="bytes moved", title_justify="left")
-    for number, _ in enumerate(readers, 1):
-        table.add_column(f"{number}", justify="right")
     names = {name: number for number, name in enumerate(readers, 1)}
+    rows = []
     for source in sources:
         label = f"{names[source]} " if source in names else ""
         cells = [f"{moved[source, to]:,}" if (source, to) in moved else "" for to in readers]
-        table.add_row(escape(label + short(source)), *cells)
+        rows.append((label + short(source), *cells))
     for reader in readers:
         if reader not in sources:
-            table.add_row(escape(f"{names[reader]} {short(reader)}"), *("" for _ in readers))
-    return table
+            rows.append((f"{names[reader]} {short(reader)}", *("" for _ in readers)))
+    headings = ("from \\ to", *(str(number) for number in names.values()))
+    return _table("bytes moved", headings, rows, width)

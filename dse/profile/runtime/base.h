@@ -31,6 +31,7 @@ extern HIDDEN u64 __dse_counts[];
 extern HIDDEN void *const __dse_functions[];
 HIDDEN u64 __dse_work;    /* arithmetic and logical instructions so far */
 HIDDEN u64 __dse_varargs; /* bytes of the variable arguments of the call being made */
+HIDDEN u32 __dse_caller;  /* the block that makes a call with arguments in memory */
 
 enum { CONSTANTS, INPUT, UNKNOWN, START, ORIGINS };
 

@@ -188,10 +188,7 @@ HIDDEN void *__dse_call_realloc(void *old, size_t n) {
     size_t had = old ? malloc_usable_size(old) : 0, keep = had < n ? had : n;
     char *r = realloc(old, n);
     if (r && (void *)r != old && keep) {
-#ifdef DSE_TRANSFERS
-        for (u64 i = 0; i < keep; i += 1 << DSE_CHUNK)
-            *shadow_cell((u64)r + i) = *shadow_cell((u64)old + i);
-#endif
+        shadow_move((u64)r, (u64)old, keep);
         trace('V', 0, 0, (u64)old, 0, 0);
         trace('v', 0, 0, (u64)r, keep, 0);
     }

@@ -88,7 +88,9 @@ static void finish(u32 reason, u32 detail) {
     section_matrix(file, "transfers", moved);
     section_matrix(file, "entered", entered);
     section_matrix(file, "left", left);
-    section(file, "shadow", 8, 1, &shadow_pages);
+    section_table(file, "reads", all_reads());
+    u64 shadow = shadow_pages * sizeof(struct page);
+    section(file, "shadow", 8, 1, &shadow);
 #endif
     section(file, "end", 8, 0, 0);
     close(file);

@@ -14,12 +14,6 @@
 #define HOOK HIDDEN __attribute__((preserve_most))
 #define RARE static __attribute__((preserve_most, noinline))
 
-#ifdef DSE_TRACE
-#define AGAIN_ALLOWED 0
-#else
-#define AGAIN_ALLOWED 1
-#endif
-
 #define ACCESS_HOOKS(size)                                                              \
     RARE void cache_load##size(u64 a, u32 site, u32 block) {                            \
         u16 levels = cache_access(a, size, site, block, 0);                             \
@@ -31,19 +25,23 @@
         trace('S', site, block, a, size, levels);                                       \
         (void)levels;                                                                   \
     }                                                                                   \
-    RARE void shadow_load##size(u64 a) { shadow_learn(a, size); }                       \
-    RARE void shadow_store##size(u64 a) { shadow_range(a, size, 1, current); }          \
+    RARE void shadow_load##size(u64 a, u32 site) { shadow_learn(a, size, site); }       \
+    RARE void shadow_store##size(u64 a, u32 block) { shadow_write(a, size, current, block); } \
     HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                            \
-        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 0)))          \
+        if (likely(cache_again(a, size, site, block, 0)))                               \
+            trace('L', site, block, a, size, 0);                                        \
+        else                                                                            \
             cache_load##size(a, site, block);                                           \
-        if (unlikely(!shadow_known(a, size)))                                           \
-            shadow_load##size(a);                                                       \
+        if (unlikely(!shadow_known(a, size, site)))                                     \
+            shadow_load##size(a, site);                                                 \
     }                                                                                   \
     HOOK void __dse_store##size(u64 a, u32 site, u32 block) {                           \
-        if (unlikely(!AGAIN_ALLOWED || !cache_again(a, size, site, block, 1)))          \
+        if (likely(cache_again(a, size, site, block, 1)))                               \
+            trace('S', site, block, a, size, 0);                                        \
+        else                                                                            \
             cache_store##size(a, site, block);                                          \
-        if (unlikely(!shadow_take(a, size)))                                            \
-            shadow_store##size(a);                                                      \
+        if (unlikely(!shadow_take(a, size, block)))                                     \
+            shadow_store##size(a, block);                                               \
     }
 ACCESS_HOOKS(1)
 ACCESS_HOOKS(2)
@@ -56,14 +54,14 @@ static void range_read(u64 a, u64 bytes, u32 site, u32 block) {
     if (!bytes)
         return;
     cache_range(a, bytes, site, block, 0);
-    shadow_range(a, bytes, 0, 0);
+    shadow_read(a, bytes, site);
     trace('R', site, block, a, bytes, 0);
 }
 static void range_write(u64 a, u64 bytes, u32 site, u32 block) {
     if (!bytes)
         return;
     cache_range(a, bytes, site, block, 1);
-    shadow_range(a, bytes, 1, current);
+    shadow_write(a, bytes, current, block);
     trace('W', site, block, a, bytes, 0);
 }
 HIDDEN void __dse_read(u64 a, u64 bytes, u32 site, u32 block) { range_read(a, bytes, site, block); }
@@ -75,13 +73,11 @@ HIDDEN void __dse_clear(u64 a, u64 bytes) {
     trace('C', 0, 0, a, bytes, 0);
 }
 
-/* An argument passed in memory: the caller wrote it. */
-HIDDEN void __dse_argument(u64 a, u64 bytes) {
-#ifdef DSE_TRANSFERS
+/* An argument passed in memory: the caller wrote it, in the block that called. */
+HIDDEN void __dse_argument(u64 a, u64 bytes, u32 caller) {
     if (bytes && depth)
-        shadow_range(a, bytes, 1, frames[depth - 1].invocation);
-#endif
-    trace('A', 0, 0, a, bytes, 0);
+        shadow_write(a, bytes, frames[depth - 1].invocation, caller);
+    trace('A', 0, caller, a, bytes, 0);
 }
 
 #ifdef __x86_64__
@@ -89,13 +85,13 @@ struct variable_arguments {
     u32 general, floating;
     u64 overflow, saved;
 };
-HIDDEN void __dse_va_start(struct variable_arguments *list, u64 bytes) {
+HIDDEN void __dse_va_start(struct variable_arguments *list, u64 bytes, u32 caller) {
     u32 general = list->general < 48 ? list->general : 48;
-    __dse_argument(list->saved + general, 176 - general);
-    __dse_argument(list->overflow, bytes);
+    __dse_argument(list->saved + general, 176 - general, caller);
+    __dse_argument(list->overflow, bytes, caller);
 }
 #else
-HIDDEN void __dse_va_start(void *list, u64 bytes) {}
+HIDDEN void __dse_va_start(void *list, u64 bytes, u32 caller) {}
 #endif
 
 HIDDEN void __dse_indirect(void *target, u32 block) {
@@ -112,8 +108,8 @@ static void on_signal(int number) {
 }
 
 static void signals_start(void) {
-    static const int numbers[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL, SIGABRT,
-                                  SIGTERM, SIGXCPU, SIGINT, SIGTRAP};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT, SIGTERM, SIGXCPU, SIGXFSZ,
+                                  SIGINT,  SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGSYS,  SIGTRAP};
     stack_t stack = {.ss_sp = reserve(1 << 17), .ss_size = 1 << 17};
     sigaltstack(&stack, 0);
     for (u32 i = 0; i < sizeof numbers / sizeof *numbers; i++) {

@@ -1,7 +1,8 @@
 /* Who last wrote and who last read each chunk of memory, and the bytes that moved between them.
  *
  * A cell is the writing invocation (low half) and the last reading one (high half; 0: none since the
- * write). Cells live in pages on demand: 64 KiB of the program's memory each. */
+ * write). For each word of memory (4 bytes, or a larger chunk) stands the block that last wrote in it,
+ * plus one (0: no block of the program). Both live in pages on demand: 64 KiB of memory each. */
 #ifndef DSE_SHADOW_H
 #define DSE_SHADOW_H
 #include <fcntl.h>
@@ -12,16 +13,35 @@
 #endif
 
 #ifdef DSE_TRANSFERS
-enum { PAGE = 16, CELLS = 1 << (PAGE - DSE_CHUNK), WRITTEN_BY_NONE = 1 + UNKNOWN };
+enum { PAGE = 16, WORD = DSE_CHUNK > 2 ? DSE_CHUNK : 2, WORDS = 1 << (PAGE - WORD), CELLS = 1 << (PAGE - DSE_CHUNK), WRITTEN_BY_NONE = 1 + UNKNOWN };
 
-static u64 **shadow_top[1 << 15];
-static u64 *shadow_empty[1 << 16];
+#ifdef DSE_WIDE
+typedef u32 place; /* a block plus one */
+#else
+typedef u16 place;
+#endif
+enum { NO_BLOCK = 0xffffffffu };
+
+struct page {
+    u64 cells[CELLS];
+    place blocks[WORDS];
+};
+static struct page **shadow_top[1 << 15];
+static struct page *shadow_empty[1 << 16];
 static u64 shadow_pages;
 static char *shadow_arena;
 static u64 shadow_room;
 
 /* Matrices by (from, to): a row is touched only where something was counted. */
 static u64 matrix_side, *moved, *entered, *left;
+
+/* Bytes that each access read of what each block wrote: (block plus one, site). An access that reads
+ * from the same block as before adds to `recent` alone. */
+static struct table reads;
+static struct source {
+    u64 bytes;
+    u32 block; /* plus one */
+} *recent; /* by site */
 
 /* The address ranges that the loader filled, and where the arguments begin on the stack. */
 static struct span {
@@ -39,29 +59,32 @@ static u32 shadow_origin(u64 a) {
     return 1 + UNKNOWN;
 }
 
-static SLOW u64 *shadow_page(u64 a) {
-    u64 ***slot = &shadow_top[(a >> 32) & 0x7fff];
+static SLOW struct page *shadow_page(u64 a) {
+    struct page ***slot = &shadow_top[(a >> 32) & 0x7fff];
     if (*slot == shadow_empty)
         *slot = reserve(8 << 16);
-    u64 **page = &(*slot)[(a >> PAGE) & 0xffff];
+    struct page **page = &(*slot)[(a >> PAGE) & 0xffff];
     if (!*page) {
-        if (shadow_room < 8 * CELLS) {
+        if (shadow_room < sizeof **page) {
             shadow_room = 64 << 20;
             shadow_arena = reserve(shadow_room);
+            madvise(shadow_arena, shadow_room, MADV_HUGEPAGE);
         }
-        *page = (u64 *)shadow_arena;
-        shadow_arena += 8 * CELLS;
-        shadow_room -= 8 * CELLS;
+        *page = (struct page *)shadow_arena;
+        shadow_arena += sizeof **page;
+        shadow_room -= sizeof **page;
         shadow_pages++;
     }
     return *page;
 }
 
-FAST u64 *shadow_cell(u64 a) {
-    u64 *page = shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff];
-    if (unlikely(!page))
-        page = shadow_page(a);
-    return page + ((a & ((1 << PAGE) - 1)) >> DSE_CHUNK);
+/* The page of an address, null where nothing touched it yet, and the place in it. */
+FAST struct page *shadow_seen(u64 a) { return shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff]; }
+FAST u64 shadow_at(u64 a) { return (a & ((1 << PAGE) - 1)) >> DSE_CHUNK; }
+FAST u64 word_at(u64 a) { return (a & ((1 << PAGE) - 1)) >> WORD; }
+FAST struct page *shadow_of(u64 a) {
+    struct page *page = shadow_seen(a);
+    return likely(page) ? page : shadow_page(a);
 }
 
 /* The invocation now running reads `bytes` bytes that `writer` wrote and `reader` read last. */
@@ -116,68 +139,163 @@ static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u64 ce
     }
 }
 
-static __attribute__((noinline)) void shadow_range(u64 a, u64 bytes, int write, u64 value) {
-    u64 first = a >> DSE_CHUNK, last = (a + bytes - 1) >> DSE_CHUNK;
-    while (first <= last) {
-        u64 n = CELLS - (first & (CELLS - 1));
-        if (n > last - first + 1)
-            n = last - first + 1;
-        u64 *cell = shadow_cell(first << DSE_CHUNK);
-        if (write)
-            for (u64 i = 0; i < n; i++)
-                cell[i] = value;
-        else
-            shadow_read_cells(first << DSE_CHUNK, cell, n);
-        first += n;
+/* A site reads `bytes` bytes that a block wrote. */
+static void count_read(u32 site, u32 block, u64 bytes) {
+    if (!COUNTING)
+        return;
+    struct source *r = &recent[site];
+    if (r->block != block) {
+        if (r->bytes)
+            table_at(&reads, r->block, site)->first += r->bytes;
+        *r = (struct source){0, block};
+    }
+    r->bytes += bytes;
+}
+
+static void count_reads(u64 a, u64 bytes, const struct page *page, u32 site) {
+    u64 end = a + bytes, at = word_at(a);
+    while (a < end) {
+        u64 start = a;
+        place from = page->blocks[at];
+        do {
+            a = ((a >> WORD) + 1) << WORD;
+            at++;
+        } while (a < end && page->blocks[at] == from);
+        count_read(site, from, (a < end ? a : end) - start);
     }
 }
 
-/* The everyday cases, without a call. Reading: this invocation read all of it before. */
-FAST int shadow_known(u64 a, const u32 size) {
-    const u64 *page = shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff];
-    if (unlikely(!page || (a & ((1 << PAGE) - 1)) + size > 1 << PAGE))
+/* How much of a run of bytes lies in the page that it begins in. */
+static u64 in_page(u64 a, u64 bytes) {
+    u64 room = (1 << PAGE) - (a & ((1 << PAGE) - 1));
+    return bytes < room ? bytes : room;
+}
+
+static __attribute__((noinline)) void shadow_read(u64 a, u64 bytes, u32 site) {
+    while (bytes) {
+        u64 n = in_page(a, bytes), first = a >> DSE_CHUNK, last = (a + n - 1) >> DSE_CHUNK;
+        struct page *page = shadow_of(a);
+        count_reads(a, n, page, site);
+        shadow_read_cells(first << DSE_CHUNK, page->cells + shadow_at(a), last - first + 1);
+        a += n;
+        bytes -= n;
+    }
+}
+
+/* Where memory is given out, by NO_BLOCK, a word that is not given out wholly keeps its block. */
+static __attribute__((noinline)) void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {
+    u64 word = (1 << WORD) - 1;
+    while (bytes) {
+        u64 n = in_page(a, bytes), at = shadow_at(a), end = shadow_at(a + n - 1);
+        struct page *page = shadow_of(a);
+        for (u64 i = at; i <= end; i++)
+            page->cells[i] = writer;
+        u64 first = word_at(a), stop = word_at(a + n - 1) + 1;
+        if (block == NO_BLOCK) {
+            first += (a & word) != 0;
+            stop -= ((a + n) & word) != 0;
+        }
+        for (u64 i = first; i < stop; i++)
+            page->blocks[i] = (place)(block + 1);
+        a += n;
+        bytes -= n;
+    }
+}
+
+/* How many cells an access touches that lies in one page. */
+FAST u64 cells_of(u64 a, const u32 size) {
+    return DSE_CHUNK ? ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1 : size;
+}
+FAST int one_page(u64 a, const u32 size) { return (a & ((1 << PAGE) - 1)) + size <= 1 << PAGE; }
+/* Whether an access lies in as few words as its size allows, which is how many. */
+FAST u64 words_of(const u32 size) { return ((size - 1) >> WORD) + 1; }
+FAST int aligned(u64 a, const u32 size) {
+    return ((a & ((1 << WORD) - 1)) + size - 1) >> WORD == (size - 1) >> WORD;
+}
+
+/* The everyday cases, without a call. Reading: this invocation read all of it before, and the site
+ * reads from the block that it last read from. */
+FAST int shadow_known(u64 a, const u32 size, u32 site) {
+    const struct page *page = shadow_seen(a);
+    if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
-    const u64 *cell = page + ((a & ((1 << PAGE) - 1)) >> DSE_CHUNK);
-    u32 me = current, other = 0;
-    u64 cells = DSE_CHUNK ? ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1 : size;
-    for (u64 i = 0; i < cells; i++)
-        other |= (u32)(cell[i] >> 32) ^ me;
-    return !other;
+    const u64 *cell = page->cells + shadow_at(a);
+    const place *block = page->blocks + word_at(a);
+    struct source *r = &recent[site];
+    u64 mine = (u64)current << 32, other = 0;
+    place from = (place)r->block, another = 0;
+    for (u64 i = 0; i < cells_of(a, size); i++)
+        other |= (cell[i] ^ mine) & 0xffffffff00000000u;
+    if (unlikely(other != 0))
+        return 0;
+    for (u64 i = 0; i < words_of(size); i++)
+        another |= block[i] ^ from;
+    if (unlikely(another != 0))
+        return 0;
+    if (COUNTING)
+        r->bytes += size;
+    return 1;
 }
 
 /* Writing: the page is there. */
-FAST int shadow_take(u64 a, const u32 size) {
-    u64 *page = shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff];
-    if (unlikely(!page || (a & ((1 << PAGE) - 1)) + size > 1 << PAGE))
+FAST int shadow_take(u64 a, const u32 size, u32 block) {
+    struct page *page = shadow_seen(a);
+    if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
-    u64 *cell = page + ((a & ((1 << PAGE) - 1)) >> DSE_CHUNK), me = current;
-    u64 cells = DSE_CHUNK ? ((a + size - 1) >> DSE_CHUNK) - (a >> DSE_CHUNK) + 1 : size;
-    for (u64 i = 0; i < cells; i++)
-        cell[i] = me;
+    u64 at = shadow_at(a), word = word_at(a), me = current;
+    for (u64 i = 0; i < cells_of(a, size); i++)
+        page->cells[at + i] = me;
+    for (u64 i = 0; i < words_of(size); i++)
+        page->blocks[word + i] = (place)(block + 1);
     return 1;
 }
 
 /* Reading what another invocation wrote: all of it by the same one, as a rule. */
-FAST void shadow_learn(u64 a, const u32 size) {
-    u64 *page = shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff];
-    if (DSE_CHUNK == 0 && likely(page && (a & ((1 << PAGE) - 1)) + size <= 1 << PAGE)) {
-        u64 *cell = page + (a & ((1 << PAGE) - 1)), old = cell[0], other = 0;
+FAST void shadow_learn(u64 a, const u32 size, u32 site) {
+    struct page *page = shadow_seen(a);
+    if (DSE_CHUNK == 0 && likely(page && one_page(a, size))) {
+        u64 *cell = page->cells + shadow_at(a), old = cell[0], other = 0;
         for (u32 i = 0; i < size; i++)
             other |= cell[i] ^ old;
         if (likely(!other)) {
+            count_reads(a, size, page, site);
+            if (old >> 32 == current)
+                return;
             for (u32 i = 0; i < size; i++)
                 cell[i] = (u64)current << 32 | (u32)old;
             credit(a, (u32)old, (u32)(old >> 32), size);
             return;
         }
     }
-    shadow_range(a, size, 0, 0);
+    shadow_read(a, size, site);
 }
 
-/* Memory that is given out anew: what it held is nobody's. */
+/* Memory that is given out anew: what it held is nobody's, as in a page that nothing touched yet. */
 static void shadow_clear(u64 a, u64 bytes) {
-    if (bytes)
-        shadow_range(a, bytes, 1, WRITTEN_BY_NONE);
+    while (bytes) {
+        u64 n = in_page(a, bytes);
+        if (shadow_seen(a) || shadow_origin(a) != WRITTEN_BY_NONE)
+            shadow_write(a, n, WRITTEN_BY_NONE, NO_BLOCK);
+        a += n;
+        bytes -= n;
+    }
+}
+
+/* Memory whose content moved: its writers and readers move along. */
+static void shadow_move(u64 to, u64 from, u64 bytes) {
+    for (u64 i = 0; i < bytes; i += 1 << DSE_CHUNK)
+        shadow_of(to + i)->cells[shadow_at(to + i)] = shadow_of(from + i)->cells[shadow_at(from + i)];
+    for (u64 i = 0; i < bytes; i += 1 << WORD)
+        shadow_of(to + i)->blocks[word_at(to + i)] = shadow_of(from + i)->blocks[word_at(from + i)];
+}
+
+static struct table *all_reads(void) {
+    for (u32 site = 0; site < __dse_site_count; site++)
+        if (recent[site].bytes) {
+            table_at(&reads, recent[site].block, site)->first += recent[site].bytes;
+            recent[site].bytes = 0;
+        }
+    return &reads;
 }
 
 static u64 hex(const char **p) {
@@ -232,16 +350,19 @@ static void shadow_start(char **arguments) {
     moved = reserve(8 * matrix_side * matrix_side);
     entered = reserve(8 * matrix_side * matrix_side);
     left = reserve(8 * matrix_side * matrix_side);
+    recent = reserve(sizeof *recent * ((u64)__dse_site_count + 1));
     input_low = (u64)arguments;
     trace('I', 0, 0, input_low, 0, 0);
     shadow_spans();
 }
 #else
-FAST int shadow_known(u64 a, const u32 size) { return 1; }
-FAST int shadow_take(u64 a, const u32 size) { return 1; }
-FAST void shadow_learn(u64 a, const u32 size) {}
-static void shadow_range(u64 a, u64 bytes, int write, u64 value) {}
+FAST int shadow_known(u64 a, const u32 size, u32 site) { return 1; }
+FAST int shadow_take(u64 a, const u32 size, u32 block) { return 1; }
+FAST void shadow_learn(u64 a, const u32 size, u32 site) {}
+static void shadow_read(u64 a, u64 bytes, u32 site) {}
+static void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {}
 static void shadow_clear(u64 a, u64 bytes) {}
+static void shadow_move(u64 to, u64 from, u64 bytes) {}
 static void shadow_start(char **arguments) {}
 #endif
 #endif

@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse.section import Lines, Section, Table
-from objectives.communication import load_dataflows, offload_functions
+from objectives.communication import best_cut, load_dataflow, load_dataflows, offload_functions
 from objectives.communication_report import (
     accelerators,
     choices_on_front,
@@ -167,6 +167,12 @@ def test_sections_tell_limits_verdicts_and_laws(rotate: tuple[dse.Study, dse.Stu
     verdict = tables[0].rows.set_index("function")
     assert not verdict.loc["putchar", "worth"]
     assert str(verdict["change"]["putchar"]).startswith("divide overhead and latency")
+    assert (verdict["worth"] == (verdict["bytes a call [B]"] > verdict["break-even [B]"])).all()
+    cut = best_cut(
+        load_dataflow(STUDIES / "profiles/rotate/iterative-128.json"), setting_of(*rotate)
+    )
+    assert len(cut.paths) > 1
+    assert f"cut at: {'; '.join(cut.paths)}; with" in judged.text
     grown = scaling(study, result)
     laws = next(part for part in grown.parts if isinstance(part, Table)).rows
     row = laws.query("what == 'bytes' and `from` == 'load' and to == 'turn_rings'")

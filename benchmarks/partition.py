@@ -1,6 +1,6 @@
 """Partitioning: time to the optimum beside networkx's cut, and a study of 1,000 designs.
 
-Run with ``python benchmarks/partition.py [solvers|study]``. Graphs are made at random (nested
+Run with ``python benchmarks/partition.py [solvers|fronts|study]``. Graphs are made at random (nested
 loops) with 100, 500 and 2,000 blocks; times are medians of five runs, subjects in turn. Every
 subject that finds the minimum cut must find the same value. The study is 1,000 designs of the
 largest committed profile, on two workers; how many are proven optimal is counted afterwards.
@@ -102,6 +102,16 @@ def solvers() -> None:
             print(f"  front, {points} points: {time.perf_counter() - began:.2f} s")
 
 
+def fronts() -> None:
+    for name, exact in (("jpeg", False), *((n, True) for n in ("md5", "fft", "aes", "whetstone"))):
+        program = Workloads.load(PROFILE.with_name(f"{name}.json")).graphs[0][0]
+        problem = problem_of(program, organisation("SL2+"))
+        began = time.perf_counter()
+        points = len(front(problem, exact=exact).area)
+        seconds = time.perf_counter() - began
+        print(f"front of {name}{', exact' * exact}: {points} points, {seconds:.1f} s")
+
+
 def study(workers: int = 2) -> None:
     values: dict[str, list[float]] = {
         "accelerator_size": [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
@@ -140,5 +150,5 @@ def proven(values: dict[str, list[float]]) -> int:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["solvers", "study"]:
-        {"solvers": solvers, "study": study}[name]()
+    for name in sys.argv[1:] or ["solvers", "fronts", "study"]:
+        {"solvers": solvers, "fronts": fronts, "study": study}[name]()

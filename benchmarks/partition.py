@@ -1,8 +1,8 @@
 """Partitioning: time to the optimum beside networkx's cut, and a study of 1,000 designs.
 
-Run with ``python benchmarks/partition.py [solvers|fronts|study]``. Graphs are made at random (nested
-loops) with 100, 500 and 2,000 blocks; times are medians of five runs, subjects in turn. Every
-subject that finds the minimum cut must find the same value. The study is 1,000 designs of the
+Run with ``python benchmarks/partition.py [solvers|fronts|study]``. Graphs are made at random
+(nested loops) with 100, 500 and 2,000 blocks; times are medians of five runs, subjects in turn.
+Every subject that finds the minimum cut must find the same value. The study is 1,000 designs of the
 largest committed profile, on two workers; how many are proven optimal is counted afterwards.
 """
 

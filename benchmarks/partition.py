@@ -1,9 +1,9 @@
 """Partitioning: time to the optimum beside networkx's cut, and a study of 1,000 designs.
 
-Run with ``python benchmarks/partition.py [solvers|study]``. Graphs are made at random (nested
-loops) with 100, 500 and 2,000 blocks; times are medians of five runs, subjects in turn. Every
-subject that finds the minimum cut must find the same value. The study is 1,000 designs of the
-largest committed profile, each solved to the optimum, on two workers.
+Run with ``python benchmarks/partition.py [solvers|fronts|study]``. Graphs are made at random
+(nested loops) with 100, 500 and 2,000 blocks; times are medians of five runs, subjects in turn.
+Every subject that finds the minimum cut must find the same value. The study is 1,000 designs of the
+largest committed profile, on two workers; how many are proven optimal is counted afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ import numpy as np
 from networkx.algorithms.flow import dinitz, preflow_push
 
 import dse
-from objectives.partition import best_partition, front, greedy_partition, problem_of
+from dse.catalog import find_catalog, load_catalog
+from objectives.partition import (
+    Workloads,
+    best_partition,
+    front,
+    greedy_partition,
+    optimal,
+    problem_of,
+)
 from objectives.partition_cut import minimum_cut, nested_groups
 from objectives.partition_milp import solve_program
 from objectives.partition_problem import Problem
@@ -94,8 +102,18 @@ def solvers() -> None:
             print(f"  front, {points} points: {time.perf_counter() - began:.2f} s")
 
 
+def fronts() -> None:
+    for name, exact in (("jpeg", False), *((n, True) for n in ("md5", "fft", "aes", "whetstone"))):
+        program = Workloads.load(PROFILE.with_name(f"{name}.json")).graphs[0][0]
+        problem = problem_of(program, organisation("SL2+"))
+        began = time.perf_counter()
+        points = len(front(problem, exact=exact).area)
+        seconds = time.perf_counter() - began
+        print(f"front of {name}{', exact' * exact}: {points} points, {seconds:.1f} s")
+
+
 def study(workers: int = 2) -> None:
-    values = {
+    values: dict[str, list[float]] = {
         "accelerator_size": [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096],
         "accelerator_efficiency": [0.1, 0.3, 0.5, 0.7, 0.9],
         "interface_latency_factor": [0.25, 1, 4, 16],
@@ -114,10 +132,23 @@ def study(workers: int = 2) -> None:
     seconds, work = time.perf_counter() - began, time.process_time() - worked
     best = result.front.designs["speedup"].max()
     print(f"1,000 designs of {PROFILE.stem}, the best {best:.2f} times as fast as the CPU alone:")
+    print(f"  {proven(values):,} of them proven optimal")
     print(f"  {seconds:.1f} s on {workers} workers, {work:.1f} s of work")
     print(f"  {os.getloadavg()[0]:.1f} processes at work on {os.cpu_count()} cores at the time")
 
 
+def proven(values: dict[str, list[float]]) -> int:
+    """Count the designs of the study whose optimum is proven; the study has solved them."""
+    rows = load_catalog(find_catalog("memory_organisations")).rows.values()
+    level, cache = (
+        np.array([float(row.figures[name].value) for row in rows])[:, None, None, None]
+        for name in ("shared_level", "accelerator_cache")
+    )
+    axes = dict(zip(values, np.ix_(*values.values()), strict=True))
+    found = optimal(Workloads.load(PROFILE), 0, level, cache, **axes)
+    return int((found.optimality_gap == 0).sum())
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ["solvers", "study"]:
-        {"solvers": solvers, "study": study}[name]()
+    for name in sys.argv[1:] or ["solvers", "fronts", "study"]:
+        {"solvers": solvers, "fronts": fronts, "study": study}[name]()

@@ -1,17 +1,18 @@
 """Draw docs/communication_figure*.svg: Figures 3 to 10 of Kim and Edwards (2010), redone.
 
 Run with ``python docs/communication_figures.py``; needs matplotlib (the ``bench`` group). Reads the
-profiles in studies/profiles.
+profiles in studies/profiles and prints the numbers that ``docs/communication_figures.md`` quotes.
 """
 
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib import pyplot as plt
 from matplotlib.colors import LogNorm
 
-from objectives.communication import load_dataflow
+from objectives.communication import Setting, load_dataflow
 from objectives.communication_analysis import (
     busiest,
     communication_share,
@@ -21,7 +22,7 @@ from objectives.communication_analysis import (
 )
 from objectives.communication_law_text import Notation, law_text
 from objectives.communication_pictures import top_functions
-from objectives.communication_scaling import Count, fit_laws
+from objectives.communication_scaling import Count, fit_laws, law_table
 
 HERE = Path(__file__).parent
 PROFILES = HERE.parent / "studies" / "profiles"
@@ -41,6 +42,12 @@ RUNS = {
 }
 JPEG = load_dataflow(PROFILES / "jpeg.json")
 TOP_FOUR = ("colour_conversion", "idct", "idct_1d", "get_symbol")
+SETS = (
+    *((name,) for name in TOP_FOUR), ("idct", "colour_conversion"),
+    ("idct", "store_block", "colour_conversion"), ("decode_blocks",),
+    ("decode_blocks", "colour_conversion"), ("decode_blocks", "upsample", "colour_conversion"),
+)
+WORD = Setting(byte_time=0.25, latency_per_byte=0.25)
 
 
 def order(way: str) -> list[str]:
@@ -225,6 +232,60 @@ def figure10() -> None:
     save(figure, "figure10")
 
 
+def report(title: str, table: pd.DataFrame) -> None:
+    """Print a table."""
+    print(f"\n{title}\n{table.to_string(float_format='{:.4g}'.format)}")
+
+
+def numbers_of_the_rotation() -> None:
+    """Print the laws, and the numbers beside Figures 3 to 6."""
+    for way in WAYS:
+        laws = fit_laws(list(RUNS[way].values()), [side * side for side in SIDES])
+        table = law_table(laws, PICTURE)
+        print(f"\nLaws, {way}\n{table[['what', 'from', 'to', 'law']].to_string(index=False)}")
+        shares = communication_share(RUNS[way], order(way))
+        growth = {
+            side: {
+                "bytes per instruction": run.total_bytes / run.computation.sum(),
+                "outside %": 100 * shares.loc[side, "(rest)"].sum(),
+                "local of load, % of bytes": 100 * shares.loc[side, ("load", "local")]
+                / (1 - shares.xs("computation", axis=1, level="part").loc[side].sum()),
+            }
+            for side, run in RUNS[way].items()
+        }
+        report(f"Figure 3, {way}", pd.DataFrame(growth).T)
+    run = RUNS["iterative"][128]
+    own = dict(zip(run.names, run.computation / run.computation.sum(), strict=True))
+    held = sum(run.computation_inclusive[run.position(name)] for name in ("load", "store"))
+    print(f"\ngetchar and putchar {own['getchar'] + own['putchar']:.1%} of the computation, "
+          f"load and store with callees {held / run.computation.sum():.1%}")
+    for title, setting in (("a byte a cycle", Setting()), ("a word a cycle", WORD)):
+        limits = {way: local_or_global(RUNS[way][128], order(way), [np.inf], setting).loc[np.inf] for way in WAYS}
+        report(f"Figures 5 and 6, limits, {title}", pd.DataFrame(limits))
+    for way in WAYS:
+        run = RUNS[way][128]
+        host = run.computation.sum() + run.total_bytes
+        least = host / local_or_global(run, order(way), [np.inf]).loc[np.inf, "computation and local"]
+        print(f"{way}: wall {memory_wall(run, np.inf):.4g}, {host:,.0f} cycles, in the limit {least:,.0f}")
+
+
+def numbers_of_the_decoder() -> None:
+    """Print the numbers beside Figures 9 and 10."""
+    total = JPEG.computation.sum()
+    for name in TOP_FOUR:
+        print(f"{name} {JPEG.computation_inclusive[JPEG.position(name)] / total:.1%} of the computation")
+    sets = {", ".join(names): names for names in SETS}
+    columns = {
+        "factor 16": speedups(JPEG, sets, [16.0]).loc[16.0],
+        "limit": speedups(JPEG, sets, [np.inf]).loc[np.inf],
+        "limit, one shared store": speedups(JPEG, sets, [np.inf], shared_store=True).loc[np.inf],
+        "limit, a word a cycle": speedups(JPEG, sets, [np.inf], setting=WORD).loc[np.inf],
+    }
+    report("Figure 10", pd.DataFrame(columns))
+
+
 if __name__ == "__main__":
     for draw in (figure3, figure4, figure5, figure6, figure78, figure9, figure10):
         draw()
+    numbers_of_the_rotation()
+    numbers_of_the_decoder()

@@ -19,6 +19,7 @@ import pandas as pd
 from dse.problems import InputError, Problem
 from dse.section import Lines, Section, SectionPart, Table
 from objectives.communication_analysis import local_or_global, memory_wall, speedups
+from objectives.communication_cut import best_cut
 from objectives.communication_dataflow import Dataflow, Dataflows
 from objectives.communication_pictures import (
     bytes_of,
@@ -42,29 +43,59 @@ FACTORS = 2.0 ** np.arange(11)
 
 
 def functions(study: Study, result: StudyResult) -> Section:
-    """Show which functions compute and which communicate, and judge each (Figures 4, 7, 8, 9)."""
+    """Show which functions compute and which communicate, and judge each (Figures 4, 7, 8, 9).
+
+    The verdicts, and the best level of the call tree to cut at, are for the fastest design's costs.
+    """
     parts: list[SectionPart] = []
     words = []
+    setting = setting_of(study, result)
     for program in programs_used(study, result):
-        setting = setting_of(study, result)
         parts += heatmaps(program)
         parts.append(flow_picture(program.program, program, partial(bytes_of, program)))
         table = verdict_table(program, setting)
         worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
         words.append(
             f"{program.program}: {len(worth)} of {len(table)} functions are worth an accelerator "
-            f"of their own at the costs of the best design: {', '.join(worth) or 'none'}."
+            f"of their own at the costs of the best design: {', '.join(worth) or 'none'}. "
+            f"{_cut_in_words(program, setting)}"
         )
-        shown = table[["share", "worth", "speedup", "ceiling", "bound", "reason", "change"]]
         parts.append(
             Table(
                 f"{program.program}: each function, with everything it calls, accelerated alone",
-                shown.reset_index(),
+                table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
                 "Share of the time on the host; ceiling: speedup where its accelerator computes "
-                "and reaches its own store in no time; change: the smallest that makes it worth.",
+                "and reaches its own store in no time; bytes in and out of a call, and from how "
+                "many on it pays (LogCA's g and break-even); change: the smallest that makes it "
+                "worth an accelerator.",
             )
         )
     return Section("Computation or communication", "\n\n".join(words), parts)
+
+
+_VERDICT = {
+    "share": "share",
+    "worth": "worth",
+    "speedup": "speedup",
+    "ceiling": "ceiling",
+    "bound": "bound",
+    "calls": "calls",
+    "granularity": "bytes a call [B]",
+    "break_even": "break-even [B]",
+    "reason": "reason",
+    "change": "change",
+}
+"""Columns of the verdicts that the report shows, with their headings."""
+
+
+def _cut_in_words(program: Dataflow, setting: Setting) -> str:
+    cut = best_cut(program, setting)
+    if not cut.paths:
+        return "No level of the call tree is worth cutting at."
+    return (
+        f"The best level of the call tree to cut at: {'; '.join(cut.paths)}; with accelerators of "
+        f"these the program is {cut.speedup:.3g} times as fast."
+    )
 
 
 def limits(study: Study, result: StudyResult) -> Section:

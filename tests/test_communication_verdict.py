@@ -110,16 +110,18 @@ def test_every_kind_of_change_is_among_them() -> None:
 
 
 def test_a_change_that_is_not_named_does_not_suffice() -> None:
-    huge = 1e12
+    huge, tried = 1e12, 0
     for setting in SETTINGS.values():
         for each in verdicts(PROGRAM, setting, TEN):
+            if each.worth:
+                continue
             named = {change.knob for change in each.changes}
-            if each.worth or "everything" in named:
-                named |= {"computation", "store", "medium", "interface"} if each.worth else set()
             for knob in {"computation", "store", "medium", "interface"} - named:
                 new, _ = changed(setting, Change(knob, huge), huge)  # type: ignore[arg-type]
                 there = program_speedup(PROGRAM, each.function, new)
                 assert there <= setting.least_speedup * (1 + 1e-9)
+                tried += 1
+    assert tried > 50
 
 
 def test_what_takes_too_little_time_is_told_so() -> None:

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dse.problems import InputError, Problem
+from dse.problems import InputError
+from dse.profile.check import field_problems, reference_problems
 from dse.profile.errors import cannot
 
 FORMAT_VERSION = 1
@@ -20,6 +21,7 @@ PROGRAM_INPUT = "(input)"
 UNKNOWN = "(unknown)"
 START = "(start)"
 OUTSIDE = "(outside)"
+_WRITTEN = "a profile is written by: dse profile SOURCE -o FILE"
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -217,31 +219,34 @@ class Profile(_Part):
         Raises
         ------
         InputError
-            With every field that is wrong, or that the file is of another version.
+            With every field that is wrong, or refers to what is not there; or that the file is of
+            another version.
         """
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise cannot(str(path), error.strerror or str(error)) from None
         except ValueError as error:
-            raise cannot(str(path), f"no JSON: {error}") from None
-        if isinstance(content, dict) and content.get("version") != FORMAT_VERSION:
+            raise cannot(
+                str(path), f"is no profile, for it is no JSON: {error}", _WRITTEN
+            ) from None
+        if isinstance(content, dict) and content.get("version", FORMAT_VERSION) != FORMAT_VERSION:
             raise cannot(
                 str(path),
-                f"this is version {content.get('version')!r} of the profile format",
+                f"this is version {content['version']!r} of the profile format",
                 f"this release reads version {FORMAT_VERSION}: profile the program again",
                 "version",
             )
+        if not isinstance(content, dict):
+            raise cannot(str(path), "is no profile", _WRITTEN)
         try:
-            return cls.model_validate(content)
+            profile = cls.model_validate(content)
         except ValidationError as error:
-            raise InputError(
-                str(path),
-                [
-                    Problem(".".join(map(str, each["loc"])), each["msg"])
-                    for each in error.errors(include_url=False)
-                ],
-            ) from None
+            found = error.errors(include_url=False)
+            raise InputError(str(path), field_problems(found, cls.model_fields)) from None
+        if problems := reference_problems(profile):
+            raise InputError(str(path), problems)
+        return profile
 
     def save(self, path: str | Path) -> None:
         """Write the profile as JSON, one line an element."""

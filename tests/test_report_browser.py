@@ -204,9 +204,11 @@ def test_hover_names_every_input_and_objective(
     chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
 ) -> None:
     found = visit(result(4, 300))
-    point = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .trace .point")[-3]
+    drawn = "#plane .scatterlayer .trace .point"
+    WebDriverWait(chrome, 20).until(lambda _: len(chrome.find_elements(By.CSS_SELECTOR, drawn)) > 3)
+    point = chrome.find_elements(By.CSS_SELECTOR, drawn)[-3]
     ActionChains(chrome).move_to_element(point).perform()
-    WebDriverWait(chrome, 5).until(lambda _: one("#tooltip").is_displayed())
+    WebDriverWait(chrome, 20).until(lambda _: one("#tooltip").is_displayed())
     design = int(one("#tooltip strong").text.removeprefix("Design ").replace(",", ""))
     row = found.designs.loc[design]
     lines = chrome.find_elements(By.CSS_SELECTOR, "#tooltip tr")
@@ -220,7 +222,7 @@ def test_hover_names_every_input_and_objective(
     assert told["latency"] == f"{row['latency']:,.4g} cycle"
     assert float(told["speedup"].replace(",", "")) == pytest.approx(row["speedup"], rel=1e-3)
     ActionChains(chrome).move_to_element(one("h1")).perform()
-    WebDriverWait(chrome, 5).until(lambda _: not one("#tooltip").is_displayed())
+    WebDriverWait(chrome, 20).until(lambda _: not one("#tooltip").is_displayed())
 
 
 def test_hover_in_space_and_on_parallel_lines(
@@ -247,7 +249,7 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
         By.CSS_SELECTOR, "#plane .scatterlayer .trace:nth-child(2) .point"
     )
     ActionChains(chrome).move_to_element(target[0]).click().perform()
-    WebDriverWait(chrome, 5).until(lambda _: one("#design-title").text != before)
+    WebDriverWait(chrome, 20).until(lambda _: one("#design-title").text != before)
     number = one("#design-title").text.split()[1]
     assert int(number.replace(",", "")) in front_of(found).index
     assert one("#limits-title").text == f"What limits design {number}"

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -166,32 +165,39 @@ def test_an_interrupted_run_ends_with_the_same_front(folder: Path, search: str) 
         assert (folder / "cut" / name).read_bytes() == (folder / "whole" / name).read_bytes()
 
 
+DYING = """    import os, pathlib, signal, time
+
+    global calls
+    calls += 1
+    sign = os.environ.get("TOY_DIES_AT")
+    if sign:
+        time.sleep(0.02)  # so that a checkpoint comes in the middle
+        if calls > 5 and pathlib.Path(sign).is_file():
+            os.kill(os.getpid(), signal.SIGKILL)
+    return Toy(lanes * clock"""
+"""What a model does that kills its process: once a file is there, at the sixth call or later."""
+
+
 @pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])
 def test_a_killed_process_resumes(folder: Path, method: str) -> None:
-    # a model that takes its time, so that the kill comes in the middle
-    slow = MODEL.replace(
-        "    return Toy(lanes * clock", "    time.sleep(0.02)\n    return Toy(lanes * clock"
-    )
     (folder / "toy_model.py").write_text(
-        slow.replace("import numpy", "import time\n\nimport numpy")
+        "calls = 0\n" + MODEL.replace("    return Toy(lanes * clock", DYING)
     )
     added = f'[search]\nmethod = "{method}"\n[run]\nchunk = 50\nworkers = 1\n'
     if method != "exhaustive":
-        added = added.replace("[run]", "evaluations = 3000\n[run]")
+        added = added.replace("[run]", "evaluations = 600\n[run]")
     path = _write(folder, added=added)
-    process = subprocess.Popen(
+    sign = folder / "cut" / "checkpoint.npz" if method == "exhaustive" else folder / "study.toml"
+    killed = subprocess.run(
         [sys.executable, "-m", "dse", "run", str(path), "--out", str(folder / "cut")],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env=os.environ | {"TOY_DIES_AT": str(sign)},
+        check=False,
     )
-    sign = folder / "cut" / ("checkpoint.npz" if method == "exhaustive" else "study.db")
-    limit = time.monotonic() + 60
-    while time.monotonic() < limit and process.poll() is None:
-        time.sleep(0.05)
-        if sign.is_file() and (method == "exhaustive" or _trials(sign) >= 100):
-            break
-    os.kill(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "the run ended before it was killed"
+    assert killed.returncode == -signal.SIGKILL, "the run ended before it was killed"
+    if method != "exhaustive":
+        assert 0 < _trials(folder / "cut" / "study.db") < 600
     assert not (folder / "cut" / "summary.json").exists()
     study = dse.load(path)
     resumed = run(study, folder / "cut")

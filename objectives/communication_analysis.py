@@ -116,12 +116,13 @@ def memory_wall(dataflow: Dataflow, factors: ArrayLike, setting: Setting | None 
     Parameters
     ----------
     factors : array_like
-        How many times faster; inf gives the wall.
+        How many times faster; inf gives the wall, which is inf where no byte takes time.
     """
     given = setting or Setting()
     work = dataflow.computation.sum() * given.instruction_time
     moved = dataflow.total_bytes * given.byte_time
-    return np.asarray((work + moved) / (work / np.asarray(factors, dtype=np.float64) + moved))
+    with np.errstate(divide="ignore"):  # where nothing is moved there is no wall
+        return np.asarray((work + moved) / (work / np.asarray(factors, dtype=np.float64) + moved))
 
 
 def local_or_global(

@@ -37,6 +37,14 @@ def load_dataflow(path: str | Path) -> Dataflow:
         Where it cannot be read.
     """
     path = Path(path)
+    dataflow = _read(path)
+    if dataflow.computation.sum() + dataflow.total_bytes == 0:
+        message = "no function computes anything, and none reads anything"
+        raise InputError(str(path), [Problem("", message, "profile a run that does some work")])
+    return dataflow
+
+
+def _read(path: Path) -> Dataflow:
     if path.is_dir():
         return read_tables(path)
     start = _start(path)

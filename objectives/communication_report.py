@@ -9,6 +9,7 @@ Memory Systems: Pinning Down Accelerator Bottlenecks" (2010), Figures 3 to 10. A
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,8 @@ def functions(study: Study, result: StudyResult) -> Section:
     parts: list[SectionPart] = []
     words = []
     setting = setting_of(study, result)
-    for program in programs_used(study, result):
+    programs = programs_used(study, result)
+    for program in programs:
         parts += heatmaps(program)
         parts.append(flow_picture(program.program, program, partial(bytes_of, program)))
         table = verdict_table(program, setting)
@@ -70,7 +72,12 @@ def functions(study: Study, result: StudyResult) -> Section:
                 "worth an accelerator.",
             )
         )
-    return Section("Computation or communication", "\n\n".join(words), parts)
+    return Section("Computation or communication", "\n\n".join(words + gaps(programs)), parts)
+
+
+def gaps(programs: Sequence[Dataflow]) -> list[str]:
+    """Return in sentences what the sources of these programs leave open."""
+    return [f"{p.program}: {text}." for p in programs for text in p.missing]
 
 
 _VERDICT = {
@@ -105,8 +112,11 @@ def limits(study: Study, result: StudyResult) -> Section:
     walls = [float(memory_wall(p, np.inf, setting)) for p in programs]
     words = [
         f"{p.program}: with all computation in no time the program is {wall:.3g} times as fast."
+        if np.isfinite(wall)
+        else f"{p.program}: there is no memory wall, for no byte that is read takes any time."
         for p, wall in zip(programs, walls, strict=True)
     ]
+    words += gaps(programs)
     wall_lines = [(p.program, FACTORS, memory_wall(p, FACTORS, setting)) for p in programs]
     lines = [
         (f"{p.program}: {name}", FACTORS, table[name].to_numpy())

@@ -155,8 +155,7 @@ def _row(
         if value is None:
             remedy = f"a number of at least 0{' in ' + unit if unit else ''}"
             problems.append(Problem(where, f"{cell!r} cannot be", remedy))
-            return None
-        row[column] = value
+        row[column] = value or 0.0  # the row stays: its name is not what is wrong
     return row
 
 

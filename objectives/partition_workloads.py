@@ -76,7 +76,13 @@ class Workloads:
                     file
                 )
             except InputError as error:
-                problems += [replace(p, where=f"{file.name}: {p.where}") for p in error.problems]
+                problems += [_inside(file, p) if path.is_dir() else p for p in error.problems]
         if problems:
             raise InputError(str(path), problems)
         return cls.of(profiles)
+
+
+def _inside(file: Path, problem: Problem) -> Problem:
+    """Return a problem of one file as one of its folder."""
+    where = f"{file.name}: {problem.where}" if problem.where else file.name
+    return replace(problem, where=where)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from objectives.communication_analysis import (
 from objectives.communication_dataflow import Dataflows
 from objectives.communication_law_text import Notation, law_text
 from objectives.communication_pictures import bytes_of, flow_picture, heatmaps, top_functions
-from objectives.communication_report import families
+from objectives.communication_report import families, gaps
 from objectives.communication_scaling import COUNTS, Count, counts, fit_laws, flow_tree, law_table
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
@@ -278,3 +280,19 @@ def test_heatmaps_have_a_computation_row(jpeg: Dataflow) -> None:
     transfers, computation = heatmaps(jpeg)
     assert transfers.columns == computation.columns  # type: ignore[union-attr]
     assert np.shape(computation.values) == (1, 10)  # type: ignore[union-attr]
+
+
+def test_without_data_there_is_no_memory_wall(tmp_path: Path) -> None:
+    (tmp_path / "functions.csv").write_text(
+        "function,invocations,computation,local_bytes\nmain,1,100,0\n"
+    )
+    (tmp_path / "transfers.csv").write_text("from,to,bytes\n")
+    program = load_dataflow(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(memory_wall(program, [2.0, np.inf]), [2.0, np.inf])
+
+
+def test_what_a_source_leaves_open_is_said() -> None:
+    program = replace(rotation(WAYS[0]), program="mine", missing=("no transfers are known",))
+    assert gaps([program, rotation(WAYS[0])]) == ["mine: no transfers are known."]

@@ -390,3 +390,16 @@ def test_inclusive_transfers_by_hand() -> None:
     into, out = inclusive_transfers(transfers, inside)
     assert into[:, 1].tolist() == [10, 0, 0, 0]
     assert out[1].tolist() == [0, 0, 0, 30]
+
+
+def test_a_wrong_number_does_not_make_its_function_unknown(tmp_path: Path) -> None:
+    (tmp_path / "functions.csv").write_text(
+        "function,invocations,computation,local_bytes\nmain,1,10,5\nwork,3,-1000,many\n"
+    )
+    (tmp_path / "transfers.csv").write_text("from,to,bytes\nmain,work,30\n")
+    with pytest.raises(InputError) as raised:
+        load_dataflow(tmp_path)
+    assert [p.where for p in raised.value.problems] == [
+        "functions.csv: line 3, column 'computation'",
+        "functions.csv: line 3, column 'local_bytes'",
+    ]

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from dse.problems import InputError, Problem
+from dse.problems import InputError
+from dse.profile.check import field_problems, reference_problems
 from dse.profile.errors import cannot
 
 FORMAT_VERSION = 1
@@ -20,6 +21,7 @@ PROGRAM_INPUT = "(input)"
 UNKNOWN = "(unknown)"
 START = "(start)"
 OUTSIDE = "(outside)"
+_WRITTEN = "a profile is written by: dse profile SOURCE -o FILE"
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -230,18 +232,19 @@ class Profile(_Part):
         Raises
         ------
         InputError
-            With every field that is wrong, or that the file is of another version.
+            With every field that is wrong, or refers to what is not there; or that the file is of
+            another version.
         """
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise cannot(str(path), error.strerror or str(error)) from None
         except ValueError as error:
-            raise cannot(str(path), f"no JSON: {error}") from None
-        if not isinstance(content, dict) or content.get("format") != "dse profile":
             raise cannot(
-                str(path), "this is no profile", "`dse profile SOURCE...` makes one", "format"
-            )
+                str(path), f"is no profile, for it is no JSON: {error}", _WRITTEN
+            ) from None
+        if not isinstance(content, dict) or content.get("format") != "dse profile":
+            raise cannot(str(path), "this is no profile", _WRITTEN)
         if content.get("version") != FORMAT_VERSION:
             raise cannot(
                 str(path),
@@ -250,15 +253,13 @@ class Profile(_Part):
                 "version",
             )
         try:
-            return cls.model_validate(content)
+            profile = cls.model_validate(content)
         except ValidationError as error:
-            raise InputError(
-                str(path),
-                [
-                    Problem(".".join(map(str, each["loc"])), each["msg"])
-                    for each in error.errors(include_url=False)
-                ],
-            ) from None
+            found = error.errors(include_url=False)
+            raise InputError(str(path), field_problems(found, cls.model_fields)) from None
+        if problems := reference_problems(profile):
+            raise InputError(str(path), problems)
+        return profile
 
     def save(self, path: str | Path) -> None:
         """Write the profile as JSON, one line an element."""

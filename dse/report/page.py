@@ -88,10 +88,12 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
     >>> flat({"seed": 1, "versions": {"numpy": "2.4"}, "code": ["a.py", "b.py"]})
     [('seed', '1'), ('versions numpy', '2.4'), ('code', 'a.py, b.py')]
+    >>> flat({"loaded_code": {"my_model.py": "8eb3"}})
+    [('loaded code my_model.py', '8eb3')]
     """
     lines: list[tuple[str, str]] = []
     for key, value in content.items():
-        name = f"{prefix}{key}".replace("_", " ")
+        name = prefix + (key if "." in key else key.replace("_", " "))  # files keep their names
         if isinstance(value, Mapping):
             lines += flat(value, f"{name} ")
         elif isinstance(value, list | tuple):

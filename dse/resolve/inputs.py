@@ -68,7 +68,10 @@ def _resource(
         ctx.add(where, f"there is no file '{entry}'", near)
         ctx.incomplete = True
     except InputError as error:
-        ctx.problems += [replace(p, where=f"{where}: {entry}: {p.where}") for p in error.problems]
+        place = f"{where}: {entry}"
+        ctx.problems += [
+            replace(p, where=f"{place}: {p.where}" if p.where else place) for p in error.problems
+        ]
         ctx.incomplete = True
     except (OSError, ValueError) as error:
         ctx.add(where, f"'{entry}' cannot be read: {error}")

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,35 +35,23 @@ from objectives.partition_estimate import (
 from objectives.partition_graph import Graph, graph
 from objectives.partition_problem import Problem, problem_of
 from objectives.partition_quantities import (
-    AcceleratedTime,
     AcceleratorCache,
     AcceleratorEfficiency,
     AcceleratorSize,
-    AreaUsed,
-    BlocksMoved,
     CacheConfiguration,
     ControlLatency,
-    ControlTime,
     CpuEfficiency,
-    CpuTime,
-    ExecutionTime,
-    GreedyGap,
-    GreedySpeedup,
+    Greedy,
     InterfaceLatencyFactor,
     Level1Latency,
     Level2Latency,
     MemoryLatency,
-    MemoryTime,
-    OptimalityGap,
+    Optimal,
     Profiles,
     RegisterPullLatency,
     RegisterPushLatency,
-    RegisterTime,
-    RelativeSpeedup,
     SharedLevel,
     SharedPenalty,
-    Speedup,
-    TheoreticalSpeedup,
     Workload,
 )
 from objectives.partition_solve import (
@@ -82,41 +70,6 @@ on every machine; real programs take a few."""
 
 _REMEMBERED = 50_000
 """Designs whose figures are kept: tables, explanations and reports ask for them again and again."""
-
-
-class Greedy(NamedTuple):
-    """The outputs of :func:`greedy`."""
-
-    accelerated_time: AcceleratedTime
-    execution_time: ExecutionTime
-    memory_time: MemoryTime
-    control_time: ControlTime
-    register_time: RegisterTime
-    cpu_time: CpuTime
-    speedup: Speedup
-    relative_speedup: RelativeSpeedup
-    theoretical_speedup: TheoreticalSpeedup
-    area_used: AreaUsed
-    blocks_moved: BlocksMoved
-
-
-class Optimal(NamedTuple):
-    """The outputs of :func:`optimal`."""
-
-    accelerated_time: AcceleratedTime
-    execution_time: ExecutionTime
-    memory_time: MemoryTime
-    control_time: ControlTime
-    register_time: RegisterTime
-    cpu_time: CpuTime
-    speedup: Speedup
-    relative_speedup: RelativeSpeedup
-    theoretical_speedup: TheoreticalSpeedup
-    area_used: AreaUsed
-    blocks_moved: BlocksMoved
-    greedy_speedup: GreedySpeedup
-    greedy_gap: GreedyGap
-    optimality_gap: OptimalityGap
 
 
 @nan_outside

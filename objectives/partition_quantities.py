@@ -6,7 +6,7 @@ Estimation for the Exploration of CPU-Accelerator Architectures", 2010, section 
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from dse.quantity import Array, Floats, Quantity, Resource
 from objectives.partition_workloads import Workloads
@@ -179,3 +179,38 @@ GreedyGap = Annotated[
 OptimalityGap = Annotated[
     Array, Quantity("1", "share of the time not proven necessary; 0: proven optimal", low=0.0)
 ]
+
+
+class Greedy(NamedTuple):
+    """The outputs of :func:`objectives.partition.greedy`."""
+
+    accelerated_time: AcceleratedTime
+    execution_time: ExecutionTime
+    memory_time: MemoryTime
+    control_time: ControlTime
+    register_time: RegisterTime
+    cpu_time: CpuTime
+    speedup: Speedup
+    relative_speedup: RelativeSpeedup
+    theoretical_speedup: TheoreticalSpeedup
+    area_used: AreaUsed
+    blocks_moved: BlocksMoved
+
+
+class Optimal(NamedTuple):
+    """The outputs of :func:`objectives.partition.optimal`."""
+
+    accelerated_time: AcceleratedTime
+    execution_time: ExecutionTime
+    memory_time: MemoryTime
+    control_time: ControlTime
+    register_time: RegisterTime
+    cpu_time: CpuTime
+    speedup: Speedup
+    relative_speedup: RelativeSpeedup
+    theoretical_speedup: TheoreticalSpeedup
+    area_used: AreaUsed
+    blocks_moved: BlocksMoved
+    greedy_speedup: GreedySpeedup
+    greedy_gap: GreedyGap
+    optimality_gap: OptimalityGap

@@ -8,7 +8,7 @@ function sectionTable({ columns, numbers, rows }) {
 function sectionPart(part, id) {
   const note = part.note ? make("p", { class: "hint" }, part.note) : null;
   const body = part.table ? sectionTable(part.table) : make("div", { class: "plot", id, style: { height: `${part.height}px` } });
-  return make("div", { class: part.table ? "wide" : "picture" }, make("h3", {}, part.title), body, note);
+  return make("div", { class: part.table || part.wide ? "wide" : "picture" }, make("h3", {}, part.title), body, note);
 }
 function showSections() {
   const cards = data.sections.map(({ title, paragraphs, parts }, i) => {

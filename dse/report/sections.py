@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from dse.section import Section, SectionPart, Table
+from dse.section import Section, SectionPart, Table, Tree
 from dse.section_plot import height, section_plot
 
 
@@ -25,7 +25,8 @@ def _part(part: SectionPart) -> dict[str, Any]:
     shown: dict[str, Any] = {"title": part.title, "note": part.note}
     if isinstance(part, Table):
         return shown | {"table": _table(part.rows)}
-    return shown | {"plot": section_plot(part), "height": height(part)}
+    wide = isinstance(part, Tree)  # its narrow blocks need the room
+    return shown | {"plot": section_plot(part), "height": height(part), "wide": wide}
 
 
 def _table(rows: pd.DataFrame) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, get_type_hints
 
@@ -71,8 +71,8 @@ class Quantity:
         >>> Quantity("B", "data", low=1).domain()
         '[1, inf)'
         """
-        left = f"({self.above:g}" if self.above >= self.low else f"[{self.low:g}"
-        right = f"{self.below:g})" if self.below <= self.high else f"{self.high:g}]"
+        left = f"({self.above:.10g}" if self.above >= self.low else f"[{self.low:.10g}"
+        right = f"{self.below:.10g})" if self.below <= self.high else f"{self.high:.10g}]"
         return ("whole numbers in " if self.integer else "") + f"{left}, {right}"
 
     def contains(self, values: Floats) -> NDArray[np.bool_]:
@@ -149,10 +149,14 @@ class Resource:
         Takes the path and returns the object; raises ``ValueError`` or ``OSError`` with a message.
     about : str
         What it is, in a few words.
+    greatest : callable or None
+        Takes the object and returns, for quantities that choose something in it, the greatest
+        value and what there is to choose from, in words.
     """
 
     load: Callable[[str], Any]
     about: str
+    greatest: Callable[[Any], Mapping[str, tuple[float, str]]] | None = None
 
 
 P = ParamSpec("P")

@@ -180,6 +180,15 @@ class Dataflows:
         """
         return tuple(name for bit, name in enumerate(self.candidates) if selection >> bit & 1)
 
+    def greatest(self) -> dict[str, tuple[float, str]]:
+        """Return the greatest `workload` and `selection`, and in words what they choose from."""
+        programs = ", ".join(f"{i} {p.program}" for i, p in enumerate(self.programs))
+        bits = ", ".join(f"{1 << bit} {name}" for bit, name in enumerate(self.candidates))
+        return {
+            "workload": (len(self.programs) - 1, f"the programs: {programs}"),
+            "selection": (2 ** len(self.candidates) - 1, f"add up some of: {bits or 'none, so 0'}"),
+        }
+
 
 def _by_function(tree: CallTree, values: Array, size: int) -> Array:
     sums: Array = np.bincount(tree.function, weights=values, minlength=size).astype(np.float64)

@@ -15,7 +15,11 @@ from objectives.communication_readers import load_dataflows
 
 Programs = Annotated[
     Dataflows,
-    Resource(load_dataflows, "a program's profile, or a folder of such (docs/communication.md)"),
+    Resource(
+        load_dataflows,
+        "a program's profile, or a folder of such (docs/communication.md)",
+        Dataflows.greatest,
+    ),
 ]
 Workload = Annotated[
     Floats,

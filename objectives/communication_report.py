@@ -184,7 +184,7 @@ def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
     table = pd.DataFrame(
         {
             "program": [name for name, _ in sets],
-            "functions accelerated": [", ".join(chosen) for _, chosen in sets],
+            "functions accelerated": [", ".join(chosen) or "none" for _, chosen in sets],
         },
         index=front.index,
     ).join(front[[o.name for o in result.objectives]])

@@ -12,7 +12,8 @@ from dse.quantity import Array, Floats, Quantity, Resource
 from objectives.partition_workloads import Workloads
 
 Profiles: TypeAlias = Annotated[
-    Workloads, Resource(Workloads.load, "profile of a program, or a folder of them")
+    Workloads,
+    Resource(Workloads.load, "profile of a program, or a folder of them", Workloads.greatest),
 ]
 Workload: TypeAlias = Annotated[
     Floats,

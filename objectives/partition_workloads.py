@@ -28,6 +28,18 @@ class Workloads:
         """What the programs are called: their files' names without ``.profile.json``."""
         return tuple(each[0].program for each in self.graphs)
 
+    def greatest(self) -> dict[str, tuple[float, str]]:
+        """Return the greatest `workload` and `cache_configuration`, and what they choose from."""
+        programs = ", ".join(f"{i} {name}" for i, name in enumerate(self.names))
+        caches = max(len(each) for each in self.graphs)
+        return {
+            "workload": (len(self.graphs) - 1, f"the programs: {programs}"),
+            "cache_configuration": (
+                caches - 1,
+                f"cache configurations that were profiled: {caches}, counted from 0",
+            ),
+        }
+
     @classmethod
     def of(cls, profiles: dict[str, Profile]) -> Self:
         """Return the programs of some profiles, by name, in the order given.

@@ -62,6 +62,8 @@ def run_program(
         Called several times a second with the seconds passed and the bytes of memory in use.
     """
     begun = time.monotonic()
+    # Ctrl-C while the program starts is heard once there is a program to end
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         process = subprocess.Popen(  # noqa: S603
             [program.name, *arguments],
@@ -69,12 +71,14 @@ def run_program(
             env=dict(environ),
             stdin=stdin,
             stdout=stdout,
-            preexec_fn=_no_core,
+            preexec_fn=_prepare,
         )
     except OSError as error:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         raise cannot("profile", f"the program does not start: {error.strerror}") from None
     stopped = ""
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         while True:
             try:
                 process.wait(POLL)
@@ -100,8 +104,10 @@ def run_program(
     return Outcome(process.returncode, stopped, time.monotonic() - begun)
 
 
-def _no_core() -> None:
+def _prepare() -> None:
+    """Leave no core file, and hear Ctrl-C: before the program replaces this process."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _end(process: subprocess.Popen[Any]) -> None:

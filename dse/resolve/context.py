@@ -29,6 +29,8 @@ class Context:
     files: list[Path] = field(default_factory=list)
     incomplete: bool = False
     """Whether an entry that could set any quantity was taken out: nothing is then missing."""
+    greatest: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """Quantities that choose something in a resource: their greatest values, what there is."""
     doubtful: set[str] = field(default_factory=set)
     """Quantities that were meant to be given, but for a problem: they are not missing as well."""
 
@@ -68,6 +70,11 @@ class Context:
                     f"{quantity.about} [{quantity.unit}] is in {quantity.domain()}",
                 )
                 return False
+        top, choice = self.greatest.get(name, (math.inf, ""))
+        given = float(np.max(np.asarray(values, dtype=np.float64), initial=-math.inf))
+        if given > top:
+            self.add(where, f"{name} = {given:,.0f} chooses what is not there", choice)
+            return False
         return True
 
     def unknown(self, wiring: Wiring, where: str, name: str, what: str) -> None:

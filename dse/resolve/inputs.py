@@ -63,6 +63,8 @@ def _resource(
     try:
         constants[key] = resource.load(str(path))
         ctx.files += _files(path)
+        if resource.greatest is not None:
+            ctx.greatest |= resource.greatest(constants[key])
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*")))
         ctx.add(where, f"there is no file '{entry}'", near)

@@ -152,6 +152,16 @@ def _carry_to_workers(folder: Path) -> None:
         cloudpickle.register_pickle_by_value(module)
 
 
+def _near(reference: str, source: str, package: str | None) -> str:
+    """Return the module beside the missing one that it may be, else the nearest model."""
+    beside = [f.stem for f in Path(package).parent.glob("*.py")] if package else []
+    top = source.partition(".")[0]
+    said = nearest(source, [f"{top}.{stem}" for stem in beside if stem[0] != "_"])
+    return (
+        said if "did you mean" in said else nearest(reference, [m.name for m in shipped_models()])
+    )
+
+
 def _installed(reference: str, source: str) -> ModuleType:
     try:
         return importlib.import_module(source)
@@ -162,10 +172,9 @@ def _installed(reference: str, source: str) -> ModuleType:
         answered = sys.modules.get(top)
         where = getattr(answered, "__file__", None)
         said = f"; '{top}' was imported from {where}" if where and top != source else ""
-        known = [n for model in shipped_models() for n in (model.name,)]
         raise InputError(
             reference,
-            [Problem("", f"there is no module '{source}'{said}", nearest(reference, known))],
+            [Problem("", f"there is no module '{source}'{said}", _near(reference, source, where))],
         ) from None
     except Exception as error:
         raise InputError(reference, [_raised(source, error)]) from error

@@ -228,6 +228,8 @@ class Terminal:
         for listed in models:
             self._out.print(f"[bold]{escape(listed.model.name)}[/]  {escape(listed.about)}")
             table = Table(box=None, pad_edge=False, show_header=False)
+            for column in range(6):  # nothing is cut, and a name can be copied whole
+                table.add_column(overflow="fold", no_wrap=column == 1)
             for kind, quantities in (("in", listed.model.inputs), ("out", listed.model.outputs)):
                 for quantity, declared in quantities.items():
                     if isinstance(declared, Quantity):

@@ -188,7 +188,8 @@ def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
         },
         index=front.index,
     ).join(front[[o.name for o in result.objectives]])
-    grouped = table.groupby(["program", "functions accelerated"], sort=False)
+    keys = ["program", "functions accelerated"]
+    grouped = table.groupby(keys, sort=False)
     best = {
         f"best {o.name}" + (f" [{o.unit}]" if o.unit != "1" else ""): (
             o.name,
@@ -197,6 +198,9 @@ def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
         for o in result.objectives
     }
     rows = grouped.agg(designs=(result.objectives[0].name, "size"), **best)
+    if "selection" in front:
+        number = front["selection"].map("{:.0f}".format)  # a name made of bits, no amount
+        rows.insert(0, "selection", number.groupby([table[k] for k in keys], sort=False).first())
     return rows.reset_index()
 
 

@@ -55,7 +55,8 @@ class Setting:
             if not isinstance(quantity, Quantity):
                 quantity = Quantity("1", "speedup that is asked for", low=1, below=np.inf)
             if not quantity.contains_all(value):
-                allowed = f"{quantity.about} in {quantity.domain()}, in {quantity.unit}"
+                unit = "" if quantity.unit == "1" else f" {quantity.unit}"
+                allowed = f"{quantity.about}: {quantity.domain()}{unit}"
                 problems.append(Problem(field.name, f"{value!r} cannot be", allowed))
         if problems:
             raise InputError("setting", problems)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.quantity import Quantity
-from objectives.communication import load_dataflows
+from objectives.communication import Setting, load_dataflows
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
 STUDY = """
@@ -111,3 +114,38 @@ def test_the_greatest_selection_is_all_candidates() -> None:
 
 def test_a_domain_names_whole_bounds_in_full() -> None:
     assert Quantity("1", "", low=0, high=2**20 - 1).domain() == "[0, 1048575]"
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ("objectives.partition:optimal", "a model belongs into study.models"),
+        ("objectives.partition_reprt:integration", "did you mean 'objectives.partition_report'?"),
+        ("objectives.partition_report:integraton", "did you mean 'integration'?"),
+    ],
+)
+def test_a_section_that_is_none_is_told(section: str, told: str, tmp_path: Path) -> None:
+    path = study(tmp_path, PARTITION, "fft.json", "workload = 0", SIZE, "")
+    path.write_text(path.read_text() + f'[report]\nsections = ["{section}"]\n')
+    with pytest.raises(InputError) as raised:
+        dse.load(path)
+    (problem,) = raised.value.problems
+    assert problem.where == "report.sections[1]"
+    assert told in problem.remedy
+
+
+def test_a_setting_tells_its_domain_and_unit() -> None:
+    with pytest.raises(InputError) as raised:
+        Setting(computation_factor=-1, byte_time=-1)
+    remedies = [p.remedy for p in raised.value.problems]
+    assert remedies[0].endswith("over the host's: (0, inf)")
+    assert remedies[1].endswith(": [0, inf) cycle/B")
+
+
+def test_a_narrow_list_cuts_no_name() -> None:
+    command = [sys.executable, "-m", "dse", "list", "communication"]
+    narrow = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"}
+    )
+    assert "instruction_area " in narrow.stdout
+    assert "…" not in narrow.stdout

@@ -155,6 +155,11 @@ def test_sets_on_the_front_have_the_best_of_each_objective(
     assert table["best area [LUT]"].min() == front["area"].min()
     assert table["best medium_bytes [B]"].min() == front["medium_bytes"].min()
     assert not table.duplicated(["program", "functions accelerated"]).any()
+    assert len(table)
+    assert set(table["selection"]) == {f"{number:.0f}" for number in front["selection"]}
+    programs = study.evaluator.wiring.constants["dataflow"]
+    for number, names in zip(table["selection"], table["functions accelerated"], strict=True):
+        assert set(programs.chosen(int(number))) == set(names.split(", "))
 
 
 def test_the_setting_is_that_of_the_fastest_design(

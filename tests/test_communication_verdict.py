@@ -188,7 +188,7 @@ def test_a_bad_setting_is_told_with_all_its_problems() -> None:
         "overhead",
         "least_speedup",
     ]
-    assert "[0, inf), in cycle" in str(error.value)
+    assert "call: [0, inf) cycle\n" in str(error.value)
 
 
 def antichains(tree: CallTree, nodes: list[int]) -> Any:

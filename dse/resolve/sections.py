@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from typing import Any
 
 from dse.loading import load_function
 from dse.problems import InputError
+from dse.quantity import declared
 from dse.resolve.context import Context
 from dse.section import Writer
+
+
+def _is_model(function: Callable[..., Any]) -> bool:
+    """Tell whether parameters are declared as quantities."""
+    try:
+        return bool(declared(function))
+    except (NameError, TypeError):  # types imported for the checker alone, as sections may
+        return False
 
 
 def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
@@ -29,6 +40,10 @@ def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
                 f"{reference} writes no section: its parameters are {inspect.signature(function)}",
                 "a section is written by a function of the study and its result",
             )
+            continue
+        if _is_model(function):
+            message = f"{reference} writes no section: its parameters are quantities"
+            ctx.add(where, message, "a model belongs into study.models")
             continue
         ctx.files += paths
         writers.append((reference, function))

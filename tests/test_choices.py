@@ -121,7 +121,10 @@ def test_a_domain_names_whole_bounds_in_full() -> None:
     ("section", "told"),
     [
         ("objectives.partition:optimal", "a model belongs into study.models"),
-        ("objectives.partition_reprt:integration", "did you mean 'objectives.partition_report'?"),
+        (
+            "objectives.partition_reprt:integration",
+            "did you mean 'objectives.partition_report:integration'?",
+        ),
         ("objectives.partition_report:integraton", "did you mean 'integration'?"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib
 import importlib.metadata
@@ -153,13 +154,13 @@ def _carry_to_workers(folder: Path) -> None:
 
 
 def _near(reference: str, source: str, package: str | None) -> str:
-    """Return the module beside the missing one that it may be, else the nearest model."""
+    """Return the reference with the module beside the missing one, else the nearest model."""
     beside = [f.stem for f in Path(package).parent.glob("*.py")] if package else []
-    top = source.partition(".")[0]
-    said = nearest(source, [f"{top}.{stem}" for stem in beside if stem[0] != "_"])
-    return (
-        said if "did you mean" in said else nearest(reference, [m.name for m in shipped_models()])
-    )
+    top, function = source.partition(".")[0], reference.partition(":")[2]
+    modules = [f"{top}.{stem}" for stem in beside if stem[0] != "_"]
+    if close := difflib.get_close_matches(source, modules, n=1):
+        return f"did you mean '{close[0]}:{function}'?"
+    return nearest(reference, [m.name for m in shipped_models()])
 
 
 def _installed(reference: str, source: str) -> ModuleType:

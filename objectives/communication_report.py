@@ -167,7 +167,7 @@ def accelerators(study: Study, result: StudyResult) -> Section:
         )
     picture = Lines(
         f"{program.program}: one function, several; private stores and a shared one",
-        "how many times faster accelerators compute and reach their stores",
+        "accelerators and stores: times as fast",
         "speedup",
         lines,
         log_x=True,

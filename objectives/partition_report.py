@@ -76,7 +76,7 @@ def integration(study: Study, result: StudyResult) -> Section:
         _programs(optimum, high),
         _favourites(optimum),
         Table("How robust each organisation is", robust.round(1), _ROBUST),
-        *(_along(axis, found, high) for axis, found in along.items()),
+        *(_along(axis, found, high) for axis, found in along.items() if len(axes[axis]) > 1),
         _against_greedy(at_reference, best, high),
         _together(apart, best, high),
     ]

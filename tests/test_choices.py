@@ -13,6 +13,7 @@ import dse
 from dse.problems import InputError
 from dse.quantity import Quantity
 from objectives.communication import Setting, load_dataflows
+from objectives.partition_report import integration
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
 STUDY = """
@@ -120,7 +121,10 @@ def test_a_domain_names_whole_bounds_in_full() -> None:
     ("section", "told"),
     [
         ("objectives.partition:optimal", "a model belongs into study.models"),
-        ("objectives.partition_reprt:integration", "did you mean 'objectives.partition_report'?"),
+        (
+            "objectives.partition_reprt:integration",
+            "did you mean 'objectives.partition_report:integration'?",
+        ),
         ("objectives.partition_report:integraton", "did you mean 'integration'?"),
     ],
 )
@@ -149,3 +153,12 @@ def test_a_narrow_list_cuts_no_name() -> None:
     )
     assert "instruction_area " in narrow.stdout
     assert "…" not in narrow.stdout
+
+
+def test_one_value_of_an_axis_is_no_curve(tmp_path: Path) -> None:
+    space = f"{SIZE}\naccelerator_efficiency = {{ values = [0.5] }}"
+    path = study(tmp_path, PARTITION, "fft.json", "workload = 0", space, "")
+    loaded = dse.load(path)
+    section = integration(loaded, loaded.run())
+    titles = [part.title for part in section.parts if part.title.startswith("Along")]
+    assert titles == ["Along accelerator size, penalty of 0"]

@@ -33,6 +33,9 @@ from objectives.partition import (
 from objectives.partition_cut import minimum_cut, nested_groups
 from objectives.partition_milp import solve_program
 from objectives.partition_problem import Problem
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' examples, from any folder
+
 from tests.partition_examples import organisation, random_program
 
 RUNS = 5

@@ -13,6 +13,7 @@ import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
 
 _FLAGS = (
     "--headless",
@@ -76,6 +77,15 @@ def browser(folder: Path) -> Iterator[Chrome]:
         yield chrome
     finally:
         chrome.quit()
+
+
+def open_report(chrome: Chrome, path: Path) -> None:
+    """Open a report, and wait until its script has run: a busy machine may answer before."""
+    chrome.get(path.as_uri())
+    script = (
+        "return document.readyState === 'complete' && document.querySelector('#best *') !== null"
+    )
+    WebDriverWait(chrome, 60).until(lambda _: chrome.execute_script(script))
 
 
 def _log(chrome: Chrome, name: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.cli import main
-from tests.browser import browser, colored_pixels, console
+from tests.browser import browser, colored_pixels, console, open_report
 
 STUDY = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
 
@@ -32,7 +32,7 @@ def test_the_report_of_the_shared_pipeline(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("sys.argv", ["dse", "run", str(STUDY), "--out", str(folder), "--quiet"])
     main()
     with browser(tmp_path) as chrome:
-        chrome.get((folder / "report.html").as_uri())
+        open_report(chrome, folder / "report.html")
         WebDriverWait(chrome, 10).until(lambda _: texts(chrome, "#curve-0 .legendtext"))
         plot = chrome.find_element(By.ID, "curve-0")
         chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)

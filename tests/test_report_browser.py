@@ -17,7 +17,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.report import write_report
 from dse.result import StudyResult
-from tests.browser import browser, colored_pixels, console, requests
+from tests.browser import browser, colored_pixels, console, open_report, requests
 from tests.report_examples import STUDY_TEXT, explanations, result
 
 NASTY = "<script>window.broken = 1</script>"
@@ -44,7 +44,7 @@ def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Callable[..., StudyResult]
         write_report(found, explanations(found, explained), path, STUDY_TEXT)
         console(chrome)
         requests(chrome)
-        chrome.get(path.as_uri())
+        open_report(chrome, path)
         return found
 
     yield visit
@@ -347,7 +347,7 @@ def test_the_download_holds_the_front(
 def test_the_policy_stops_what_would_leave_the_page(chrome: Chrome, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_report(result(2, 200), [], path, STUDY_TEXT)
-    chrome.get(path.as_uri())
+    open_report(chrome, path)
     script = """
     const done = arguments[0], stopped = [];
     document.addEventListener("securitypolicyviolation", (event) => {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,6 +52,7 @@ def explain(
     labels = evaluator.space.labels(points)
     before = evaluator.objectives(columns, len(numbers))
     tried = _improved(evaluator, study.file.bottlenecks, columns, len(numbers))
+    parts = _parts(evaluator, columns, len(numbers))
     swept = _regions(study, columns) if regions else [()] * len(numbers)
     found = []
     for row, number in enumerate(numbers):
@@ -64,7 +65,7 @@ def explain(
             Explanation(
                 design=int(number),
                 values=values,
-                parts=_parts(evaluator, one),
+                parts=parts[row],
                 sensitivities=_sensitivities(study, one, before[row], tried, row),
                 regions=swept[row],
                 curves=curves_of(study, one) if row < _DRAWN and regions else (),
@@ -132,25 +133,53 @@ def _sensitivities(
     return tuple(sorted(found, key=lambda s: -s.gain if not np.isnan(s.gain) else 0.0))
 
 
-def _parts(evaluator: Evaluator, one: Mapping[str, float]) -> tuple[Part, ...]:
-    """Return the declared parts of every total that an objective's conditions determine."""
+class _Share(NamedTuple):
+    """A part of a total, for all designs."""
+
+    total: str
+    name: str
+    unit: str
+    part: Array
+    whole: Array
+
+
+def _parts(
+    evaluator: Evaluator, columns: Mapping[str, Array], count: int
+) -> list[tuple[Part, ...]]:
+    """Return the declared parts of every total that an objective's conditions determine.
+
+    One tuple a design, though all designs are evaluated at once.
+    """
     wiring = evaluator.wiring
-    columns = {name: np.asarray(value) for name, value in one.items()}
     visited = [
         (goal, set(wiring.needs([goal.info.quantity], goal.scenarios[0]).names))
         for goal in evaluator.goals
     ]
     upstream = wiring.upstream
     with_parts = [(model, totals) for model in wiring.models if (totals := _totals(model))]
-    found: dict[tuple[str, float], list[Part]] = {}
+    shares: list[tuple[str, list[_Share]]] = []
     # totals that an objective needs first, then those that its conditions bear on
     for asked in (True, False):
         for goal, names in visited:
             for model, totals in with_parts:
                 matters = not upstream[model.name].isdisjoint(goal.scenarios[0])
                 if not names.isdisjoint(totals) if asked else matters:
-                    for key, parts in _breakdowns(wiring, model, goal, columns).items():
-                        found.setdefault(key, parts)
+                    shares.append((goal.info.name, _shares(wiring, model, goal, columns, count)))
+    return [_of_design(shares, row) for row in range(count)]
+
+
+def _of_design(shares: Sequence[tuple[str, list[_Share]]], row: int) -> tuple[Part, ...]:
+    """Return the parts of one design; of equal totals, those that came first."""
+    found: dict[tuple[str, float], list[Part]] = {}
+    for goal, breakdown in shares:
+        mine: dict[tuple[str, float], list[Part]] = {}
+        for share in breakdown:
+            part, whole = float(share.part[row]), float(share.whole[row])
+            if np.isfinite(whole) and whole != 0:
+                shown = Part(goal, share.total, share.name, share.unit, part, part / whole)
+                mine.setdefault((share.total, whole), []).append(shown)
+        for key, parts in mine.items():
+            found.setdefault(key, parts)
     return tuple(part for parts in found.values() for part in parts)
 
 
@@ -160,26 +189,23 @@ def _totals(model: Model) -> set[str]:
     return {own[q.part_of] for q in model.outputs.values() if q.part_of}
 
 
-def _breakdowns(
-    wiring: Wiring, model: Model, goal: Goal, columns: Mapping[str, Array]
-) -> dict[tuple[str, float], list[Part]]:
-    """Return the parts of each total of a model, by the total's name and value."""
+def _shares(
+    wiring: Wiring, model: Model, goal: Goal, columns: Mapping[str, Array], count: int
+) -> list[_Share]:
+    """Return the parts of each total of a model, under the objective's first conditions."""
     binding = goal.scenarios[0]
     own = {field: name for name, field in model.fields.items()}
-    found: dict[tuple[str, float], list[Part]] = {}
-    for name, quantity in model.outputs.items():
-        if not quantity.part_of:
-            continue
-        total = own[quantity.part_of]
-        if wiring.needs([name, total], binding).missing:
-            continue
-        part, whole = (
-            float(v) for v in wiring.evaluate([(name, binding), (total, binding)], columns)
-        )
-        if np.isfinite(whole) and whole != 0:
-            shown = Part(goal.info.name, total, name, quantity.unit, part, part / whole)
-            found.setdefault((total, whole), []).append(shown)
-    return found
+    named = [
+        (own[q.part_of], name, q.unit)
+        for name, q in model.outputs.items()
+        if q.part_of and not wiring.needs([name, own[q.part_of]], binding).missing
+    ]
+    asked = [(each, binding) for total, name, _ in named for each in (name, total)]
+    values = [np.broadcast_to(v, (count,)) for v in wiring.evaluate(asked, columns)]
+    return [
+        _Share(*which, part, whole)
+        for which, part, whole in zip(named, values[::2], values[1::2], strict=True)
+    ]
 
 
 def _regions(study: Study, columns: Mapping[str, Array]) -> list[tuple[Regions, ...]]:

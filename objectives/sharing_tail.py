@@ -16,7 +16,6 @@ import math
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import gammaln, xlogy
 
 from dse.quantity import Array, Floats, Quantity, nan_outside
@@ -168,6 +167,8 @@ class WaitDistribution:
 
     def wait(self, share: float, low: float, high: float) -> float:
         """Return the wait [clocks] in a range that a share of the elements exceeds."""
+        from scipy.optimize import brentq  # slow to import, and most studies ask for no tail
+
         return float(brentq(lambda x: self.longer(x) - share, low, high, xtol=1e-9, rtol=1e-12))
 
     def longer(self, clocks: float) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from dse.quantity import Array
+from dse.model import Array
 from objectives.logca import break_even, speedup
 
 THREADS = 2

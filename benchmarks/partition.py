@@ -21,7 +21,7 @@ import numpy as np
 from networkx.algorithms.flow import dinitz, preflow_push
 
 import dse
-from dse.catalog import find_catalog, load_catalog
+from dse.study.catalog import find_catalog, load_catalog
 from objectives.partition import (
     Workloads,
     best_partition,
@@ -30,9 +30,9 @@ from objectives.partition import (
     optimal,
     problem_of,
 )
-from objectives.partition_cut import minimum_cut, nested_groups
-from objectives.partition_milp import solve_program
-from objectives.partition_problem import Problem
+from objectives.partition.cut import minimum_cut, nested_groups
+from objectives.partition.milp import solve_program
+from objectives.partition.problem import Problem
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' examples, from any folder
 

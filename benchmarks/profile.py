@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dse.profile.build.frontend import FAITHFUL
+from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program
-from dse.profile.frontend import FAITHFUL
-from dse.profile.run import environment
-from dse.profile.toolchain import find_toolchain
+from dse.profile.run.run import environment
 
 PROGRAMS = Path(__file__).parents[1] / "studies" / "programs"
 SCRIPT = sorted((PROGRAMS / "script").glob("*.c"))

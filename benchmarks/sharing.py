@@ -17,7 +17,7 @@ import numpy as np
 import simpy
 from scipy.special import lambertw
 
-from dse.quantity import Array
+from dse.model import Array
 from objectives import sharing
 
 STREAMS, DEPTH, SWITCH, PERIOD, CLOCK = 8, 4, 4, 4, 10e-9

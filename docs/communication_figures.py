@@ -13,16 +13,16 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import LogNorm
 
 from objectives.communication import Setting, load_dataflow
-from objectives.communication_analysis import (
+from objectives.communication.analysis import (
     busiest,
     communication_share,
     local_or_global,
     memory_wall,
     speedups,
 )
-from objectives.communication_law_text import Notation, law_text
-from objectives.communication_pictures import top_functions
-from objectives.communication_scaling import Count, fit_laws, law_table
+from objectives.communication.law_text import Notation, law_text
+from objectives.communication.pictures import top_functions
+from objectives.communication.scaling import Count, fit_laws, law_table
 
 HERE = Path(__file__).parent
 PROFILES = HERE.parent / "studies" / "profiles"

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
 
-from objectives.partition_blocks import decide
-from objectives.partition_estimate import Architecture, cpu_time, estimate, theoretical_time
-from objectives.partition_workloads import Workloads
+from objectives.partition.blocks import decide
+from objectives.partition.estimate import Architecture, cpu_time, estimate, theoretical_time
+from objectives.partition.workloads import Workloads
 
 DOCS = Path(__file__).parent
 WORKLOADS = Workloads.load(DOCS.parent / "studies" / "profiles")

@@ -3,8 +3,9 @@
 >>> import dse
 >>> dse.load("studies/crypto.toml").run().front.designs  # doctest: +SKIP
 
-Public names: `load` and `from_mapping` make a `Study`, `load_result` reads a run's `StudyResult`;
-`Quantity`, `Resource`, `Floats` and `Array` declare models; `InputError` is what bad input raises.
+Public names: `load` and `from_mapping` make a `Study`, `load_result` reads a run's `StudyResult`,
+`compare` sets two side by side; `Quantity`, `Resource`, `Floats` and `Array` declare models, and
+`testing.check_model` holds them to their contract; `InputError` is what bad input raises.
 Everything is imported when it is first used: ``import dse`` stays light.
 """
 
@@ -14,25 +15,25 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dse.folder import load_result
+    from dse import testing
+    from dse.api import Front, Study, StudyResult, compare, from_mapping, load, load_result
+    from dse.model.quantity import Array, Floats, Quantity, Resource
     from dse.problems import DseError, InputError
-    from dse.quantity import Array, Floats, Quantity, Resource
-    from dse.result import Front, StudyResult
-    from dse.study import Study, from_mapping, load
 
 _HOMES = {
-    "Array": "dse.quantity",
+    "Array": "dse.model.quantity",
     "DseError": "dse.problems",
-    "Floats": "dse.quantity",
-    "Front": "dse.result",
+    "Floats": "dse.model.quantity",
+    "Front": "dse.api",
     "InputError": "dse.problems",
-    "Quantity": "dse.quantity",
-    "Resource": "dse.quantity",
-    "Study": "dse.study",
-    "StudyResult": "dse.result",
-    "from_mapping": "dse.study",
-    "load": "dse.study",
-    "load_result": "dse.folder",
+    "Quantity": "dse.model.quantity",
+    "Resource": "dse.model.quantity",
+    "Study": "dse.api",
+    "StudyResult": "dse.api",
+    "compare": "dse.api",
+    "from_mapping": "dse.api",
+    "load": "dse.api",
+    "load_result": "dse.api",
 }
 
 __all__ = [
@@ -45,15 +46,19 @@ __all__ = [
     "Resource",
     "Study",
     "StudyResult",
+    "compare",
     "from_mapping",
     "load",
     "load_result",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
+    if name == "testing":
+        return importlib.import_module("dse.testing")
     raise AttributeError(f"module 'dse' has no attribute {name!r}")
 
 

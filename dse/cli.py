@@ -41,8 +41,8 @@ def run_command(
     A run that was cut short goes on where it was. A finished run of the same study is not repeated;
     the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
     """
-    from dse.folder import REPORT, default_folder, is_finished_run_of, is_run_of, move_aside
-    from dse.study import load
+    from dse.api import load
+    from dse.result.folder import REPORT, default_folder, is_finished_run_of, is_run_of, move_aside
     from dse.terminal import Terminal
 
     resolved = load(study)
@@ -93,7 +93,7 @@ def _terminated(*_: Any) -> NoReturn:
 @click.argument("study", type=click.Path(path_type=Path))
 def check_command(study: Path) -> None:
     """Check STUDY without running it: every problem at once, or what a run would do."""
-    from dse.study import load
+    from dse.api import load
     from dse.terminal import Terminal
 
     Terminal().plan(load(study))
@@ -105,8 +105,9 @@ def check_command(study: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
     """Say what limits a design of RUN and what to change next; the knee where none is given."""
-    from dse.explain import explain
-    from dse.folder import load_result, study_of
+    from dse.api import load_result
+    from dse.explain.explain import explain
+    from dse.result.folder import study_of
     from dse.terminal import Terminal, explanation_data
 
     result = load_result(run)
@@ -125,7 +126,8 @@ def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
 @click.argument("run", type=click.Path(path_type=Path))
 def report_command(run: Path) -> None:
     """Write the report of RUN anew from its tables."""
-    from dse.folder import REPORT, load_result, study_of
+    from dse.api import load_result
+    from dse.result.folder import REPORT, study_of
     from dse.run import report
 
     report(study_of(run), load_result(run), run / REPORT)
@@ -138,8 +140,7 @@ def report_command(run: Path) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def compare_command(first: Path, second: Path, as_json: bool) -> None:
     """Compare the fronts of two runs with the same objectives."""
-    from dse.compare import compare
-    from dse.folder import load_result
+    from dse.api import compare, load_result
     from dse.terminal import Terminal
 
     comparison = compare(load_result(first), load_result(second), str(first), str(second))
@@ -156,7 +157,7 @@ def list_command(name: str | None) -> None:
 
     NAME narrows it to a model, a quantity, a catalog or a part of such a name.
     """
-    from dse.listing import catalogs, models
+    from dse.study.listing import catalogs, models
     from dse.terminal import Terminal
 
     found = models(name), catalogs(name)
@@ -170,11 +171,11 @@ def list_command(name: str | None) -> None:
 def schema_command(what: str) -> None:
     """Print the JSON Schema of a study file, for editors, or of a program's profile."""
     if what == "profile":
-        from dse.profile.schema import Profile
+        from dse.profile.document.schema import Profile
 
         click.echo(json.dumps(Profile.model_json_schema(), indent=2))
         return
-    from dse.study_file import json_schema
+    from dse.study.schema import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2))
 
@@ -205,9 +206,9 @@ def main() -> None:
         click.echo(f"{where}cannot be written or read: {error.strerror or error}", err=True)
         sys.exit(2)
     except Exception as error:
+        from dse.evaluate.wiring import ModelError
         from dse.problems import DseError
         from dse.run import StoppedError
-        from dse.wiring import ModelError
 
         if not isinstance(error, DseError):
             raise

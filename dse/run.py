@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse import folder as files
 from dse.problems import DseError, InputError, Problem
-from dse.result import StudyResult
+from dse.result import folder as files
+from dse.result.record import Result
+from dse.result.tables import result_of
+from dse.search.base import Progress
 from dse.search.engine import Search, search
 from dse.search.exhaustive import Workers
 from dse.search.outcome import Outcome
-from dse.search.plan import Progress
 from dse.search.tally import why_infeasible
-from dse.study import Study
-from dse.tables import result_of
+from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
-    from dse.search.optuna_adapter import Store
-    from dse.section import Section
+    from dse.model.section import Section
+    from dse.search.samplers import Store
 
 _CHECKPOINT_SECONDS = 2.0
 _EXPLAINED = 40
@@ -38,12 +38,12 @@ class StoppedError(DseError):
 
 
 def run(
-    study: Study,
+    study: ResolvedStudy,
     out: Path | None,
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     backend: str | None = None,
-) -> StudyResult:
+) -> Result:
     """Run a study; see `Study.run`.
 
     Parameters
@@ -79,14 +79,14 @@ def run(
             raise
 
 
-def _workers(study: Study, count: int | None, backend: str | None) -> Workers:
+def _workers(study: ResolvedStudy, count: int | None, backend: str | None) -> Workers:
     table = study.file.run
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     chosen = backend or ("loky" if table.processes else "threading")
     return Workers(count or table.workers or cores or 1, chosen)
 
 
-def _store_of(study: Study, out: Path | None) -> Store | None:
+def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
     """Open the run's storage, the study's own or one in the folder: before the work, not after."""
     url = study.file.run.storage
     if url is None and out is not None:
@@ -97,10 +97,10 @@ def _store_of(study: Study, out: Path | None) -> Store | None:
         url = f"sqlite:///{path}"
     if url is None:
         return None
-    from dse.search.optuna_adapter import StorageError, Store
+    from dse.search.samplers import StorageError, Store
 
     try:
-        return Store.open(url, study.name, [g.info for g in study.evaluator.goals], study.digest)
+        return Store.open(url, study.name, study.evaluator.objectives, study.digest)
     except StorageError as error:
         raise InputError(
             str(study.path or study.name), [Problem("run.storage", str(error))]
@@ -108,12 +108,12 @@ def _store_of(study: Study, out: Path | None) -> Store | None:
 
 
 def _run(
-    study: Study,
+    study: ResolvedStudy,
     out: Path | None,
     store: Store | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
-) -> StudyResult:
+) -> Result:
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
     under_way = search(
@@ -136,8 +136,8 @@ def _run(
     outcome = under_way.outcome()
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
-        names = [g.info.name for g, bad in zip(study.evaluator.goals, nan, strict=True) if bad]
-        message, remedy = why_infeasible(outcome.tally, study.evaluator.limits, names)
+        names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
+        message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
         raise InputError(str(study.path or study.name), [Problem("constraint", message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers)
     if out is not None and checkpoint is not None:
@@ -200,8 +200,8 @@ def _follow(
 
 
 def _keep(
-    study: Study,
-    result: StudyResult,
+    study: ResolvedStudy,
+    result: Result,
     outcome: Outcome,
     out: Path,
     store: Store | None,
@@ -214,7 +214,7 @@ def _keep(
     report(study, result, out / files.REPORT)
 
 
-def _copy_study(study: Study, folder: Path) -> None:
+def _copy_study(study: ResolvedStudy, folder: Path) -> None:
     """Copy the study and what it loads from its own folder, so that the run explains itself."""
     folder.mkdir(exist_ok=True)
     name = study.path.name if study.path else "study.json"
@@ -229,11 +229,11 @@ def _copy_study(study: Study, folder: Path) -> None:
             shutil.copyfile(path, target)
 
 
-def _register(study: Study, outcome: Outcome, store: Store, finished: bool) -> None:
+def _register(study: ResolvedStudy, outcome: Outcome, store: Store, finished: bool) -> None:
     """Write the front into the storage, once, when it is final."""
     if not finished:
         return
-    from dse.search.optuna_adapter import trials_of
+    from dse.search.samplers import trials_of
 
     if not store.trials():
         rows = np.flatnonzero(outcome.on_front)
@@ -245,7 +245,7 @@ def _register(study: Study, outcome: Outcome, store: Store, finished: bool) -> N
         )
 
 
-def report(study: Study, result: StudyResult, path: Path) -> None:
+def report(study: ResolvedStudy, result: Result, path: Path) -> None:
     """Write the report of a result, with the designs that matter most explained in full.
 
     Raises
@@ -253,7 +253,7 @@ def report(study: Study, result: StudyResult, path: Path) -> None:
     StoppedError
         Where a section could not be written; the report then lacks it.
     """
-    from dse.explain import explain
+    from dse.explain.explain import explain
     from dse.report import write_report
 
     numbers = notable(result)
@@ -263,9 +263,9 @@ def report(study: Study, result: StudyResult, path: Path) -> None:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
 
 
-def _sections(study: Study, result: StudyResult) -> tuple[list[Section], list[str]]:
+def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
     """Return the sections, and what went wrong with those that could not be written."""
-    from dse.section import Section
+    from dse.model.section import Section
 
     written, failed = [], []
     for name, write in study.sections if len(result.front) else ():
@@ -281,7 +281,7 @@ def _sections(study: Study, result: StudyResult) -> tuple[list[Section], list[st
     return written, failed
 
 
-def notable(result: StudyResult) -> list[int]:
+def notable(result: Result) -> list[int]:
     """Return the designs to explain first: the knee, the best ones, and an even sample."""
     front = result.front
     if len(front) == 0:

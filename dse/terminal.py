@@ -14,17 +14,17 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dse.bottleneck import Explanation
-from dse.catalog import Catalog
-from dse.compare import Comparison
-from dse.least import least
-from dse.listing import Listed
-from dse.plot_data import infinite_word
-from dse.quantity import Quantity
-from dse.result import StudyResult
-from dse.search.plan import Progress
-from dse.study import Study
-from dse.units import show
+from dse.explain.explanation import Explanation
+from dse.explain.least import least
+from dse.model.quantity import Quantity
+from dse.model.units import show
+from dse.report.axes import infinite_word
+from dse.result.compare import Comparison
+from dse.result.record import Result
+from dse.search.base import Progress
+from dse.study.catalog import Catalog
+from dse.study.listing import Listed
+from dse.study.study import ResolvedStudy
 
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Terminal:
         self._out.print(escape(text), soft_wrap=True)
 
     @contextmanager
-    def running(self, study: Study, folder: Path) -> Iterator[Callable[[Progress], None]]:
+    def running(self, study: ResolvedStudy, folder: Path) -> Iterator[Callable[[Progress], None]]:
         """Show a progress bar while a run goes on; the callable takes the progress."""
         size = study.evaluator.space.size
         shown = f"{size:,}" if size is not None else "a continuum of"
@@ -88,7 +88,7 @@ class Terminal:
 
             yield watch
 
-    def summary(self, result: StudyResult, report: Path) -> None:
+    def summary(self, result: Result, report: Path) -> None:
         """Show what a run found."""
         self._out.print(escape(result.certificate.statement))
         front = result.front
@@ -102,7 +102,7 @@ class Terminal:
             self._out.print(f"{seconds:.2f} s, {pace:,} designs/s")
         self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
 
-    def _designs(self, result: StudyResult) -> Table:
+    def _designs(self, result: Result) -> Table:
         """Return a table: a row for the best design in each objective, and the knee."""
         front = result.front
         table = Table(box=None, pad_edge=False)
@@ -118,7 +118,7 @@ class Terminal:
             table.add_row(escape(label), str(design.name), *values)
         return table
 
-    def plan(self, study: Study) -> None:
+    def plan(self, study: ResolvedStudy) -> None:
         """Show what a run of a study would do."""
         evaluator = study.evaluator
         size = evaluator.space.size
@@ -130,18 +130,17 @@ class Terminal:
         for name, variable in evaluator.space.variables.items():
             count = f"{variable.count:,} values" if variable.count is not None else "continuous"
             self._out.print(f"  variable   {escape(name)}: {count}")
-        for goal in evaluator.goals:
-            info = goal.info
-            text = f"  {info.direction}   {info.name} [{info.unit}] {info.condition}"
-            self._out.print(escape(text))
-        for limit in evaluator.limits:
-            self._out.print(f"  constraint {escape(limit.name)}")
+        for objective in evaluator.objectives:
+            named = f"{objective.name} [{objective.unit}] {objective.condition}"
+            self._out.print(escape(f"  {objective.direction}   {named}"))
+        for constraint in evaluator.constraints:
+            self._out.print(f"  constraint {escape(constraint.name)}")
         for model in evaluator.wiring.models:
             self._out.print(f"  model      {escape(model.name)}")
         for note in study.notes:
             self._out.print(f"note: {escape(note)}")
 
-    def explanation(self, result: StudyResult, explanation: Explanation) -> None:
+    def explanation(self, result: Result, explanation: Explanation) -> None:
         """Show what limits a design."""
         self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
         units = {n: c.unit for n, c in result.columns.items()}

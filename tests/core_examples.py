@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dse.evaluate import Evaluator, Goal, Limit
-from dse.expression import read_relation
-from dse.model import Model
-from dse.quantity import Quantity
-from dse.result import Objective
-from dse.space import Space, Variable
-from dse.wiring import Wiring
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.expression import read_relation
+from dse.evaluate.objective import Objective
+from dse.evaluate.space import Space, Variable
+from dse.evaluate.wiring import Wiring
+from dse.model import Model, Quantity
 
 
 def model(
@@ -48,36 +48,48 @@ def wiring(models: Sequence[Model], varied: Sequence[str] = (), **constants: flo
     return Wiring(tuple(models), constants, frozenset(varied))
 
 
-def goal(
+def objective(
     quantity: str,
     direction: Literal["minimize", "maximize"] = "minimize",
     scenarios: Sequence[Mapping[str, float]] = ({},),
     reduction: Any = None,
     quantile: float = 0.5,
-) -> Goal:
-    info = Objective(quantity, quantity, direction, "1", "", quantity)
-    return Goal(info, tuple(scenarios), reduction, quantile)
+) -> Objective:
+    names = list(scenarios[0])
+    several = {n: tuple(each[n] for each in scenarios) for n in names}
+    one = dict(scenarios[0])
+    return Objective(
+        quantity,
+        quantity,
+        direction,
+        "1",
+        "",
+        quantity,
+        conditions=several if reduction else one,
+        reduction=reduction,
+        quantile=quantile,
+    )
 
 
-def limit(quantity: str, bound: float, *, upper: bool = True) -> Limit:
+def constraint(quantity: str, bound: float, *, upper: bool = True) -> Constraint:
     sign = "<=" if upper else ">="
-    return Limit(f"{quantity} {sign} {bound:g}", quantity, "1", bound, upper, None, {})
+    return Constraint(f"{quantity} {sign} {bound:g}", quantity, "1", bound, upper, None, {})
 
 
-def relation(text: str) -> Limit:
-    return Limit(text, "", "1", 0.0, True, read_relation(text), {})
+def relation(text: str) -> Constraint:
+    return Constraint(text, "", "1", 0.0, True, read_relation(text), {})
 
 
 def evaluator(
     space: Mapping[str, Variable],
     models: Sequence[Model],
-    goals: Sequence[Goal],
-    limits: Sequence[Limit] = (),
+    objectives: Sequence[Objective],
+    constraints: Sequence[Constraint] = (),
     **constants: float,
 ) -> Evaluator:
     whole = Space(space)
     wired = wiring(models, tuple(whole.quantities()), **constants)
-    return Evaluator(wired, whole, tuple(goals), tuple(limits))
+    return Evaluator(wired, whole, tuple(objectives), tuple(constraints))
 
 
 def brute_front(points: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:

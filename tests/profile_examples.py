@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import KENTER, Built, Options, build_program, measure
-from dse.profile.run import environment
-from dse.profile.schema import CacheLevels, Profile
-from dse.profile.toolchain import find_toolchain
+from dse.profile.document.schema import CacheLevels, Profile
+from dse.profile.run.run import environment
 from tests.profile_reference import Flow, Follower
 
 PROGRAMS = Path(__file__).parents[1] / "studies" / "programs"

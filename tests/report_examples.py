@@ -7,10 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from dse.bottleneck import Explanation, Part, Region, Regions, Sensitivity, Span
-from dse.front import is_nondominated
-from dse.quantity import Array, Floats
-from dse.result import Certificate, Column, Objective, StudyResult
+from dse.api import StudyResult
+from dse.evaluate.front import is_nondominated
+from dse.evaluate.objective import Objective
+from dse.explain.explanation import Explanation, Part, Region, Regions, Sensitivity, Span
+from dse.model import Array, Floats
+from dse.result.record import Certificate, Column
 
 COMPUTE = 90.0  # cycle/B on the host
 CLOCK = 1.16e9  # Hz

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.catalog import find_catalog, load_catalog
+from dse.model.units import read
+from dse.study.catalog import find_catalog, load_catalog
 from dse.testing import check_model
-from dse.units import read
-from objectives.area import Area, total_area
+from objectives.machine.area import Area, total_area
 
 
 def test_by_hand() -> None:

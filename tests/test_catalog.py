@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dse.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
+from dse.model.units import read
 from dse.problems import InputError
-from dse.units import read
+from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
 
 GOOD = """
 about = "Ways to attach an engine"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dse.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
-from dse.units import read
+from dse.model.units import read
+from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
 
 UNITS = {
     "latency": "cycle",

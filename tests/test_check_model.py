@@ -9,9 +9,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-from dse.model import composed_of
+from dse.model import Array, Floats, Quantity, Resource, composed_of, nan_outside
 from dse.problems import InputError
-from dse.quantity import Array, Floats, Quantity, Resource, nan_outside
 from dse.testing import check_model
 
 X = Annotated[Floats, Quantity("s", "x", above=0, high=1e6)]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import dse
+from dse.model import Quantity
 from dse.problems import InputError
-from dse.quantity import Quantity
 from objectives.communication import Setting, load_dataflows
-from objectives.partition_report import integration
+from objectives.partition.report import integration
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
 STUDY = """
@@ -122,10 +122,10 @@ def test_a_domain_names_whole_bounds_in_full() -> None:
     [
         ("objectives.partition:optimal", "a model belongs into study.models"),
         (
-            "objectives.partition_reprt:integration",
-            "did you mean 'objectives.partition_report:integration'?",
+            "objectives.partition.reprt:integration",
+            "did you mean 'objectives.partition.report:integration'?",
         ),
-        ("objectives.partition_report:integraton", "did you mean 'integration'?"),
+        ("objectives.partition.report:integraton", "did you mean 'integration'?"),
     ],
 )
 def test_a_section_that_is_none_is_told(section: str, told: str, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_list(tmp_path: Path) -> None:
     assert re.search(r"in +overhead +o +\[cycle\] +\[0, inf\)", text)
     assert "catalog interfaces" in text
     narrow = _dse("list", "clock_period", cwd=tmp_path).stdout
-    assert "objectives.engine:engine" in narrow
+    assert "objectives.machine:engine" in narrow
     assert "objectives.logca:offload" not in narrow
     assert "nothing is called 'xyzzy'" in _dse("list", "xyzzy", cwd=tmp_path, code=2).stdout
 

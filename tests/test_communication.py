@@ -22,7 +22,7 @@ from objectives.communication import (
     from_profile,
     offload_functions,
 )
-from objectives.communication_split import outermost, split, whole
+from objectives.communication.split import outermost, split, whole
 from tests.communication_examples import Costs, Machine, literal_time, profile_of
 
 TREES = [Machine(seed, functions=6) for seed in range(6)]

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dse.section import Tree
+from dse.model.section import Tree
 from objectives.communication import Dataflow, Setting, acceleration, load_dataflow, load_dataflows
-from objectives.communication_analysis import (
+from objectives.communication.analysis import (
     PARTS,
     REST,
     breakdown,
@@ -24,11 +24,11 @@ from objectives.communication_analysis import (
     memory_wall,
     speedups,
 )
-from objectives.communication_dataflow import Dataflows
-from objectives.communication_law_text import Notation, law_text
-from objectives.communication_pictures import bytes_of, flow_picture, heatmaps, top_functions
-from objectives.communication_report import families, gaps
-from objectives.communication_scaling import COUNTS, Count, counts, fit_laws, flow_tree, law_table
+from objectives.communication.dataflow import Dataflows
+from objectives.communication.law_text import Notation, law_text
+from objectives.communication.pictures import bytes_of, flow_picture, heatmaps, top_functions
+from objectives.communication.report import families, gaps
+from objectives.communication.scaling import COUNTS, Count, counts, fit_laws, flow_tree, law_table
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from dse.profile import Options, Profile
 from dse.profile.command import build_program
-from objectives.communication_law_text import Notation, growth, law_text
-from objectives.communication_laws import TERMS, Law, Term, fit_law
+from objectives.communication.law_text import Notation, growth, law_text
+from objectives.communication.laws import TERMS, Law, Term, fit_law
 
 FOLDER = Path(__file__).parents[1] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import dse
 from dse.problems import InputError
-from dse.profile.schema import Profile
+from dse.profile.document.schema import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
-from objectives.communication_contexts import MAX_CONTEXTS, Calls, expand
-from objectives.communication_tree import inclusive_transfers, shares_inside
+from objectives.communication.contexts import MAX_CONTEXTS, Calls, expand
+from objectives.communication.tree import inclusive_transfers, shares_inside
 from tests.communication_examples import Machine, profile_of
 
 GRIND = """# callgrind format

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.section import Lines, Section, Table
+from dse.model.section import Lines, Section, Table
 from objectives.communication import (
     Setting,
     best_cut,
@@ -18,8 +18,8 @@ from objectives.communication import (
     load_dataflows,
     offload_functions,
 )
-from objectives.communication_analysis import local_or_global, speedups
-from objectives.communication_report import (
+from objectives.communication.analysis import local_or_global, speedups
+from objectives.communication.report import (
     accelerators,
     choices_on_front,
     functions,

@@ -21,9 +21,9 @@ from objectives.communication import (
     verdict_table,
     verdicts,
 )
-from objectives.communication_cut import best_antichain
-from objectives.communication_split import split, whole
-from objectives.communication_tree import CallTree
+from objectives.communication.cut import best_antichain
+from objectives.communication.split import split, whole
+from objectives.communication.tree import CallTree
 from objectives.logca import speedup
 from tests.communication_examples import Machine, profile_of
 

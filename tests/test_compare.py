@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.compare import Comparison, compare
+from dse.api import StudyResult
+from dse.evaluate.objective import Objective
 from dse.problems import InputError
-from dse.result import Certificate, Objective, StudyResult
+from dse.result.compare import Comparison, compare
+from dse.result.record import Certificate
 from tests.core_examples import brute_front
 
 Direction = Literal["minimize", "maximize"]

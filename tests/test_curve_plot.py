@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.bottleneck import Curve, Explanation, Line
-from dse.curve_plot import curve_plot
-from dse.least import least
-from dse.plot import curve_figure
-from dse.plot_data import PALETTE
-from dse.report.data import as_json, payload
+from dse.explain.explanation import Curve, Explanation, Line
+from dse.explain.least import least
+from dse.report.axes import PALETTE
+from dse.report.curve_plot import curve_plot
+from dse.report.figures import curve_figure
+from dse.report.payload import as_json, payload
 from dse.terminal import Terminal
 from tests.report_examples import explanation, result
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import dse
+from dse.api import Study
 from dse.cli import main
-from dse.curves import curves_of
-from dse.explain import explain
-from dse.least import least
-from dse.study import Study
+from dse.explain.curves import curves_of
+from dse.explain.explain import explain
+from dse.explain.least import least
 from objectives.sharing import round_robin, simulate
 
 STUDY = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from dse.catalog import find_catalog, load_catalog
-from dse.quantity import Quantity, declared
+from dse.model import Quantity, declared
+from dse.model.units import read
+from dse.study.catalog import find_catalog, load_catalog
 from dse.testing import check_model
-from dse.units import read
-from objectives.engine import Engine, engine
+from objectives.machine.engine import Engine, engine
 
 # Hall, Olson and Chamberlain, Electronics 10(6):665, 2021, public-domain data set, C-slowed: C,
 # clock period [ns], slices; LUTs of a slice; largest errors [%] of the fit to all points, of the

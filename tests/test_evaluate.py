@@ -1,4 +1,4 @@
-"""Evaluation: scenarios reduced, limits and relations judged, NaN and infinity handled."""
+"""Evaluation: scenarios reduced, constraints and relations judged, NaN and infinity handled."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.space import Choice, Integer, Values
-from tests.core_examples import evaluator, goal, limit, model, relation
+from dse.evaluate.space import Choice, Integer, Values
+from tests.core_examples import constraint, evaluator, model, objective, relation
 
 SPACE: dict[str, Any] = {
     "lanes": Integer(1, 8),
@@ -31,8 +31,9 @@ positive = st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=9)
 
 
 def reduced(values: list[float], how: str, quantile: float = 0.5) -> float:
-    arrays = [np.array([v, v]) for v in values]
-    result = goal("y", reduction=how, quantile=quantile).reduce(arrays)
+    each = [{"x": float(i)} for i in range(len(values))]
+    both = np.array([[v, v] for v in values])
+    result = objective("y", "minimize", each, how, quantile).reduced(both, 2)
     assert result.shape == (2,)
     assert np.array_equal(result[0], result[1], equal_nan=True)
     return float(result[0])
@@ -83,20 +84,26 @@ def test_infinity_and_nan(values: list[float], how: str, share: float, wanted: f
 
 
 def test_scenarios_that_do_not_depend_on_the_design_broadcast() -> None:
-    combined = goal("y", reduction="mean").reduce([np.array([1.0, 3.0]), np.array(5.0)])
-    assert combined.tolist() == [3.0, 4.0]
+    each = [{"x": 0.0}, {"x": 1.0}]
+    combined = objective("y", "minimize", each, "mean").reduced(np.array([[1.0], [5.0]]), 2)
+    assert combined.tolist() == [3.0, 3.0]
+    assert objective("y", "minimize", each, "max").reduced(np.array(7.0), 2).tolist() == [7.0, 7.0]
 
 
-def test_objectives_and_limits_against_a_loop_over_designs() -> None:
+def test_objectives_and_constraints_against_a_loop_over_designs() -> None:
     sizes = (4.0, 8.0, 32.0)
     judge = evaluator(
         SPACE,
         [AREA, TIME],
         [
-            goal("time", scenarios=[{"size": s} for s in sizes], reduction="harmonic mean"),
-            goal("area", "maximize"),
+            objective("time", scenarios=[{"size": s} for s in sizes], reduction="harmonic mean"),
+            objective("area", "maximize"),
         ],
-        [limit("time", 12.0), limit("area", 4.0, upper=False), relation("lanes * overhead < 36")],
+        [
+            constraint("time", 12.0),
+            constraint("area", 4.0, upper=False),
+            relation("lanes * overhead < 36"),
+        ],
         size=16.0,
     )
     judged = judge.evaluate(judge.space.from_index(np.arange(16)))
@@ -107,8 +114,9 @@ def test_objectives_and_limits_against_a_loop_over_designs() -> None:
             lanes**2,
         ]
         time = overhead + 16.0 / lanes
-        assert judged.excess[row, 0] == time - 12.0
-        assert judged.excess[row, 1] == 4.0 - lanes**2
+        assert judged.constrained[row, 0] == time
+        assert judged.constrained[row, 1] == lanes**2
+        assert judge.violations(judged.constrained)[row].tolist()[1] == 4.0 - lanes**2
         holds = time <= 12.0 and lanes**2 >= 4.0 and lanes * overhead < 36
         assert judged.feasible[row] == holds
     assert judge.signs.tolist() == [1.0, -1.0]
@@ -118,22 +126,25 @@ def test_objectives_and_limits_against_a_loop_over_designs() -> None:
 @pytest.mark.parametrize("bound", [4.0, 9.0, 16.5, 64.0, 0.5])
 def test_a_relation_says_what_a_bound_says(bound: float) -> None:
     pairs = [
-        (limit("area", bound), relation(f"area <= {bound}")),
-        (limit("area", bound, upper=False), relation(f"area >= {bound}")),
+        (constraint("area", bound), relation(f"area <= {bound}")),
+        (constraint("area", bound, upper=False), relation(f"area >= {bound}")),
     ]
     for by_bound, by_relation in pairs:
-        judge = evaluator(SPACE, [AREA], [goal("area")], [by_bound, by_relation])
+        judge = evaluator(SPACE, [AREA], [objective("area")], [by_bound, by_relation])
         judged = judge.evaluate(judge.space.from_index(np.arange(16)))
-        assert np.array_equal(judged.excess[:, 0], judged.excess[:, 1])
+        by_both = judge.violations(judged.constrained)
+        assert np.array_equal(by_both[:, 0], by_both[:, 1])
 
 
 def test_strict_relations_leave_the_edge_out() -> None:
-    judge = evaluator(SPACE, [AREA], [goal("area")], [relation("area < 16"), relation("1 < area")])
+    judge = evaluator(
+        SPACE, [AREA], [objective("area")], [relation("area < 16"), relation("1 < area")]
+    )
     judged = judge.evaluate(judge.space.from_index(np.arange(16)))
     assert judged.objectives[judged.feasible, 0].tolist() == [4.0, 4.0, 9.0, 9.0]
 
 
-def test_undefined_objectives_and_limits_are_infeasible_and_infinite_ones_are_not() -> None:
+def test_undefined_objectives_and_constraints_are_infeasible_and_infinite_ones_are_not() -> None:
     odd = model(
         "odd",
         lambda x: (
@@ -143,17 +154,19 @@ def test_undefined_objectives_and_limits_are_infeasible_and_infinite_ones_are_no
         ["x"],
         ["y", "z"],
     )
-    judge = evaluator({"x": Values((1.0, 2.0, 3.0, 4.0))}, [odd], [goal("y")], [limit("z", 1.0)])
+    judge = evaluator(
+        {"x": Values((1.0, 2.0, 3.0, 4.0))}, [odd], [objective("y")], [constraint("z", 1.0)]
+    )
     judged = judge.evaluate(judge.space.from_index(np.arange(4)))
     assert judged.feasible.tolist() == [True, False, True, False]
     assert judged.objectives[2, 0] == math.inf
-    bare = evaluator({"x": Values((1.0, 2.0, 3.0, 4.0))}, [odd], [goal("y")])
-    assert bare.evaluate(bare.space.from_index(np.arange(4))).excess.shape == (4, 0)
+    bare = evaluator({"x": Values((1.0, 2.0, 3.0, 4.0))}, [odd], [objective("y")])
+    assert bare.evaluate(bare.space.from_index(np.arange(4))).constrained.shape == (4, 0)
     assert bare.evaluate(bare.space.from_index(np.arange(4))).feasible.tolist() == [1, 0, 1, 1]
 
 
 def test_objectives_alone_are_the_objectives() -> None:
-    judge = evaluator(SPACE, [AREA, TIME], [goal("time"), goal("area")], size=16.0)
+    judge = evaluator(SPACE, [AREA, TIME], [objective("time"), objective("area")], size=16.0)
     points = judge.space.from_index(np.arange(16))
-    alone = judge.objectives(judge.space.columns(points), 16)
+    alone = judge.objective_values(judge.space.columns(points), 16)
     assert np.array_equal(alone, judge.evaluate(points).objectives)

@@ -11,13 +11,13 @@ import optuna
 import pytest
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluator
-from dse.front import hypervolume, is_nondominated, recall
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.front import hypervolume, is_nondominated, recall
+from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model
+from dse.search.base import Plan
 from dse.search.evolution import Evolved, evolve
-from dse.search.plan import Plan
-from dse.space import Choice, Integer, Real, Values, Variable
-from tests.core_examples import evaluator, goal, limit, model
+from tests.core_examples import constraint, evaluator, model, objective
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ SPEED = model(
     ["lanes", "depth", "clock", "base", "width"],
     ["speed", "cost"],
 )
-SMALL = evaluator(MIXED, [SPEED], [goal("speed", "maximize"), goal("cost")])
+SMALL = evaluator(MIXED, [SPEED], [objective("speed", "maximize"), objective("cost")])
 
 
 def equal(one: Evolved, other: Evolved) -> bool:
@@ -54,7 +54,7 @@ def equal(one: Evolved, other: Evolved) -> bool:
         (one.unit, other.unit),
         (one.parents, other.parents),
         (one.judged.objectives, other.judged.objectives),
-        (one.judged.excess, other.judged.excess),
+        (one.judged.constrained, other.judged.constrained),
         (one.judged.feasible, other.judged.feasible),
     ]
     return all(a.tobytes() == b.tobytes() and a.shape == b.shape for a, b in pairs)
@@ -92,7 +92,7 @@ def test_no_design_is_evaluated_twice() -> None:
     judge = evaluator(
         {"lanes": Integer(1, 200), "row": MIXED["row"]},
         [model("spy", spy, ["lanes", "base"], ["product"])],
-        [goal("product")],
+        [objective("product")],
     )
     last(judge, plan(500, 60))
     designs = np.concatenate(seen)
@@ -105,7 +105,7 @@ def test_a_budget_beyond_the_space_finds_every_design_and_ends(generation: int) 
     judge = evaluator(
         {"lanes": Integer(1, 200, log=True), "row": MIXED["row"]},
         [model("m", lambda lanes, base: lanes * base, ["lanes", "base"], ["product"])],
-        [goal("product")],
+        [objective("product")],
     )
     state = last(judge, plan(5_000, generation))
     index = judge.space.to_index(judge.space.from_unit(state.unit))
@@ -137,12 +137,14 @@ def test_most_of_the_true_front_of_a_small_space_is_found() -> None:
 
 def test_constraints_are_respected_and_reached_from_outside() -> None:
     # feasible is one design in four hundred: 40 <= cost <= 60 and speed >= 5
-    limits = [
-        limit("cost", 60.0),
-        limit("cost", 40.0, upper=False),
-        limit("speed", 5.0, upper=False),
+    constraints = [
+        constraint("cost", 60.0),
+        constraint("cost", 40.0, upper=False),
+        constraint("speed", 5.0, upper=False),
     ]
-    judge = evaluator(MIXED, [SPEED], [goal("speed", "maximize"), goal("cost")], limits)
+    judge = evaluator(
+        MIXED, [SPEED], [objective("speed", "maximize"), objective("cost")], constraints
+    )
     size = judge.space.size or 0
     every = judge.evaluate(judge.space.from_index(np.arange(size)))
     assert 0 < every.feasible.mean() < 0.003
@@ -165,8 +167,8 @@ def test_infinite_and_undefined_values_do_not_lead_astray() -> None:
     judge = evaluator(
         {"x": Real(0, 1), "y": Real(0, 1)},
         [model("odd", odd, ["x", "y"], ["a", "b", "c"])],
-        [goal("a"), goal("b")],
-        [limit("c", 0.01)],
+        [objective("a"), objective("b")],
+        [constraint("c", 0.01)],
     )
     state = last(judge, plan(2_000, 50))
     best = state.judged.objectives[state.judged.feasible]
@@ -186,7 +188,7 @@ def test_one_objective() -> None:
                 ["y"],
             )
         ],
-        [goal("y")],
+        [objective("y")],
     )
     assert last(judge, plan(4_000, 50)).judged.objectives.min() < 1e-2
 
@@ -195,7 +197,7 @@ def test_optima_on_the_bounds_are_met_exactly() -> None:
     judge = evaluator(
         {"x": Real(0.1, 0.7), "y": Real(1e-3, 1e3, log=True)},
         [model("m", lambda x, y: -x - y, ["x", "y"], ["z"])],
-        [goal("z")],
+        [objective("z")],
     )
     state = last(judge, plan(1_000, 50))
     assert state.judged.objectives.min() == -0.7 - 1e3
@@ -223,7 +225,7 @@ def test_quality_is_not_worse_than_optunas_nsga2(
 ) -> None:
     names = [f"x{i}" for i in range(8)]
     problem: Model = model("problem", function, names, outputs)
-    judge = evaluator({n: Real(0, 1) for n in names}, [problem], [goal(o) for o in outputs])
+    judge = evaluator({n: Real(0, 1) for n in names}, [problem], [objective(o) for o in outputs])
     corner = np.array(reference)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 

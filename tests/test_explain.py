@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dse
-from dse.bottleneck import Explanation, Regions
-from dse.explain import explain
-from dse.gains import gain, improve, levers
+from dse.explain.explain import explain
+from dse.explain.explanation import Explanation, Regions
+from dse.explain.gains import gain, improvable, improve
+from dse.explain.regions import sweep
+from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
-from dse.quantity import Array, Floats, Quantity
-from dse.regions import sweep
-from dse.study_file import BottleneckTable
+from dse.study.schema import BottleneckTable
 from objectives.logca import offload
-from tests.core_examples import goal
+from tests.core_examples import objective
 
 OVERHEAD, INDEX, ACCELERATION = 1_000.0, 50.0, 20.0
 
@@ -120,12 +120,12 @@ def test_many_designs_at_once_are_swept_as_each_alone() -> None:
     evaluator = study.evaluator
     columns = evaluator.space.columns(evaluator.space.from_index(np.arange(4)))
     together = sweep(
-        evaluator, evaluator.goals[0], columns, "granularity", 1.0, 1e9, BottleneckTable()
+        evaluator, evaluator.objectives[0], columns, "granularity", 1.0, 1e9, BottleneckTable()
     )
     for row in range(4):
         single = {n: v[row : row + 1] for n, v in columns.items()}
         (alone,) = sweep(
-            evaluator, evaluator.goals[0], single, "granularity", 1.0, 1e9, BottleneckTable()
+            evaluator, evaluator.objectives[0], single, "granularity", 1.0, 1e9, BottleneckTable()
         )
         assert alone.spans == together[row].spans
         assert alone.regions == together[row].regions
@@ -192,10 +192,10 @@ def test_parts_add_up_to_their_total() -> None:
     assert sum(p.share for p in parts) == pytest.approx(1.0, rel=1e-15)
 
 
-def test_levers_are_inputs_that_say_which_way_is_better() -> None:
-    assert list(levers(small().evaluator)) == ["lanes", "idle"]
+def test_improvable_are_inputs_that_say_which_way_is_better() -> None:
+    assert list(improvable(small().evaluator)) == ["lanes", "idle"]
     speedup = logca(latency=30.0, latency_per_byte=0.05)  # in the order of the model's inputs
-    symbols = [q.symbol for q in levers(speedup.evaluator).values()]
+    symbols = [q.symbol for q in improvable(speedup.evaluator).values()]
     assert symbols == ["o", "L", "l", "C", "A"]
 
 
@@ -271,7 +271,7 @@ def test_improvements_stay_in_the_domain_and_go_the_right_way(
     ],
 )
 def test_gain(direction: Any, before: float, after: float, wanted: float) -> None:
-    got = float(gain(goal("y", direction), before, after))
+    got = float(gain(objective("y", direction), before, after))
     assert got == wanted or (math.isnan(got) and math.isnan(wanted))
 
 

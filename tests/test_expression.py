@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.expression import ExpressionError, read_relation
+from dse.evaluate.expression import ExpressionError, read_relation
 
 Meaning = Callable[[dict[str, float]], float]
 Term = tuple[str, Meaning]
@@ -82,7 +82,7 @@ def test_relations_agree_with_pythons_arithmetic(
         left = right = math.nan  # Python refuses; here it is NaN or infinite, and no exception
     relation = read_relation(text)
     assert relation.names <= set(NAMES)
-    excess = relation.excess({n: np.array([v, v]) for n, v in env.items()})
+    excess = relation.violation({n: np.array([v, v]) for n, v in env.items()})
     assert np.array_equal(excess[0], excess[1], equal_nan=True)
     if math.isnan(left):
         return
@@ -114,7 +114,7 @@ def test_relations_agree_with_pythons_arithmetic(
     ],
 )
 def test_precedence_and_functions(text: str, value: float) -> None:
-    assert read_relation(text).excess({"a": 0.0}) == pytest.approx(value, rel=1e-15)
+    assert read_relation(text).violation({"a": 0.0}) == pytest.approx(value, rel=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -135,25 +135,25 @@ def test_precedence_and_functions(text: str, value: float) -> None:
     ],
 )
 def test_edges_without_a_warning(text: str, left: float, right: float, holds: bool) -> None:
-    excess = read_relation(text).excess({"a": np.array([left]), "b": np.array([right])})
+    excess = read_relation(text).violation({"a": np.array([left]), "b": np.array([right])})
     assert bool(excess[0] <= 0) is holds
 
 
 def test_whole_number_columns_do_not_wrap_nor_refuse() -> None:
     big = np.array([2**62, 3])
-    assert (read_relation("4 * a <= 2 ** 64").excess({"a": big}) <= 0).all()
-    assert (read_relation("a * b <= 1").excess({"a": big, "b": big}) > 0).all()
-    assert read_relation("2 ** (0 - b) <= 1").excess({"b": np.array([1, 2])}).tolist() == [
+    assert (read_relation("4 * a <= 2 ** 64").violation({"a": big}) <= 0).all()
+    assert (read_relation("a * b <= 1").violation({"a": big, "b": big}) > 0).all()
+    assert read_relation("2 ** (0 - b) <= 1").violation({"b": np.array([1, 2])}).tolist() == [
         -0.5,
         -0.75,
     ]
-    assert read_relation("b ** c <= 1").excess({"b": np.array([2]), "c": np.array([-1])}) == -0.5
+    assert read_relation("b ** c <= 1").violation({"b": np.array([2]), "c": np.array([-1])}) == -0.5
 
 
 def test_it_broadcasts_and_leaves_its_inputs_alone() -> None:
     a, b = np.arange(3.0)[:, None], np.arange(4.0)
     a.flags.writeable = b.flags.writeable = False
-    excess = read_relation("a + b <= 3").excess({"a": a, "b": b})
+    excess = read_relation("a + b <= 3").violation({"a": a, "b": b})
     assert excess.tolist() == [[i + j - 3.0 for j in range(4)] for i in range(3)]
 
 
@@ -250,4 +250,4 @@ def test_an_unknown_function_is_answered_with_the_nearest() -> None:
 )
 def test_towers_and_long_sums_answer_at_once(text: str) -> None:
     values: dict[str, Any] = {"a": np.array([1e300, 2.0])}
-    assert read_relation(text).excess(values).shape in [(), (2,)]
+    assert read_relation(text).violation(values).shape in [(), (2,)]

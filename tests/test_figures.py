@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import dse
-from dse.bottleneck import Regions
-from dse.explain import explain
-from dse.result import StudyResult
+from dse.api import StudyResult
+from dse.explain.explain import explain
+from dse.explain.explanation import Regions
 
 STUDIES = Path(__file__).parents[1] / "studies"
 

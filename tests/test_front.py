@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from optuna._hypervolume import compute_hypervolume
 from optuna.study._multi_objective import _is_pareto_front
 
-from dse.front import Archive, Stream, hypervolume, is_nondominated, knee, ranks, recall, scaled
+from dse.evaluate.front import (
+    Archive,
+    FrontBuilder,
+    hypervolume,
+    is_nondominated,
+    knee,
+    ranks,
+    recall,
+    scaled,
+)
 from tests.core_examples import brute_front
 
 Floats = NDArray[np.float64]
@@ -66,7 +75,7 @@ def test_nondominated_is_optunas(objectives: int) -> None:
 def test_nothing_is_an_empty_front() -> None:
     assert is_nondominated(np.zeros((0, 3))).shape == (0,)
     assert Archive.empty(2).merged(np.zeros(0, dtype=np.int64), np.zeros((0, 2))).points.size == 0
-    assert len(Stream(2).archive().index) == 0
+    assert len(FrontBuilder(2).archive().index) == 0
 
 
 @given(points_of(most=60), st.data())
@@ -74,7 +83,7 @@ def test_a_stream_does_not_depend_on_cuts_nor_order(points: Floats, data: st.Dat
     wanted = brute_front(points)
     order = np.array(data.draw(st.permutations(range(len(points)))))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(points)), max_size=6)))
-    stream = Stream(points.shape[1])
+    stream = FrontBuilder(points.shape[1])
     for low, high in itertools.pairwise([0, *cuts, len(points)]):
         stream.add(order[low:high], points[order[low:high]])
         if data.draw(st.booleans()):
@@ -93,7 +102,7 @@ def test_a_long_stream_settles_and_uses_its_pivots(whole_numbers: bool) -> None:
         points = np.round(points * 60)  # many ties and duplicates
     wanted = np.flatnonzero(_is_pareto_front(points, assume_unique_lexsorted=False))
     for chunk in (500, 7_919, 20_000):
-        stream = Stream(3)
+        stream = FrontBuilder(3)
         for start in range(0, len(points), chunk):
             index = np.arange(start, min(start + chunk, len(points)))
             stream.add(index, points[index])

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import pytest
 
-from dse.profile.analysis import analyse
-from dse.profile.build import load_modules
+from dse.profile.build.analysis import analyse
+from dse.profile.build.build import load_modules
+from dse.profile.build.frontend import link_program
+from dse.profile.build.irtext import FunctionText, parse_module
+from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program
-from dse.profile.frontend import link_program
-from dse.profile.irtext import FunctionText, parse_module
-from dse.profile.run import environment
-from dse.profile.toolchain import find_toolchain
+from dse.profile.run.run import environment
 from tests.profile_examples import EXAMPLES, PROGRAMS, run_built
 
 ROW = (

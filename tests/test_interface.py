@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dse.model import Model
 from dse.testing import check_model
-from objectives.interface import attach, call_buffer, call_cost
+from objectives.machine.interface import attach, call_buffer, call_cost
 
 
 def test_by_hand() -> None:

@@ -8,7 +8,7 @@ import pytest
 from mpmath import mp, mpf
 
 from objectives.logca import break_even, half_acceleration, target
-from objectives.logca_roots import entropy, interval
+from objectives.logca.roots import entropy, interval
 
 COUNT = 10_000
 

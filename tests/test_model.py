@@ -8,9 +8,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pytest
 
-from dse.model import Model, composed_of
+from dse.model import Array, Floats, Model, Quantity, Resource, composed_of, nan_outside
 from dse.problems import InputError
-from dse.quantity import Array, Floats, Quantity, Resource, nan_outside
 
 Data = Annotated[Floats, Quantity("B", "data", "g", low=1)]
 Rate = Annotated[Floats, Quantity("B/s", "rate", above=0)]

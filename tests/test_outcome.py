@@ -7,12 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from dse.evaluate import Evaluated
+from dse.evaluate.evaluator import Evaluated
+from dse.evaluate.space import Points, Real
 from dse.search.outcome import of_sample
-from dse.space import Points, Real
-from tests.core_examples import brute_front, evaluator, goal
+from tests.core_examples import brute_front, evaluator, objective
 
-JUDGE = evaluator({"x": Real(0, 1), "y": Real(0, 1)}, [], [goal("x"), goal("y", "maximize")])
+JUDGE = evaluator(
+    {"x": Real(0, 1), "y": Real(0, 1)}, [], [objective("x"), objective("y", "maximize")]
+)
 
 
 def sampled(count: int, seed: int = 0) -> tuple[Points, Evaluated]:
@@ -66,7 +68,7 @@ def test_infinite_merits_and_no_feasible_design() -> None:
 
 
 def test_one_objective() -> None:
-    judge = evaluator({"x": Real(0, 1)}, [], [goal("x")])
+    judge = evaluator({"x": Real(0, 1)}, [], [objective("x")])
     points = {"x": np.array([0.4, 0.3, 0.6])}
     judged = Evaluated(points["x"][:, None], np.zeros((3, 0)), np.ones(3, dtype=bool))
     outcome = of_sample(judge, points, judged)

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 import dse
-from dse.catalog import load_catalog
 from dse.model import Model
 from dse.problems import InputError
 from dse.profile import Profile
+from dse.study.catalog import load_catalog
 from dse.testing import check_model
-from objectives import partition
-from objectives.partition import greedy, optimal
-from objectives.partition_estimate import (
+from objectives.partition import greedy, model, optimal
+from objectives.partition.estimate import (
     Architecture,
     Estimate,
     cpu_time,
@@ -27,9 +26,9 @@ from objectives.partition_estimate import (
     register_time,
     theoretical_time,
 )
-from objectives.partition_graph import Registers, graph
-from objectives.partition_problem import problem_of
-from objectives.partition_workloads import Workloads
+from objectives.partition.graph import Registers, graph
+from objectives.partition.problem import problem_of
+from objectives.partition.workloads import Workloads
 from tests.partition_examples import ORGANISATIONS, organisation, random_program, some_architecture
 from tests.partition_reference import literal_times, organisations
 
@@ -227,7 +226,7 @@ def test_the_same_bytes_alone_and_together(workloads: Workloads) -> None:
     size = np.array([16.0, 64.0, 128.0, 64.0])[:, None]
     factor = np.array([0.25, 1.0, 16.0])
     whole = optimal(workloads, 3, accelerator_size=size, interface_latency_factor=factor)
-    partition._optimal_row.cache_clear()
+    model._optimal_row.cache_clear()
     for i, j in reversed(list(np.ndindex(4, 3))):
         one = optimal(workloads, 3, accelerator_size=size[i, 0], interface_latency_factor=factor[j])
         assert [column[i, j] for column in whole] == list(one)
@@ -349,7 +348,7 @@ def test_a_study_gives_the_same_bytes_however_it_is_run(run: dict[str, Any]) -> 
     }
 
     def table(settings: dict[str, Any]) -> bytes:
-        partition._optimal_row.cache_clear()
+        model._optimal_row.cache_clear()
         study = dse.from_mapping(content | {"run": settings})
         return study.run(workers=settings.get("workers")).designs.to_csv().encode()
 

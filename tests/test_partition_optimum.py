@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from objectives.partition_blocks import decide
-from objectives.partition_cut import minimum_cut, nested_groups
-from objectives.partition_estimate import Architecture, estimate, latencies
-from objectives.partition_graph import Controls, Dependencies, Graph, Registers
-from objectives.partition_milp import solve_program
-from objectives.partition_problem import Problem, problem_of
-from objectives.partition_reduce import reduced
-from objectives.partition_solve import (
+from objectives.partition.blocks import decide
+from objectives.partition.cut import minimum_cut, nested_groups
+from objectives.partition.estimate import Architecture, estimate, latencies
+from objectives.partition.graph import Controls, Dependencies, Graph, Registers
+from objectives.partition.milp import solve_program
+from objectives.partition.problem import Problem, problem_of
+from objectives.partition.reduce import reduced
+from objectives.partition.solve import (
     best_partition,
     front,
     greedy_partition,

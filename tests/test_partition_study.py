@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.catalog import find_catalog, load_catalog
+from dse.model.section import Bars, Lines, Section, Table
 from dse.run import report
-from dse.section import Bars, Lines, Section, Table
+from dse.study.catalog import find_catalog, load_catalog
 from objectives.partition import (
     Workloads,
     architecture_of,
@@ -25,7 +25,7 @@ from objectives.partition import (
     optimal,
     problem_of,
 )
-from objectives.partition_compare import (
+from objectives.partition.compare import (
     Comparison,
     at_penalty,
     by_program,
@@ -33,7 +33,7 @@ from objectives.partition_compare import (
     robustness,
     shares,
 )
-from objectives.partition_report import DEFAULTS, axes_of, comparison_of, integration
+from objectives.partition.report import DEFAULTS, axes_of, comparison_of, integration
 
 ROOT = Path(__file__).parents[1]
 STUDY = ROOT / "studies" / "cpu_accelerator.toml"
@@ -238,7 +238,7 @@ def test_the_section_has_its_pictures(small: Ran, content: dict[str, Any], tmp_p
         assert np.array_equal(x, [16, 64, 512])
         assert np.all(np.diff(y) >= -1e-9)  # a larger accelerator is never worse
     named = dse.from_mapping(
-        {**content, "report": {"sections": ["objectives.partition_report:integration"]}}
+        {**content, "report": {"sections": ["objectives.partition.report:integration"]}}
     )
     report(named, result, tmp_path / "report.html")
     assert "Which integration?" in (tmp_path / "report.html").read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dse.profile.classes import COMPUTATION
+from dse.profile.build.classes import COMPUTATION
 from dse.profile.command import Options, build_program
 from tests.profile_examples import (
     CACHES,

@@ -14,8 +14,8 @@ import pytest
 
 from dse.problems import InputError
 from dse.profile.command import Built, Options, build_program
-from dse.profile.run import Limits
-from dse.profile.schema import CacheLevels, Profile
+from dse.profile.document.schema import CacheLevels, Profile
+from dse.profile.run.run import Limits
 from tests.profile_examples import (
     PROGRAMS,
     picture,
@@ -122,7 +122,7 @@ def test_every_wrong_setting_at_once(tmp_path: Path) -> None:
 def test_tables_fit_the_terminal_and_cut_no_number(rotate: Built, width: int) -> None:
     from rich.console import Console
 
-    from dse.profile.show import print_profile
+    from dse.profile.show.text import print_profile
 
     profile, _ = run_built(rotate, ("r",), picture(64))
     console = Console(width=width, record=True, file=io.StringIO())
@@ -165,7 +165,7 @@ def test_the_loader_names_what_is_wrong(tmp_path: Path, rotate: Built) -> None:
 
 
 def test_the_page_shows_tree_heatmap_and_graphs_and_escapes(rotate: Built) -> None:
-    from dse.profile.page import page
+    from dse.profile.show.page import page
 
     profile, _ = run_built(rotate, ("r",), picture(16))
     text = page(profile)
@@ -181,7 +181,7 @@ def test_the_page_shows_tree_heatmap_and_graphs_and_escapes(rotate: Built) -> No
 def test_the_text_shows_functions_blocks_and_the_matrix(rotate: Built) -> None:
     from rich.console import Console
 
-    from dse.profile.show import print_profile
+    from dse.profile.show.text import print_profile
 
     profile, _ = run_built(rotate, ("i",), picture(16))
     console = Console(width=120, record=True, file=io.StringIO())

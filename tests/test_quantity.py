@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dse.model import Array, Floats, Quantity, Resource, declared, nan_outside
 from dse.problems import InputError, Problem, nearest
-from dse.quantity import Array, Floats, Quantity, Resource, declared, nan_outside
 
 bounds = st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-20, 20).map(float))
 

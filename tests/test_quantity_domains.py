@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dse.quantity import Quantity
+from dse.model import Quantity
 
 INF = np.inf
 

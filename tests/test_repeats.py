@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 import dse
 from dse.run import run
-from dse.search.plan import Progress
+from dse.search.base import Progress
 from tests.toy import MODEL, STUDY
 
 NAMES = ["lanes", "clock", "size"]

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.plot_data import change_next
+from dse.api import StudyResult
 from dse.report import write_report
-from dse.report.data import as_json, payload
+from dse.report.axes import change_next
 from dse.report.page import flat, key_figures, stopped
-from dse.result import StudyResult
+from dse.report.payload import as_json, payload
 from tests.report_examples import STUDY_TEXT, explanation, explanations, result
 
 NASTY = "<script>alert(1)</script>"

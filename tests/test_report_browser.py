@@ -15,8 +15,8 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
+from dse.api import StudyResult
 from dse.report import write_report
-from dse.result import StudyResult
 from tests.browser import browser, colored_pixels, console, open_report, requests
 from tests.report_examples import STUDY_TEXT, explanations, result
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse import plot
-from dse.bottleneck import Part
-from dse.plot_data import axis, default_axes, drawable, evenly, numeric, prefixed, spans_decades
-from dse.static_plots import packed, region_colors, regions_plot
+from dse.explain.explanation import Part
+from dse.report import figures as plot
+from dse.report.axes import axis, default_axes, drawable, evenly, numeric, prefixed, spans_decades
+from dse.report.static_plots import packed, region_colors, regions_plot
 from tests.report_examples import explanation, regions_of, result
 
 

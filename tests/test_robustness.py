@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.folder import MARKER
+from dse.result.folder import MARKER
 from dse.run import StoppedError, run
 from tests.toy import MODEL, STUDY
 

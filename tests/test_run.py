@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.folder import study_of
 from dse.problems import InputError
+from dse.result.folder import study_of
 from dse.run import StoppedError, run
-from dse.search.plan import Progress
+from dse.search.base import Progress
 from tests.toy import MODEL, STUDY
 
 

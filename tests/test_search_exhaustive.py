@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluator
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.judging import DesignError
+from dse.evaluate.space import Choice, Integer, Real, Values
 from dse.search.exhaustive import State, Workers, _slab_size, enumerate_designs
-from dse.search.judging import DesignError
 from dse.search.outcome import of_enumeration
-from dse.space import Choice, Integer, Real, Values
-from tests.core_examples import evaluator, goal, limit, model, relation
+from tests.core_examples import constraint, evaluator, model, objective, relation
 
 ROWS = {"card": {"overhead": 90.0, "base": 4.0}, "port": {"overhead": 1.5, "base": 9.0}}
 LANES, DEPTH, CLOCK = range(1, 14), range(0, 21, 4), (0.5, 2.0, 1.0)
@@ -44,11 +44,11 @@ def make(engine: Any = _engine) -> Evaluator:
             model("area", lambda power, base: 3 * power + base, ["power", "base"], ["area"]),
         ],
         [
-            goal("time", scenarios=[{"size": 10.0}, {"size": 1e3}], reduction="mean"),
-            goal("area"),
-            goal("rate", "maximize"),
+            objective("time", scenarios=[{"size": 10.0}, {"size": 1e3}], reduction="mean"),
+            objective("area"),
+            objective("rate", "maximize"),
         ],
-        [limit("power", 60.0), relation("lanes * clock < 20")],
+        [constraint("power", 60.0), relation("lanes * clock < 20")],
         size=100.0,
     )
 
@@ -169,7 +169,7 @@ def test_a_pace_that_was_misjudged_does_not_cut_the_work_into_crumbs() -> None:
 
 
 def test_a_continuum_cannot_be_enumerated() -> None:
-    judge = evaluator({"x": Real(0, 1)}, [model("m", lambda x: x, ["x"], ["y"])], [goal("y")])
+    judge = evaluator({"x": Real(0, 1)}, [model("m", lambda x: x, ["x"], ["y"])], [objective("y")])
     with pytest.raises(ValueError, match="cannot be enumerated"):
         final(judge, 10, Workers(1))
 
@@ -181,7 +181,7 @@ def test_the_outcome_keeps_the_front_and_an_even_sample() -> None:
     large = evaluator(
         {"x": Integer(0, 299), "y": Integer(0, 299)},
         [model("m", lambda x, y: (x - y, y + 0.01 * (x - 150) ** 2), ["x", "y"], ["a", "b"])],
-        [goal("a"), goal("b")],
+        [objective("a"), objective("b")],
     )
     outcome = of_enumeration(large, final(large, 30_000, Workers(1)))
     assert 2_000 <= len(outcome.numbers) < 3_000

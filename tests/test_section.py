@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 import dse
+from dse.model.section import Bars, Heatmap, Lines, Section, Table, Tree
+from dse.report.section_plot import height, section_plot
 from dse.report.sections import cell, section_data
 from dse.run import StoppedError
-from dse.section import Bars, Heatmap, Lines, Section, Table, Tree
-from dse.section_plot import height, section_plot
 
 MODEL = """
 from typing import Annotated, NamedTuple
 import pandas as pd
 from dse import Floats, Quantity, Resource
-from dse.section import Bars, Heatmap, Lines, Section, Table, Tree
+from dse.model.section import Bars, Heatmap, Lines, Section, Table, Tree
 
 X = Annotated[Floats, Quantity("1", "a knob", low=0)]
 

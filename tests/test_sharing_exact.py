@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from objectives.sharing_exact import exact_latency, mean_wait
-from objectives.sharing_schedule import schedule
+from objectives.sharing.exact import exact_latency, mean_wait
+from objectives.sharing.schedule import schedule
 
 
 def rounds(streams: int, depth: int, switch: int, period: int) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from objectives.sharing import (
     round_robin,
     simulate,
 )
-from objectives.sharing_arrivals import generate
+from objectives.sharing.arrivals import generate
 
 CLOCK = 10e-9
 

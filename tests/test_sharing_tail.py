@@ -8,7 +8,7 @@ from scipy import stats
 
 from dse.testing import check_model
 from objectives.sharing import exact_latency, latency_quantile, simulate, tail_latency
-from objectives.sharing_tail import WaitDistribution
+from objectives.sharing.tail import WaitDistribution
 
 SETTINGS = [  # streams, depth, switch, period, utilization
     (8, 4, 4, 1, 0.6),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dse.space import Choice, Integer, Points, Real, Space, Values, Variable
+from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values, Variable
 
 numbers = st.floats(-1e12, 1e12).map(lambda x: round(x, 3))
 positive = st.floats(1e-9, 1e12)

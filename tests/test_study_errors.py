@@ -124,7 +124,7 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
         "",
         ["study.models[1]", "objectives.logcaa", "objectives.logca:offload"],
     ),
-    "no such function": ([("offload", "offlod")], "", ["logca.py", "'offlod'", "'offload'"]),
+    "no such function": ([("offload", "offlod")], "", ["logca", "'offlod'", "'offload'"]),
     "no model": ([(MODEL, '"os.path:join"')], "", ["study.models[1]", "has no quantity"]),
     "no reference": ([(MODEL, '"objectives"')], "", ["study.models[1]", "module:function"]),
     "path outside": ([(MODEL, '"../m.py:f"')], "", ["'../m.py'", "outside the study's folder"]),

@@ -14,28 +14,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.evaluate import Evaluated, Limit
+from dse.evaluate.constraint import Constraint, violations
+from dse.evaluate.evaluator import Evaluated
+from dse.evaluate.space import Integer
 from dse.search.tally import Tally, why_infeasible
-from dse.space import Integer
-from tests.core_examples import evaluator, goal, limit, model, relation
+from tests.core_examples import constraint, evaluator, model, objective, relation
 
 numbers = st.integers(-3, 3).map(float) | st.sampled_from([math.nan, math.inf]) | st.floats(-5, 5)
-LIMITS = (limit("a", 2.0), limit("b", 1.0, upper=False), limit("c", -4.0))
+CONSTRAINTS = (constraint("a", 2.0), constraint("b", 1.0, upper=False), constraint("c", -4.0))
 
 
 @st.composite
 def batches(draw: st.DrawFn) -> Evaluated:
     rows = draw(st.lists(st.tuples(*[numbers] * 4), max_size=30))
     table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-    objectives, excess = table[:, :1], table[:, 1:]
-    feasible = ~np.isnan(objectives).any(axis=1) & (excess <= 0).all(axis=1)
-    return Evaluated(objectives, excess, np.asarray(feasible))
+    objectives, constrained = table[:, :1], table[:, 1:]
+    holds = (violations(CONSTRAINTS, constrained) <= 0).all(axis=1)
+    feasible = ~np.isnan(objectives).any(axis=1) & holds
+    return Evaluated(objectives, constrained, np.asarray(feasible))
 
 
 def part(judged: Evaluated, low: int, high: int) -> Tally:
     rows = np.arange(low, high)
-    some = Evaluated(judged.objectives[rows], judged.excess[rows], judged.feasible[rows])
-    return Tally.of(rows, some, LIMITS)
+    some = Evaluated(judged.objectives[rows], judged.constrained[rows], judged.feasible[rows])
+    return Tally.of(rows, some, CONSTRAINTS)
 
 
 def fields(tally: Tally) -> dict[str, Any]:
@@ -59,20 +61,20 @@ def test_parts_add_up_to_the_whole_in_any_order(
 
 
 @given(batches())
-def test_counts_and_least_excesses_against_a_loop(judged: Evaluated) -> None:
+def test_counts_and_least_violations_against_a_loop(judged: Evaluated) -> None:
     tally = part(judged, 0, len(judged.feasible))
     defined = [not math.isnan(y) for y in judged.objectives[:, 0]]
-    excess = judged.excess.tolist()
-    assert tally.evaluated == len(excess)
+    amounts = violations(CONSTRAINTS, judged.constrained).tolist()
+    assert tally.evaluated == len(amounts)
     assert tally.undefined == defined.count(False)
     assert tally.feasible == sum(
-        ok and all(e <= 0 for e in row) for ok, row in zip(defined, excess, strict=True)
+        ok and all(e <= 0 for e in row) for ok, row in zip(defined, amounts, strict=True)
     )
     for k in range(3):
-        assert tally.broken[k] == sum(not row[k] <= 0 for row in excess)
+        assert tally.broken[k] == sum(not row[k] <= 0 for row in amounts)
         candidates = [
             (row[k], i)
-            for i, (ok, row) in enumerate(zip(defined, excess, strict=True))
+            for i, (ok, row) in enumerate(zip(defined, amounts, strict=True))
             if ok and not math.isnan(row[k]) and all(row[j] <= 0 for j in range(3) if j != k)
         ]
         best = min(candidates, default=(math.inf, -1))
@@ -80,7 +82,7 @@ def test_counts_and_least_excesses_against_a_loop(judged: Evaluated) -> None:
 
 
 def infeasible(
-    values: dict[str, list[float]], limits: tuple[Limit, ...]
+    values: dict[str, list[float]], constraints: tuple[Constraint, ...]
 ) -> tuple[str, list[tuple[str, int]]]:
     """Return what is said, and each way out as (its text, the design that it admits)."""
     judge = evaluator(
@@ -93,13 +95,13 @@ def infeasible(
                 list(values),
             )
         ],
-        [goal(next(iter(values)))],
-        limits,
+        [objective(next(iter(values)))],
+        constraints,
     )
     index = np.arange(judge.space.size or 0)
     judged = judge.evaluate(judge.space.from_index(index))
     assert not judged.feasible.any()
-    message, remedy = why_infeasible(Tally.of(index, judged, limits), limits)
+    message, remedy = why_infeasible(Tally.of(index, judged, constraints), constraints)
     ways = [w for w in remedy.split("; ") if w]
     found = [
         (w, int(m[1].replace(",", ""))) for w in ways if (m := re.search(r"design ([\d,]+)", w))
@@ -107,13 +109,15 @@ def infeasible(
     return message, found
 
 
-def relaxed(text: str, limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
-    """Write the bounds that a text names into the limits."""
-    new = list(limits)
+def relaxed(text: str, constraints: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
+    """Write the bounds that a text names into the constraints."""
+    new = list(constraints)
     for key, value, quantity in re.findall(r"(at_most|at_least) = (\S+) \(.*?\) for (\w+)", text):
-        for i, given_limit in enumerate(limits):
-            if given_limit.quantity == quantity and given_limit.upper == (key == "at_most"):
-                new[i] = dataclasses.replace(given_limit, bound=float(value))
+        for i, given_constraint in enumerate(constraints):
+            if given_constraint.quantity == quantity and given_constraint.upper == (
+                key == "at_most"
+            ):
+                new[i] = dataclasses.replace(given_constraint, bound=float(value))
     return tuple(new)
 
 
@@ -125,14 +129,14 @@ def relaxed(text: str, limits: tuple[Limit, ...]) -> tuple[Limit, ...]:
 def test_the_named_relaxation_of_one_limit_admits_the_named_design(
     values: list[float], bound: float, upper: bool
 ) -> None:
-    limits = (limit("a", bound, upper=upper),)
+    constraints = (constraint("a", bound, upper=upper),)
     broken = [v for v in values if (v > bound if upper else v < bound)]
     if not broken:
         return
-    message, ways = infeasible({"a": broken}, limits)
+    message, ways = infeasible({"a": broken}, constraints)
     ((text, design),) = ways
-    assert f"of {len(broken)} designs, '{limits[0].name}' excludes {len(broken)}" in message
-    (new,) = relaxed(text, limits)
+    assert f"of {len(broken)} designs, '{constraints[0].name}' excludes {len(broken)}" in message
+    (new,) = relaxed(text, constraints)
     assert broken[design] <= new.bound if upper else broken[design] >= new.bound
     best = min(broken) if upper else max(broken)
     assert abs(broken[design] - bound) == abs(best - bound)
@@ -141,23 +145,23 @@ def test_the_named_relaxation_of_one_limit_admits_the_named_design(
 
 def test_each_limit_that_alone_is_to_blame_is_named() -> None:
     values = {"a": [5.0, 1.0, 9.0], "b": [1.0, 7.0, 9.0]}
-    limits = (limit("a", 2.0), limit("b", 3.0))
-    message, ways = infeasible(values, limits)
+    constraints = (constraint("a", 2.0), constraint("b", 3.0))
+    message, ways = infeasible(values, constraints)
     assert "'a <= 2' excludes 2, 'b <= 3' excludes 2" in message
     assert [design for _, design in ways] == [0, 1]
     for text, design in ways:
-        for new in relaxed(text, limits):
+        for new in relaxed(text, constraints):
             assert values[new.quantity][design] <= new.bound
     assert ways[0][0].startswith("at_most = 5 (5) for a")
 
 
-def test_limits_that_are_to_blame_together_are_relaxed_together() -> None:
+def test_constraints_that_are_to_blame_together_are_relaxed_together() -> None:
     values = {"a": [5.0, 4.0, 90.0], "b": [4.0, 70.0, 9.0]}
-    limits = (limit("a", 2.0), limit("b", 3.0))
-    _, ((text, design),) = infeasible(values, limits)
+    constraints = (constraint("a", 2.0), constraint("b", 3.0))
+    _, ((text, design),) = infeasible(values, constraints)
     assert text.startswith("at_most = 5 (5) for a and at_most = 4 (4) for b")
     assert design == 0
-    assert all(values[new.quantity][0] <= new.bound for new in relaxed(text, limits))
+    assert all(values[new.quantity][0] <= new.bound for new in relaxed(text, constraints))
 
 
 @pytest.mark.parametrize(
@@ -175,8 +179,8 @@ def test_relations_are_relaxed_by_their_excess_rounded_up(written: str, text: st
 
 
 def test_undefined_and_infinite_designs_are_counted_and_not_offered() -> None:
-    limits = (limit("b", 1.0),)
-    message, ways = infeasible({"a": [math.nan, 1.0], "b": [0.0, math.inf]}, limits)
+    constraints = (constraint("b", 1.0),)
+    message, ways = infeasible({"a": [math.nan, 1.0], "b": [0.0, math.inf]}, constraints)
     assert "1 have no value" in message
     assert "'b <= 1' excludes 1" in message
     assert ways == []

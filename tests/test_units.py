@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.units import UnitError, factor, is_unit, read, show, split
+from dse.model.units import UnitError, factor, is_unit, read, show, split
 
 PREFIXES = {
     "k": Fraction(10**3),

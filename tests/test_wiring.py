@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dse.evaluate.wiring import ModelError, Wiring
 from dse.problems import Problem
-from dse.wiring import ModelError, Wiring
 from tests.core_examples import model, wiring
 
 CALLS: list[str] = []

@@ -16,7 +16,7 @@ import pytest
 
 from dse.problems import InputError
 from dse.profile import Profile
-from dse.profile.toolchain import find_toolchain
+from dse.profile.build.toolchain import find_toolchain
 
 STUDIES = Path(__file__).parents[1] / "studies"
 PROGRAMS, PROFILES = STUDIES / "programs", STUDIES / "profiles"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from dse.profile.schema import CacheLevels, Profile
+    from dse.profile.document.schema import CacheLevels, Profile
 
 PARTIAL = 3  # the exit code where the program did not complete and its profile is partial
 
@@ -99,7 +99,7 @@ def profile(
     The program reads this command's standard input and writes to its standard output. A single
     profile (.json) as SOURCE is shown again without a run.
     """
-    from dse.profile.schema import Profile
+    from dse.profile.document.schema import Profile
 
     if [source.suffix for source in sources] == [".json"]:
         found = Profile.load(sources[0])
@@ -112,11 +112,11 @@ def profile(
         if not quiet:
             _summary(found, target)
     if show:
-        from dse.profile.show import print_profile
+        from dse.profile.show.text import print_profile
 
         print_profile(found)
     if html:
-        from dse.profile.page import page
+        from dse.profile.show.page import page
 
         html.write_text(page(found), encoding="utf-8")
     if not found.run.complete:
@@ -127,7 +127,7 @@ def _measured(
     sources: tuple[Path, ...], arguments: tuple[str, ...], settings: dict[str, Any], quiet: bool
 ) -> Profile:
     from dse.profile.command import KENTER, Options, profile_program
-    from dse.profile.run import Limits, report_progress
+    from dse.profile.run.run import Limits, report_progress
 
     caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (
         KENTER,
@@ -172,7 +172,7 @@ def _check_writable(*files: Path | None) -> None:
 
 
 def _cache(text: str) -> CacheLevels:
-    from dse.profile.schema import CacheLevels
+    from dse.profile.document.schema import CacheLevels
 
     given: Sequence[str] = text.split(",")
     if not 2 <= len(given) <= 5:
@@ -197,7 +197,7 @@ def _size(text: str, option: str) -> int:
 
 
 def _summary(found: Profile, target: Path) -> None:
-    from dse.profile.show import percentage
+    from dse.profile.show.text import percentage
 
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)

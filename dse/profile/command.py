@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from dse.problems import InputError, Problem, nearest
-from dse.profile.build import Job, build_object
-from dse.profile.document import Assembly, function_names
-from dse.profile.effects import refuse
+from dse.profile.build.build import Job, build_object
+from dse.profile.build.effects import refuse
+from dse.profile.build.frontend import compile_to_ir, is_cxx, link_program, modelled_functions
+from dse.profile.build.runtime_options import cache_definition, cache_problems, compile_runtime
+from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
+from dse.profile.document.schema import CacheLevels, Profile, Program, Run, Settings
 from dse.profile.errors import cannot
-from dse.profile.frontend import compile_to_ir, is_cxx, link_program, modelled_functions
-from dse.profile.result import read_result
-from dse.profile.run import Limits, Outcome, environment, run_program
-from dse.profile.runtime_options import cache_definition, cache_problems, compile_runtime
-from dse.profile.schema import CacheLevels, Profile, Program, Run, Settings
-from dse.profile.toolchain import Choice, Toolchain, find_toolchain
+from dse.profile.run.assembly import Assembly, function_names
+from dse.profile.run.result import read_result
+from dse.profile.run.run import Limits, Outcome, environment, run_program
 
 KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
 """Private L1 and shared L2 of Table I of Kenter et al. (2010), direct-mapped; line as usual."""

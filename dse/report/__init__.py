@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dse.bottleneck import Explanation
-    from dse.result import StudyResult
-    from dse.section import Section
+    from dse.explain.explanation import Explanation
+    from dse.model.section import Section
+    from dse.result.record import Result
 
 
 def write_report(
-    result: StudyResult,
+    result: Result,
     explanations: Sequence[Explanation],
     path: Path,
     study_text: str,
@@ -24,7 +24,7 @@ def write_report(
 
     Parameters
     ----------
-    result : StudyResult
+    result : Result
         What a run found. ``provenance["seconds"]``, where given, is shown with the key figures.
     explanations : sequence of Explanation
         What limits some of the designs; the page shows them where such a design is chosen, and

@@ -12,13 +12,13 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from dse.bottleneck import Explanation
-from dse.plot import plotly_js
-from dse.plot_data import nonfinite
-from dse.report.data import as_json, payload
-from dse.result import Certificate, StudyResult
-from dse.section import Section
-from dse.units import show
+from dse.explain.explanation import Explanation
+from dse.model.section import Section
+from dse.model.units import show
+from dse.report.axes import nonfinite
+from dse.report.figures import plotly_js
+from dse.report.payload import as_json, payload
+from dse.result.record import Certificate, Result
 
 _SCRIPTS = ("data.js", "plots.js", "curves.js", "sections.js", "page.js")
 _STOPPED = {
@@ -30,7 +30,7 @@ _STOPPED = {
 
 
 def page(
-    result: StudyResult,
+    result: Result,
     explanations: Sequence[Explanation],
     folder: Path,
     study_text: str,
@@ -67,7 +67,7 @@ def stopped(certificate: Certificate) -> str:
     return _STOPPED.get(certificate.stopped, f"The search stopped: {certificate.stopped}")
 
 
-def key_figures(result: StudyResult) -> list[tuple[str, str]]:
+def key_figures(result: Result) -> list[tuple[str, str]]:
     """Return the figures that a reader looks for first: what it is, and the figure."""
     certificate = result.certificate
     space = certificate.designs

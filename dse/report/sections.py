@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from dse.section import Section, SectionPart, Table, Tree
-from dse.section_plot import height, section_plot
+from dse.model.section import Section, SectionPart, Table, Tree
+from dse.report.section_plot import height, section_plot
 
 
 def section_data(section: Section) -> dict[str, Any]:

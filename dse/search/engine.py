@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluated, Evaluator
-from dse.front import Archive, is_nondominated
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.front import Archive, is_nondominated
+from dse.evaluate.judging import Judged
+from dse.search.base import Plan, Progress
 from dse.search.evolution import Evolved, evolve
 from dse.search.exhaustive import State, Workers, enumerate_designs
-from dse.search.judging import Judged
 from dse.search.outcome import Outcome, of_enumeration, of_sample
-from dse.search.plan import Plan, Progress
 from dse.search.tally import Tally
 
 if TYPE_CHECKING:
-    from dse.search.optuna_adapter import Store
+    from dse.search.samplers import Store
 
 
 class Search(Protocol):
@@ -77,7 +77,7 @@ class _Enumeration:
         self._evaluator, self._chunk, self._workers = evaluator, chunk, workers
         self._total = evaluator.space.size or 0
         self._state = State(
-            0, Archive.empty(len(evaluator.goals)), Tally.empty(len(evaluator.limits))
+            0, Archive.empty(len(evaluator.objectives)), Tally.empty(len(evaluator.constraints))
         )
         if arrays:
             done, evaluated, feasible, undefined = arrays["counts"].tolist()
@@ -126,7 +126,7 @@ class _Evolution:
         self._evaluator, self._plan = evaluator, plan
         self._state: Evolved | None = None
         if arrays:
-            judged = Evaluated(arrays["objectives"], arrays["excess"], arrays["feasible"])
+            judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
             self._state = Evolved(arrays["unit"], judged, arrays["parents"])
 
     def steps(self) -> Iterator[None]:
@@ -156,7 +156,7 @@ class _Evolution:
             "unit": self._state.unit,
             "parents": self._state.parents,
             "objectives": judged.objectives,
-            "excess": judged.excess,
+            "constrained": judged.constrained,
             "feasible": judged.feasible,
         }
 
@@ -169,9 +169,9 @@ class _Sampling:
         self._front = 0
 
     def steps(self) -> Iterator[None]:
-        from dse.search.optuna_adapter import sample
+        from dse.search.samplers import sample
 
-        front = Archive.empty(len(self._evaluator.goals))
+        front = Archive.empty(len(self._evaluator.objectives))
         for batch in sample(self._evaluator, self._plan, self._store):
             self._batches.append(batch)
             keep = batch.judged.feasible
@@ -189,7 +189,7 @@ class _Sampling:
         points = {n: np.concatenate([b.points[n] for b in self._batches]) for n in names}
         judged = Evaluated(
             np.concatenate([b.judged.objectives for b in self._batches]),
-            np.concatenate([b.judged.excess for b in self._batches]),
+            np.concatenate([b.judged.constrained for b in self._batches]),
             np.concatenate([b.judged.feasible for b in self._batches]),
         )
         return of_sample(self._evaluator, points, judged)

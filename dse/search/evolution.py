@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluated, Evaluator
-from dse.front import ranks, scaled
-from dse.quantity import Array
-from dse.search.judging import judge
-from dse.search.plan import Plan
-from dse.space import Choice, Space, Values
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.front import ranks, scaled
+from dse.evaluate.judging import judge
+from dse.evaluate.space import Choice, Space, Values
+from dse.model.quantity import Array
+from dse.search.base import Plan
 
 _CROSSOVER, _MUTATION = 15.0, 20.0  # distribution indices: how near children stay to parents
 _DRAWS = 4  # rounds of random designs before those left are counted
@@ -73,13 +73,13 @@ def evolve(evaluator: Evaluator, plan: Plan, start: Evolved | None = None) -> It
         if len(unit) == 0:
             return  # every design of a finite space has been evaluated
         new = judge(evaluator, evaluator.space.from_unit(unit), done)
-        unit, objectives, excess, feasible = (
+        unit, objectives, constrained, feasible = (
             rows.added(more)
             for rows, more in zip(
-                history, (unit, new.objectives, new.excess, new.feasible), strict=True
+                history, (unit, new.objectives, new.constrained, new.feasible), strict=True
             )
         )
-        judged = Evaluated(objectives, excess, feasible)
+        judged = Evaluated(objectives, constrained, feasible)
         candidates = np.arange(done, len(unit))
         if state is not None:
             candidates = np.concatenate([state.parents, candidates])
@@ -112,12 +112,12 @@ def _history(evaluator: Evaluator, start: Evolved | None) -> tuple[_Rows, _Rows,
         return (
             _Rows(start.unit),
             _Rows(judged.objectives),
-            _Rows(judged.excess),
+            _Rows(judged.constrained),
             _Rows(judged.feasible),
         )
-    widths = (len(evaluator.space.variables), len(evaluator.goals), len(evaluator.limits))
-    unit, objectives, excess = (_Rows(np.empty((0, width))) for width in widths)
-    return unit, objectives, excess, _Rows(np.empty(0, dtype=bool))
+    widths = (len(evaluator.space.variables), len(evaluator.objectives), len(evaluator.constraints))
+    unit, objectives, constrained = (_Rows(np.empty((0, width))) for width in widths)
+    return unit, objectives, constrained, _Rows(np.empty(0, dtype=bool))
 
 
 def _first(space: Space, count: int, rng: np.random.Generator) -> Array:
@@ -184,12 +184,12 @@ def _fitness(
         rank[feasible] = ranks(inside)
         crowd[feasible] = _crowding(scaled(inside, evaluator.signs)[0], rank[feasible])
     if not feasible.all():
-        excess = np.maximum(judged.excess[rows], 0.0)
-        finite = np.isfinite(excess)
-        largest = np.where(finite, excess, 0.0).max(axis=0)
+        violation = np.maximum(evaluator.violations(judged.constrained[rows]), 0.0)
+        finite = np.isfinite(violation)
+        largest = np.where(finite, violation, 0.0).max(axis=0)
         with np.errstate(all="ignore"):
-            share = np.where(finite, excess / np.where(largest > 0, largest, 1.0), 2.0)
-        total = share.sum(axis=1) + np.isnan(points).any(axis=1) * (excess.shape[1] + 1.0)
+            share = np.where(finite, violation / np.where(largest > 0, largest, 1.0), 2.0)
+        total = share.sum(axis=1) + np.isnan(points).any(axis=1) * (violation.shape[1] + 1.0)
         worst = rank[feasible].max(initial=0) + 1
         order = np.argsort(np.argsort(total[~feasible], kind="stable"), kind="stable")
         rank[~feasible] = worst + order

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import joblib
 import numpy as np
 
-from dse.evaluate import Evaluator
-from dse.front import Archive, Stream
-from dse.search.judging import DesignError, judge
-from dse.search.tabulate import Table, look_up, tabulate
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.front import Archive, FrontBuilder
+from dse.evaluate.judging import DesignError, judge
+from dse.evaluate.tabulate import Tabulated, look_up, tabulate
+from dse.evaluate.wiring import Key, ModelError
 from dse.search.tally import Tally
-from dse.wiring import Key, ModelError
 
 _SLAB_SECONDS = 0.4  # joblib polls every 10 ms: tasks must be much longer than that
 _PROBE_SECONDS = 0.03  # longer than what a busy machine does to a cheap model
@@ -77,7 +77,7 @@ def enumerate_designs(
     if total is None:
         raise ValueError("a space with a continuous variable cannot be enumerated")
     state = start or State(
-        0, Archive.empty(len(evaluator.goals)), Tally.empty(len(evaluator.limits))
+        0, Archive.empty(len(evaluator.objectives)), Tally.empty(len(evaluator.constraints))
     )
     if state.done < total:
         tables = _tables(evaluator)
@@ -91,7 +91,7 @@ def enumerate_designs(
 
 
 def _probed(
-    evaluator: Evaluator, tables: Mapping[Key, Table], chunk: int, state: State, total: int
+    evaluator: Evaluator, tables: Mapping[Key, Tabulated], chunk: int, state: State, total: int
 ) -> Iterator[tuple[State, float]]:
     """Evaluate pieces that grow, until two in a row tell how long a design takes, in seconds.
 
@@ -121,7 +121,7 @@ def _slab_size(pace: float, chunk: int, left: int, workers: int) -> int:
     return max(1, min(size, -(-left // (4 * workers))), left // _SLABS)
 
 
-def _tables(evaluator: Evaluator) -> dict[Key, Table]:
+def _tables(evaluator: Evaluator) -> dict[Key, Tabulated]:
     try:
         return tabulate(evaluator)
     except ModelError:
@@ -130,7 +130,7 @@ def _tables(evaluator: Evaluator) -> dict[Key, Table]:
 
 def _parallel(
     evaluator: Evaluator,
-    tables: Mapping[Key, Table],
+    tables: Mapping[Key, Tabulated],
     chunk: int,
     workers: Workers,
     state: State,
@@ -159,7 +159,7 @@ def _parallel(
 
 
 def _attempt(
-    evaluator: Evaluator, tables: Mapping[Key, Table], start: int, stop: int, chunk: int
+    evaluator: Evaluator, tables: Mapping[Key, Tabulated], start: int, stop: int, chunk: int
 ) -> tuple[Archive, Tally] | DesignError:
     """Return the error instead of raising it: the first in order is told, not the first in time."""
     try:
@@ -174,16 +174,17 @@ def _with(state: State, done: int, result: tuple[Archive, Tally]) -> State:
 
 
 def slab(
-    evaluator: Evaluator, tables: Mapping[Key, Table], start: int, stop: int, chunk: int
+    evaluator: Evaluator, tables: Mapping[Key, Tabulated], start: int, stop: int, chunk: int
 ) -> tuple[Archive, Tally]:
     """Return the front and the tally of the designs from `start` up to `stop`."""
-    stream = Stream(len(evaluator.goals))
-    tally = Tally.empty(len(evaluator.limits))
+    stream = FrontBuilder(len(evaluator.objectives))
+    tally = Tally.empty(len(evaluator.constraints))
+    chunk = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
     for low in range(start, stop, chunk):
         index = np.arange(low, min(low + chunk, stop))
         digits = evaluator.space.digits(index)
         known = look_up(evaluator.space, tables, digits)
         judged = judge(evaluator, evaluator.space.from_digits(digits), low, known)
-        tally += Tally.of(index, judged, evaluator.limits)
+        tally += Tally.of(index, judged, evaluator.constraints)
         stream.add(index[judged.feasible], (judged.objectives * evaluator.signs)[judged.feasible])
     return stream.archive(), tally

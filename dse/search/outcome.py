@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluated, Evaluator
-from dse.front import Archive, Stream, hypervolume, scaled
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.front import Archive, FrontBuilder, hypervolume, scaled
+from dse.evaluate.space import Points
 from dse.search.exhaustive import State
 from dse.search.tally import Tally
-from dse.space import Points
 
 SAMPLE = 2_000
 """Designs of an exhaustive run that are kept beside the front, to draw what lies behind it."""
@@ -59,7 +59,7 @@ def of_enumeration(evaluator: Evaluator, state: State) -> Outcome:
 def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated) -> Outcome:
     """Keep all evaluated designs; a design that was drawn twice counts once on the front."""
     numbers = np.arange(len(judged.feasible))
-    stream = Stream(len(evaluator.goals))
+    stream = FrontBuilder(len(evaluator.objectives))
     first = _first_of_equals(points) & judged.feasible
     stream.add(numbers[first], (judged.objectives * evaluator.signs)[first])
     archive = stream.archive()
@@ -68,7 +68,7 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated) -> Outcom
         points,
         judged,
         np.isin(numbers, archive.index),
-        Tally.of(numbers, judged, evaluator.limits),
+        Tally.of(numbers, judged, evaluator.constraints),
         _convergence(evaluator, judged, archive),
     )
 
@@ -93,7 +93,7 @@ def _convergence(evaluator: Evaluator, judged: Evaluated, archive: Archive) -> p
     _, logs = scaled(archive.points, signs)
     low, high = _bounds(archive.points, logs, signs)
     reference = np.full(len(signs), 1.1)
-    stream = Stream(len(signs))
+    stream = FrontBuilder(len(signs))
     rows = []
     marks = np.unique(np.geomspace(1, len(everything), 40).round().astype(int))
     for start, stop in zip([0, *marks[:-1]], marks, strict=True):

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate import Evaluated, Limit
-from dse.quantity import Array
-from dse.units import show
+from dse.evaluate.constraint import Constraint, violations
+from dse.evaluate.evaluator import Evaluated
+from dse.model.quantity import Array
+from dse.model.units import show
 
 
 @dataclass(frozen=True)
@@ -21,17 +22,17 @@ class Tally:
     ----------
     evaluated, feasible, undefined : int
         Designs judged; that satisfy everything; that have an objective without a value.
-    broken : ndarray of int, shape (limits,)
-        Designs that break each limit.
-    least : ndarray, shape (limits,)
-        The least excess of each limit over the designs that satisfy all others; inf for none.
-    admitted : ndarray of int, shape (limits,)
-        The design with that least excess, the first of several; -1 for none.
+    broken : ndarray of int, shape (constraints,)
+        Designs that violate each constraint.
+    least : ndarray, shape (constraints,)
+        Each constraint's least violation over the designs that satisfy all others; inf for none.
+    admitted : ndarray of int, shape (constraints,)
+        The design with that least violation, the first of several; -1 for none.
     distance, nearest : float, int
-        The least sum of excesses, each as a share of its bound, and the design that has it; inf
+        The least sum of violations, each as a share of its bound, and the design that has it; inf
         and -1 for none.
-    missed : ndarray, shape (limits,)
-        The excesses of that design.
+    missed : ndarray, shape (constraints,)
+        The violations of that design.
     """
 
     evaluated: int
@@ -45,38 +46,41 @@ class Tally:
     missed: Array
 
     @classmethod
-    def empty(cls, limits: int) -> Tally:
+    def empty(cls, constraints: int) -> Tally:
         """Return the tally of no design."""
-        none = np.full(limits, -1, dtype=np.int64)
-        zeros = np.zeros(limits, dtype=np.int64)
-        least, missed = np.full(limits, np.inf), np.zeros(limits)
+        none = np.full(constraints, -1, dtype=np.int64)
+        zeros = np.zeros(constraints, dtype=np.int64)
+        least, missed = np.full(constraints, np.inf), np.zeros(constraints)
         return cls(0, 0, 0, zeros, least, none, np.inf, -1, missed)
 
     @classmethod
-    def of(cls, index: NDArray[np.int64], judged: Evaluated, bounded: tuple[Limit, ...]) -> Tally:
-        """Return the tally of judged designs with these numbers, under these limits."""
+    def of(
+        cls, index: NDArray[np.int64], judged: Evaluated, constraints: tuple[Constraint, ...]
+    ) -> Tally:
+        """Return the tally of judged designs with these numbers, under these constraints."""
         defined = ~np.isnan(judged.objectives).any(axis=1)
-        limits = len(bounded)
-        holds = judged.excess <= 0  # False where the excess is NaN
-        least = np.full(limits, np.inf)
-        admitted = np.full(limits, -1, dtype=np.int64)
-        for k in range(limits):
-            others = defined & ~np.isnan(judged.excess[:, k])
+        count = len(constraints)
+        amounts = violations(constraints, judged.constrained)
+        holds = amounts <= 0  # False where the violation is NaN
+        least = np.full(count, np.inf)
+        admitted = np.full(count, -1, dtype=np.int64)
+        for k in range(count):
+            others = defined & ~np.isnan(amounts[:, k])
             others &= np.delete(holds, k, axis=1).all(axis=1)
             if others.any():
                 rows = np.flatnonzero(others)
-                best = rows[np.argmin(judged.excess[rows, k])]
-                least[k], admitted[k] = judged.excess[best, k], index[best]
-        distance, nearest, missed = np.inf, -1, np.zeros(limits)
+                best = rows[np.argmin(amounts[rows, k])]
+                least[k], admitted[k] = amounts[best, k], index[best]
+        distance, nearest, missed = np.inf, -1, np.zeros(count)
         if (
-            limits and len(index) and not judged.feasible.any()
+            count and len(index) and not judged.feasible.any()
         ):  # of use only where nothing is feasible
-            scales = np.array([abs(limit.bound) or 1.0 for limit in bounded])
-            far = (np.maximum(judged.excess, 0.0) / scales).sum(axis=1)
+            scales = np.array([abs(constraint.bound) or 1.0 for constraint in constraints])
+            far = (np.maximum(amounts, 0.0) / scales).sum(axis=1)
             far = np.where(defined & ~np.isnan(far), far, np.inf)
             row = int(np.argmin(far))
             if far[row] < np.inf:
-                distance, nearest, missed = float(far[row]), int(index[row]), judged.excess[row]
+                distance, nearest, missed = float(far[row]), int(index[row]), amounts[row]
         return cls(
             len(index),
             int(judged.feasible.sum()),
@@ -111,7 +115,7 @@ class Tally:
 
 
 def why_infeasible(
-    tally: Tally, limits: tuple[Limit, ...], undefined: Sequence[str] = ()
+    tally: Tally, constraints: tuple[Constraint, ...], undefined: Sequence[str] = ()
 ) -> tuple[str, str]:
     """Return in words what excludes every design, and which relaxation would admit one.
 
@@ -119,7 +123,7 @@ def why_infeasible(
     ----------
     tally : Tally
         Of all designs.
-    limits : tuple of Limit
+    constraints : tuple of Constraint
         The constraints.
     undefined : sequence of str
         The objectives that have no value for some designs.
@@ -131,18 +135,18 @@ def why_infeasible(
             f"{tally.undefined:,} have no value{which}, as an input is outside a model's domain "
             "(see them with: dse list)"
         )
-    for limit, count in zip(limits, tally.broken, strict=True):
-        parts.append(f"'{limit.name}' excludes {count:,}")
+    for constraint, count in zip(constraints, tally.broken, strict=True):
+        parts.append(f"'{constraint.name}' excludes {count:,}")
     ways = [
-        f"{_relaxed(limit, tally.least[k])} would admit design {tally.admitted[k]:,}"
-        for k, limit in enumerate(limits)
+        f"{_relaxed(constraint, tally.least[k])} would admit design {tally.admitted[k]:,}"
+        for k, constraint in enumerate(constraints)
         if 0 < tally.least[k] < np.inf
     ]
     if not ways and tally.nearest >= 0:
         missed = [
-            _relaxed(limit, excess)
-            for limit, excess in zip(limits, tally.missed, strict=True)
-            if excess > 0
+            _relaxed(constraint, violation)
+            for constraint, violation in zip(constraints, tally.missed, strict=True)
+            if violation > 0
         ]
         ways.append(
             f"no single constraint is to blame; {' and '.join(missed)} "
@@ -154,19 +158,19 @@ def why_infeasible(
     )
 
 
-def _relaxed(limit: Limit, excess: float) -> str:
-    """Return how a limit would have to be written to let a design with this excess in."""
-    if limit.relation is not None:
-        if limit.relation.strict and excess <= np.finfo(np.float64).tiny:
-            return f"writing {limit.relation.relation}= in '{limit.name}'"
-        return f"relaxing '{limit.name}' by {_rounded(excess, True)}"
-    outwards = np.inf if limit.upper else -np.inf
-    bound = limit.bound + (excess if limit.upper else -excess)
-    if abs(np.nextafter(bound, outwards) - limit.bound) <= excess:  # the sum lost digits
-        bound = limit.bound + np.copysign(np.nextafter(excess, np.inf), outwards)
-    shown = _rounded(bound, limit.upper)
-    key = "at_most" if limit.upper else "at_least"
-    return f"{key} = {shown} ({show(float(shown), limit.unit)}) for {limit.quantity}"
+def _relaxed(constraint: Constraint, violation: float) -> str:
+    """Return how a constraint would have to be written to let a design with this violation in."""
+    if constraint.relation is not None:
+        if constraint.relation.strict and violation <= np.finfo(np.float64).tiny:
+            return f"writing {constraint.relation.relation}= in '{constraint.name}'"
+        return f"relaxing '{constraint.name}' by {_rounded(violation, True)}"
+    outwards = np.inf if constraint.upper else -np.inf
+    bound = constraint.bound + (violation if constraint.upper else -violation)
+    if abs(np.nextafter(bound, outwards) - constraint.bound) <= violation:  # the sum lost digits
+        bound = constraint.bound + np.copysign(np.nextafter(violation, np.inf), outwards)
+    shown = _rounded(bound, constraint.upper)
+    key = "at_most" if constraint.upper else "at_least"
+    return f"{key} = {shown} ({show(float(shown), constraint.unit)}) for {constraint.quantity}"
 
 
 def _rounded(value: float, up: bool) -> str:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.profile import Options, Profile
+from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import build_program, measure
-from dse.profile.toolchain import find_toolchain
 
 PROFILES = Path(__file__).parent
 PROGRAMS = PROFILES.parent / "programs"

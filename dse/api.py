@@ -1,0 +1,197 @@
+"""What scripts hold: studies, results and fronts, with what can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from dse.evaluate.space import Choice
+from dse.problems import InputError, Problem
+from dse.result import compare as comparing
+from dse.result import folder as folders
+from dse.result.record import Front as Rows
+from dse.result.record import Result
+from dse.study.study import ResolvedStudy, read_study, study_of_mapping
+
+if TYPE_CHECKING:
+    from dse.report.figures import Figure
+
+
+class Study(ResolvedStudy):
+    """A study that is ready to evaluate designs and to run; made by `load` and `from_mapping`."""
+
+    def evaluate(self, designs: pd.DataFrame) -> pd.DataFrame:
+        """Evaluate designs of one's own.
+
+        Parameters
+        ----------
+        designs : DataFrame
+            One column a variable: numbers in base units, option names for choices.
+
+        Returns
+        -------
+        DataFrame
+            One column an objective, and ``feasible``; on the same index.
+
+        Raises
+        ------
+        InputError
+            If a variable is missing or unknown, or a choice has an unknown option.
+        """
+        space = self.evaluator.space
+        problems = [Problem(n, "is missing") for n in space.variables if n not in designs]
+        for name, variable in space.variables.items():
+            if isinstance(variable, Choice) and name in designs:
+                bad = sorted(set(map(str, designs[name])) - set(variable.names))
+                problems += [
+                    Problem(name, f"has no option '{o}'", f"options: {', '.join(variable.names)}")
+                    for o in bad
+                ]
+        if problems:
+            raise InputError("designs", problems)
+        points = space.from_labels({n: designs[n].to_numpy() for n in space.variables})
+        judged = self.evaluator.evaluate(points)
+        names = [objective.name for objective in self.evaluator.objectives]
+        table = pd.DataFrame(judged.objectives, columns=names, index=designs.index)
+        table["feasible"] = judged.feasible
+        return table
+
+    def run(
+        self,
+        out: str | Path | None = None,
+        *,
+        workers: int | None = None,
+        progress: Callable[[Any], None] | None = None,
+    ) -> StudyResult:
+        """Search the space.
+
+        Parameters
+        ----------
+        out : path, optional
+            Run folder to keep the results in; nothing is written if it is None.
+        workers : int, optional
+            Threads or processes; the study's own setting, else all cores.
+        progress : callable, optional
+            Called now and then with a `dse.search.base.Progress`.
+
+        Returns
+        -------
+        StudyResult
+            The front and what is known about it.
+
+        Raises
+        ------
+        InputError
+            If no design is feasible.
+        """
+        from dse.run import run  # the searches, reports and explanations are needed only here
+
+        return StudyResult.of(run(self, Path(out) if out is not None else None, workers, progress))
+
+
+class Front(Rows):
+    """Non-dominated designs; see `dse.result.record.Front`."""
+
+    def plot(self, x: str | None = None, y: str | None = None) -> Figure:
+        """Return these designs as a Plotly figure.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            Columns; the first two objectives if they are not given.
+        """
+        from dse.report.figures import front_figure
+
+        shown = self.source.designs.loc[self.designs.index]
+        return front_figure(replace(self.source, designs=shown), x, y)
+
+    def where(self, relation: str) -> Front:
+        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``."""
+        return Front(super().where(relation).designs, self.source)
+
+
+class StudyResult(Result):
+    """What a run found; see `dse.result.record.Result` for its tables."""
+
+    @classmethod
+    def of(cls, result: Result) -> StudyResult:
+        """Return a result as scripts hold it."""
+        return cls(**vars(result))
+
+    @property
+    def front(self) -> Front:
+        """The non-dominated designs."""
+        return Front(super().front.designs, self)
+
+    def where(self, relation: str) -> Front:
+        """Return the designs of the front that satisfy a relation between columns."""
+        return self.front.where(relation)
+
+    def plot(self) -> Figure:
+        """Return the front as a Plotly figure, dominated designs in the background."""
+        from dse.report.figures import front_figure
+
+        return front_figure(self)
+
+    def save(self, folder: str | Path) -> None:
+        """Write tables and summary into a folder, from which `dse.load_result` reads them."""
+        folders.save(self, Path(folder))
+
+
+def load(path: str | Path) -> Study:
+    """Read a study file.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file.
+    """
+    return Study(**vars(read_study(path)))
+
+
+def from_mapping(
+    content: Mapping[str, Any], models: Mapping[str, Callable[..., Any]] | None = None
+) -> Study:
+    """Make a study in a script, from the same content that a file would have.
+
+    Parameters
+    ----------
+    content : mapping
+        As in a study file.
+    models : mapping of str to callable, optional
+        Functions that ``study.models`` may name by these keys, beside the installed ones.
+
+    Raises
+    ------
+    InputError
+        With every problem of the content.
+    """
+    return Study(**vars(study_of_mapping(content, models)))
+
+
+def load_result(folder: str | Path) -> StudyResult:
+    """Read the result of a run from its folder.
+
+    Raises
+    ------
+    InputError
+        If the folder holds none, or another version of the layout.
+    """
+    return StudyResult.of(folders.load_result(folder))
+
+
+def compare(
+    first: Result, second: Result, first_name: str = "", second_name: str = ""
+) -> comparing.Comparison:
+    """Compare the fronts of two runs with the same objectives.
+
+    Raises
+    ------
+    InputError
+        If their objectives differ, or a front is empty.
+    """
+    return comparing.compare(first, second, first_name, second_name)

@@ -1,0 +1,1 @@
+"""Evaluation: designs as columns in, objectives and constraints as columns out."""

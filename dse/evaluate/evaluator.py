@@ -1,0 +1,119 @@
+"""Evaluation: designs as columns in, objectives and constraints as columns out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.constraint import Constraint, violations
+from dse.evaluate.objective import Conditions, Objective
+from dse.evaluate.space import Points, Space
+from dse.evaluate.wiring import Key, Wiring
+from dse.model.quantity import Array
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a batch of designs gives.
+
+    Parameters
+    ----------
+    objectives : ndarray, shape (designs, objectives)
+        In the objectives' units, signs as they are.
+    constrained : ndarray, shape (designs, constraints)
+        The value of each constraint's quantity, in its unit; see `Constraint.value`.
+    feasible : ndarray of bool, shape (designs,)
+        Every constraint holds, and every objective is a number.
+    """
+
+    objectives: Array
+    constrained: Array
+    feasible: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.feasible)
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Models, space, objectives and constraints together: all that is needed to judge designs.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The models and constants.
+    space : Space
+        The variables.
+    objectives : tuple of Objective
+        What is maximized or minimized.
+    constraints : tuple of Constraint
+        What must hold.
+    """
+
+    wiring: Wiring
+    space: Space
+    objectives: tuple[Objective, ...]
+    constraints: tuple[Constraint, ...]
+
+    @property
+    def signs(self) -> Array:
+        """One an objective: times the values, less is better everywhere."""
+        return np.array([objective.sign for objective in self.objectives])
+
+    @property
+    def scenarios(self) -> int:
+        """The most scenarios of any objective: arrays are that many times the designs."""
+        return max((o.scenarios for o in self.objectives), default=1)
+
+    def evaluate(self, points: Points) -> Evaluated:
+        """Judge designs.
+
+        Raises
+        ------
+        ModelError
+            Where a model raises.
+        """
+        count = len(next(iter(points.values())))
+        return self.evaluate_columns(self.space.columns(points), count)
+
+    def objective_values(self, columns: Mapping[str, Array], count: int) -> Array:
+        """Return the objectives (designs, objectives) of designs given as columns."""
+        requests = [(o.quantity, o.conditions) for o in self.objectives]
+        found = np.empty((count, len(self.objectives)))
+        answers = self.wiring.evaluate(requests, columns)
+        for i, (objective, answer) in enumerate(zip(self.objectives, answers, strict=True)):
+            found[:, i] = objective.reduced(answer, count)
+        return found
+
+    def requests(self) -> list[tuple[str, Conditions]]:
+        """Return every quantity that judging a design takes, with what is bound for it."""
+        requests = [(o.quantity, o.conditions) for o in self.objectives]
+        return requests + [(name, c.conditions) for c in self.constraints for name in c.names]
+
+    def evaluate_columns(
+        self,
+        columns: Mapping[str, Array],
+        count: int,
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
+    ) -> Evaluated:
+        """Judge designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
+        answers = iter(self.wiring.evaluate(self.requests(), columns, known))
+        objectives = np.empty((count, len(self.objectives)))
+        for i, objective in enumerate(self.objectives):
+            objectives[:, i] = objective.reduced(next(answers), count)
+        constrained = np.empty((count, len(self.constraints)))
+        with np.errstate(all="ignore"):
+            for k, constraint in enumerate(self.constraints):
+                values = {name: next(answers) for name in constraint.names}
+                constrained[:, k] = constraint.value(values)
+        feasible = ~np.isnan(objectives).any(axis=1)
+        if self.constraints:
+            feasible &= (self.violations(constrained) <= 0).all(axis=1)
+        return Evaluated(objectives, constrained, np.asarray(feasible))
+
+    def violations(self, constrained: Array) -> Array:
+        """Return by how much designs violate each constraint; see `constraint.violations`."""
+        return violations(self.constraints, constrained)

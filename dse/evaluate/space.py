@@ -1,0 +1,142 @@
+"""Search spaces: variables that are numbers or catalog rows, as arrays of designs.
+
+A *design* is one value for each variable. Finite spaces number their designs by mixed radix, the
+last variable fastest, so that a range of indices decodes in a few vectorised steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.variables import Choice, Integer, Real, Values, Variable
+from dse.model.quantity import Array
+
+__all__ = ["Choice", "Integer", "Points", "Real", "Space", "Values", "Variable"]
+
+Points: TypeAlias = dict[str, NDArray[Any]]
+"""Designs by variable: numbers, and for a `Choice` the position of the option."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Named variables, in order.
+
+    Parameters
+    ----------
+    variables : mapping of str to Variable
+        At least one.
+    """
+
+    variables: Mapping[str, Variable]
+
+    @property
+    def size(self) -> int | None:
+        """How many designs there are; None where a variable is continuous."""
+        counts = [v.count for v in self.variables.values()]
+        return None if None in counts else math.prod(c for c in counts if c is not None)
+
+    def quantities(self) -> dict[str, str]:
+        """Return which variable sets which quantity (quantity → variable)."""
+        owners: dict[str, str] = {}
+        for name, variable in self.variables.items():
+            if isinstance(variable, Choice):
+                owners.update(dict.fromkeys(next(iter(variable.rows.values())), name))
+            else:
+                owners[name] = name
+        return owners
+
+    def digits(self, index: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+        """Return for designs with these numbers the position of each variable's value.
+
+        Raises
+        ------
+        ValueError
+            For a space with a continuous variable.
+        """
+        found: dict[str, NDArray[np.int64]] = {}
+        rest = np.asarray(index)
+        for name, variable in reversed(tuple(self.variables.items())):
+            if variable.count is None:
+                raise ValueError(f"'{name}' is continuous: its designs have no numbers")
+            rest, found[name] = np.divmod(rest, variable.count)
+        return {name: found[name] for name in self.variables}
+
+    def from_digits(self, digits: Mapping[str, NDArray[np.int64]]) -> Points:
+        """Return the designs whose values stand at these positions."""
+        return {name: variable.at(digits[name]) for name, variable in self.variables.items()}
+
+    def from_index(self, index: NDArray[np.int64]) -> Points:
+        """Return the designs with these numbers; see `digits`."""
+        return self.from_digits(self.digits(index))
+
+    def to_index(self, points: Points) -> NDArray[np.int64]:
+        """Return the numbers of these designs; the inverse of `from_index`.
+
+        Raises
+        ------
+        ValueError
+            For a space with a continuous variable, or with more designs than 64 bits number.
+        """
+        if self.size is not None and self.size > np.iinfo(np.int64).max:
+            raise ValueError(f"{self.size:,} designs are too many to number")
+        index = np.zeros(len(next(iter(points.values()))), dtype=np.int64)
+        for name, variable in self.variables.items():
+            if variable.count is None:
+                raise ValueError(f"'{name}' is continuous: its designs have no numbers")
+            index = index * variable.count + variable.position(points[name])
+        return index
+
+    def from_unit(self, unit: Array) -> Points:
+        """Return the designs at points of the unit cube, an array (designs, variables)."""
+        return {n: v.from_unit(unit[:, i]) for i, (n, v) in enumerate(self.variables.items())}
+
+    def to_unit(self, points: Points) -> Array:
+        """Return points of the unit cube that decode to these designs."""
+        return np.column_stack([v.to_unit(points[n]) for n, v in self.variables.items()])
+
+    def columns(self, points: Points) -> dict[str, Array]:
+        """Return the quantities that these designs set, by quantity name."""
+        columns: dict[str, Array] = {}
+        for name, variable in self.variables.items():
+            if isinstance(variable, Choice):
+                columns.update(variable.columns(points[name]))
+            else:
+                columns[name] = points[name]
+        return columns
+
+    def labels(self, points: Points) -> dict[str, NDArray[Any]]:
+        """Return the designs as people write them: numbers, and option names for choices."""
+        labels: dict[str, NDArray[Any]] = {}
+        for name, variable in self.variables.items():
+            values = points[name]
+            if isinstance(variable, Choice):
+                labels[name] = np.array(variable.names, dtype=object)[values]
+            elif isinstance(variable, Integer):
+                labels[name] = values.astype(np.int64)
+            else:
+                labels[name] = values
+        return labels
+
+    def from_labels(self, labels: Mapping[str, Any]) -> Points:
+        """Return designs from what `labels` gave; the inverse."""
+        points: Points = {}
+        for name, variable in self.variables.items():
+            if isinstance(variable, Choice):
+                position = {option: i for i, option in enumerate(variable.names)}
+                points[name] = np.array([position[str(o)] for o in labels[name]], dtype=np.int64)
+            else:
+                points[name] = np.asarray(labels[name], dtype=np.float64)
+        return points
+
+    def snap(self, name: str, value: float) -> float:
+        """Return the nearest allowed value of a numeric variable."""
+        variable = self.variables[name]
+        if isinstance(variable, Real) and variable.steps is None:
+            return min(max(value, variable.low), variable.high)
+        return float(variable.at(variable.position(np.array([value])))[0])

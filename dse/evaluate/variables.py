@@ -1,0 +1,241 @@
+"""Variables: what one knob of a space may be, as positions on a grid and in the unit interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.quantity import Array
+
+Positions: TypeAlias = NDArray[np.int64]
+"""Which of a variable's values, from 0."""
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number between two bounds, on a grid of `steps` values where that is given.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds, both included.
+    log : bool
+        Spread evenly in the logarithm.
+    steps : int, optional
+        How many evenly spread values; continuous where it is None.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    steps: int | None = None
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are; None for a continuum."""
+        return self.steps
+
+    def levels(self) -> Array:
+        """Return the values of the grid, ascending."""
+        if self.steps is None:
+            raise ValueError("a continuous variable has no levels")
+        spread = np.geomspace if self.log else np.linspace
+        grid = np.asarray(spread(self.low, self.high, self.steps), dtype=np.float64)
+        grid[-1], grid[0] = self.high, self.low  # to the last bit
+        return grid
+
+    def at(self, position: Positions) -> Array:
+        """Return the values at these positions of the grid."""
+        return self.levels()[position]
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions of the nearest values of the grid."""
+        return _nearest(self.levels(), values)
+
+    def from_unit(self, unit: Array) -> Array:
+        """Return values for coordinates in [0, 1]."""
+        if self.steps is not None:
+            return self.at(_level(unit, self.steps))
+        if self.log:
+            values = np.exp(np.log(self.low) + unit * (np.log(self.high) - np.log(self.low)))
+        else:
+            values = self.low * (1.0 - unit) + self.high * unit
+        values = np.clip(values, self.low, self.high)
+        # the ends to the last bit: optima lie there
+        return np.where(unit <= 0.0, self.low, np.where(unit >= 1.0, self.high, values))
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these values."""
+        if self.steps is not None:
+            return _middle(self.position(values), self.steps)
+        if self.high == self.low:
+            return np.zeros(np.shape(values))
+        ends = np.array([self.low, self.high])
+        if self.log:
+            values, ends = np.log(values), np.log(ends)
+        # halved, so that the widest range does not overflow
+        return np.asarray((values / 2 - ends[0] / 2) / (ends[1] / 2 - ends[0] / 2))
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number between two bounds, both included, in steps from the lower one.
+
+    Parameters
+    ----------
+    low, high : int
+        Bounds; the highest value is the last step that is not beyond `high`.
+    step : int
+        From one value to the next.
+    log : bool
+        Whether samplers spread evenly in the logarithm; the values are the same.
+    """
+
+    low: int
+    high: int
+    step: int = 1
+    log: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return (self.high - self.low) // self.step + 1
+
+    def levels(self) -> Array:
+        """Return the values, ascending."""
+        return self.at(np.arange(self.count))
+
+    def at(self, position: Positions) -> Array:
+        """Return the values at these positions."""
+        return np.asarray(position, dtype=np.float64) * self.step + self.low
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions of the nearest values; of the lesser one of two."""
+        steps = np.ceil((np.asarray(values) - self.low) / self.step - 0.5)
+        return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
+
+    def from_unit(self, unit: Array) -> Array:
+        """Return values for coordinates in [0, 1]."""
+        if self.log:
+            values = np.exp(np.log(self.low) + unit * np.log((self.high + 1) / self.low))
+            steps = (np.floor(values) - self.low) // self.step
+            return self.at(np.clip(steps, 0, self.count - 1).astype(np.int64))
+        return self.at(_level(unit, self.count))
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these values."""
+        if self.log:
+            return np.asarray(
+                np.log((values + 0.5) / self.low) / np.log((self.high + 1) / self.low)
+            )
+        return _middle(self.position(values), self.count)
+
+
+@dataclass(frozen=True)
+class Values:
+    """One of a list of numbers, in the order given."""
+
+    values: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+    def levels(self) -> Array:
+        """Return the values in their order."""
+        return np.asarray(self.values, dtype=np.float64)
+
+    def at(self, position: Positions) -> Array:
+        """Return the values at these positions."""
+        return self.levels()[position]
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions of the nearest values."""
+        return _nearest(self.levels(), values)
+
+    def from_unit(self, unit: Array) -> Array:
+        """Return values for coordinates in [0, 1]."""
+        return self.at(_level(unit, self.count))
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these values."""
+        return _middle(self.position(values), self.count)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several named rows, each of which sets several quantities together.
+
+    Parameters
+    ----------
+    rows : mapping of str to mapping of str to float
+        For each option, the quantities it sets, in their base units; all rows set the same ones.
+    """
+
+    rows: Mapping[str, Mapping[str, float]]
+
+    @property
+    def count(self) -> int:
+        """How many options there are."""
+        return len(self.rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The options in order."""
+        return tuple(self.rows)
+
+    def levels(self) -> Positions:
+        """Return the positions of the options."""
+        return np.arange(self.count)
+
+    def at(self, position: Positions) -> Positions:
+        """Return the positions themselves: a design holds the position of its option."""
+        return position
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions themselves."""
+        return np.asarray(values, dtype=np.int64)
+
+    def from_unit(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        return _level(unit, self.count)
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these positions."""
+        return _middle(self.position(values), self.count)
+
+    def columns(self, position: NDArray[np.int64]) -> dict[str, Array]:
+        """Return the quantities that the options at these positions set."""
+        quantities = next(iter(self.rows.values()))
+        return {
+            name: np.array([row[name] for row in self.rows.values()], dtype=np.float64)[position]
+            for name in quantities
+        }
+
+
+Variable: TypeAlias = Real | Integer | Values | Choice
+
+
+def _middle(position: Positions, count: int) -> Array:
+    """Return the middles of the cells that values on a grid have of the unit interval."""
+    return np.asarray((position + 0.5) / count)
+
+
+def _level(unit: Array, count: int) -> Positions:
+    return np.minimum((unit * count).astype(np.int64), count - 1)
+
+
+def _nearest(levels: Array, values: NDArray[Any]) -> NDArray[np.int64]:
+    order = np.argsort(levels, kind="stable")
+    ascending = levels[order]
+    right = np.clip(np.searchsorted(ascending, values), 1, max(len(levels) - 1, 1))
+    if len(levels) == 1:
+        return np.zeros(len(values), dtype=np.int64)
+    left = right - 1
+    nearer_left = np.abs(values - ascending[left]) <= np.abs(ascending[right] - values)
+    return order[np.where(nearer_left, left, right)]

@@ -1,0 +1,322 @@
+"""Wiring: models joined by quantity name, run in order, and only as far as something asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dse.evaluate.objective import Conditions
+from dse.model.contract import Model
+from dse.model.quantity import Array, Quantity, Resource
+from dse.model.units import UnitError, factor
+from dse.problems import DseError, Problem, nearest
+
+Key = tuple[str, frozenset[tuple[str, float | tuple[float, ...]]]]
+"""A model's name, and what is bound of the inputs that matter to it."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What resolving some targets visits: the names asked for, and by which model."""
+
+    names: dict[str, str]
+    missing: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Models and constants, joined by quantity name.
+
+    Parameters
+    ----------
+    models : tuple of Model
+        Leaves only (see `Model.leaves`).
+    constants : mapping of str to Any
+        Numbers in base units, and resources.
+    varied : frozenset of str
+        Quantities that the space sets.
+    free : mapping of str to Quantity
+        Quantities that only the study's relations name.
+    """
+
+    models: tuple[Model, ...]
+    constants: Mapping[str, Any]
+    varied: frozenset[str]
+    free: Mapping[str, Quantity] = field(default_factory=dict)
+
+    @cached_property
+    def producers(self) -> dict[str, Model]:
+        """Which model gives which output; the first where two do."""
+        found: dict[str, Model] = {}
+        for model in self.models:
+            for name in model.outputs:
+                found.setdefault(name, model)
+        return found
+
+    @cached_property
+    def quantities(self) -> dict[str, Quantity]:
+        """Every quantity by name: as its producer declares it, else its first consumer."""
+        found: dict[str, Quantity] = dict(self.free)
+        for model in self.models:
+            for name, quantity in model.quantities.items():
+                found.setdefault(name, quantity)
+        for name, model in self.producers.items():
+            found[name] = model.outputs[name]
+        return found
+
+    @cached_property
+    def resources(self) -> dict[str, Resource]:
+        """Every input that is no array, by name."""
+        return {n: d for m in self.models for n, d in m.inputs.items() if isinstance(d, Resource)}
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every name that some model takes or gives."""
+        return frozenset(self.quantities) | frozenset(self.resources)
+
+    @cached_property
+    def upstream(self) -> dict[str, frozenset[str]]:
+        """For each model, every name that its outputs depend on."""
+        found: dict[str, frozenset[str]] = {}
+
+        def visit(model: Model, path: tuple[str, ...]) -> frozenset[str]:
+            if model.name in found:
+                return found[model.name]
+            names = set(model.inputs)
+            if any(power for _, power in self._factors(model).values()):
+                names.add("clock")
+            for name in tuple(names):
+                producer = self.producers.get(name)
+                if producer is not None and producer.name not in (*path, model.name):
+                    names |= visit(producer, (*path, model.name))
+            found[model.name] = frozenset(names)
+            return frozenset(names)
+
+        for model in self.models:
+            visit(model, ())
+        return found
+
+    def _factors(self, model: Model) -> dict[str, tuple[float, int]]:
+        """Return for each input that is held in another unit: the factor and the clock's power."""
+        found = {}
+        for name, declaration in model.inputs.items():
+            if isinstance(declaration, Quantity):
+                held = self.quantities[name].unit
+                if held != declaration.unit:
+                    try:
+                        found[name] = factor(held, declaration.unit)
+                    except UnitError:
+                        continue  # reported by `problems`
+        return found
+
+    @cached_property
+    def _conversions(self) -> dict[str, dict[str, tuple[float, int]]]:
+        return {model.name: self._factors(model) for model in self.models}
+
+    def problems(self) -> list[Problem]:
+        """Return what is wrong whatever is asked for: outputs given twice, units, circles."""
+        problems = []
+        for model in self.models:
+            for name in model.outputs:
+                if self.producers[name] is not model:
+                    problems.append(
+                        Problem(
+                            "study.models",
+                            f"'{name}' is given twice: by {self.producers[name].name} "
+                            f"and by {model.name}",
+                            'leave one out, or rename: { use = "…", rename = { '
+                            f'{name} = "another_name" }} }}',
+                        )
+                    )
+            for name, declaration in model.inputs.items():
+                if isinstance(declaration, Quantity):
+                    held = self.quantities[name].unit
+                    try:
+                        factor(held, declaration.unit)
+                    except UnitError:
+                        problems.append(
+                            Problem(
+                                "study.models",
+                                f"'{name}' is in {held!r}, but {model.name} takes it in "
+                                f"{declaration.unit!r}",
+                                "rename one of them",
+                            )
+                        )
+        problems += self._circles()
+        return problems
+
+    def _circles(self) -> list[Problem]:
+        done: set[str] = set()
+        problems = []
+
+        def visit(model: Model, path: tuple[Model, ...]) -> None:
+            if model in path:
+                circle = " → ".join(m.name for m in (*path[path.index(model) :], model))
+                problems.append(
+                    Problem(
+                        "study.models",
+                        f"the models need each other in a circle: {circle}",
+                        "rename the quantity that closes it",
+                    )
+                )
+                return
+            if model.name in done:
+                return
+            for name in model.inputs:
+                producer = self.producers.get(name)
+                if producer is not None:
+                    visit(producer, (*path, model))
+            done.add(model.name)
+
+        for model in self.models:
+            visit(model, ())
+        return problems
+
+    def needs(self, targets: Iterable[str], bound: Iterable[str] = ()) -> Need:
+        """Return every name that computing these targets visits, and those that nothing gives."""
+        names: dict[str, str] = {}
+        missing: dict[str, str] = {}
+        held = set(bound)
+
+        def visit(name: str, by: str, default: bool) -> None:
+            first = name not in names
+            names.setdefault(name, by)
+            if name in held or name in self.varied or name in self.constants:
+                return
+            producer = self.producers.get(name)
+            if producer is None:
+                if not default:
+                    missing.setdefault(name, by)
+            elif first:
+                for inner in producer.inputs:
+                    visit(inner, producer.name, inner in producer.defaults)
+                if any(power for _, power in self._conversions[producer.name].values()):
+                    visit("clock", producer.name, False)
+
+        for target in targets:
+            visit(target, "", False)
+        return Need(names, missing)
+
+    def evaluate(
+        self,
+        requests: Iterable[tuple[str, Conditions]],
+        columns: Mapping[str, Array],
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
+    ) -> list[Any]:
+        """Compute quantities on columns, each under its own conditions.
+
+        Parameters
+        ----------
+        requests : iterable of (str, mapping)
+            The quantity, and the inputs bound for it.
+        columns : mapping of str to ndarray
+            What the space sets, one element a design.
+        known : mapping, optional
+            Outputs of models that need not be run.
+
+        Returns
+        -------
+        list
+            One array a request, in the quantity's unit: of shape (designs,), with several scenarios
+            (scenarios, designs); any axis that does not matter may be 1 or absent.
+        """
+        done: dict[Key, Mapping[str, Any]] = dict(known or {})
+
+        def value(name: str, conditions: Conditions) -> Any:
+            if name in conditions:
+                return _bound(conditions[name])
+            producer = self.producers.get(name)
+            if producer is not None:
+                return run(producer, conditions)[name]
+            if name in columns:
+                return columns[name]
+            return self.constants[name]
+
+        def run(model: Model, conditions: Conditions) -> Mapping[str, Any]:
+            relevant, key = self.relevant(model, conditions)
+            if key not in done:
+                given = {}
+                conversions = self._conversions[model.name]
+                for name in model.inputs:
+                    if self._has(name, relevant, columns):
+                        given[name] = value(name, relevant)
+                        if name in conversions:
+                            scale, power = conversions[name]
+                            given[name] = given[name] * scale
+                            if power:
+                                clock = np.asarray(value("clock", relevant), dtype=np.float64)
+                                given[name] = given[name] * clock**power
+                try:
+                    done[key] = model(given)
+                except (Exception, SystemExit) as error:
+                    raise ModelError(model.name, error) from error
+            return done[key]
+
+        return [value(name, conditions) for name, conditions in requests]
+
+    def relevant(self, model: Model, conditions: Conditions) -> tuple[Conditions, Key]:
+        """Return what of a conditions matters to a model, and the key of that run."""
+        upstream = self.upstream[model.name]
+        found = {n: v for n, v in conditions.items() if n in upstream}
+        return found, (model.name, frozenset(found.items()))
+
+    def runs(self, requests: Iterable[tuple[str, Conditions]]) -> list[Key]:
+        """Return the keys of the runs that these requests take, inner ones before outer ones."""
+        keys: dict[Key, None] = {}
+
+        def visit(name: str, conditions: Conditions) -> None:
+            producer = self.producers.get(name)
+            if name in conditions or producer is None:
+                return
+            relevant, key = self.relevant(producer, conditions)
+            if key not in keys:
+                for inner in producer.inputs:
+                    visit(inner, relevant)
+                if any(power for _, power in self._conversions[producer.name].values()):
+                    visit("clock", relevant)
+                keys[key] = None
+
+        for name, conditions in requests:
+            visit(name, conditions)
+        return list(keys)
+
+    def _has(self, name: str, conditions: Conditions, columns: Mapping[str, Array]) -> bool:
+        return (
+            name in conditions
+            or name in self.producers
+            or name in columns
+            or name in self.constants
+        )
+
+    def unknown(self, name: str) -> str:
+        """Return the remedy for a name that no model knows."""
+        return nearest(name, self.known) or "list the quantities with: dse list"
+
+
+def _bound(given: float | tuple[float, ...]) -> Any:
+    """Return a bound input: a number, or a column of one row a scenario."""
+    return np.array(given)[:, None] if isinstance(given, tuple) else given
+
+
+class ModelError(DseError):
+    """A model raised.
+
+    Parameters
+    ----------
+    model : str
+        Its name.
+    error : Exception or SystemExit
+        What it raised.
+    """
+
+    def __init__(self, model: str, error: BaseException) -> None:
+        super().__init__(model, error)
+        self.model = model
+        self.error = error
+
+    def __str__(self) -> str:
+        return f"{self.model} raised {type(self.error).__name__}: {self.error}"

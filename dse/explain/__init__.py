@@ -1,0 +1,1 @@
+"""Explanations: what limits a design, where its time goes, and what to change next."""

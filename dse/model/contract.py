@@ -1,0 +1,236 @@
+"""Models: an annotated function, read once into what the engine needs to wire and run it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, get_type_hints
+
+import numpy as np
+
+from dse.model.quantity import Array, Quantity, Resource, declared, nan_outside
+from dse.problems import InputError, Problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def composed_of(*parts: Callable[..., Any]) -> Callable[[F], F]:
+    """Declare that a model gathers the outputs of smaller models.
+
+    The engine then wires and runs the parts, so that an output needs the inputs of its own part
+    only: a break-even granularity can be asked for without naming a granularity. The function
+    itself stays what scripts call. `dse.model.testing.check_model` holds the whole to its parts.
+    """
+
+    def mark(function: F) -> F:
+        function.__parts__ = parts  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A model as the engine sees it.
+
+    Parameters
+    ----------
+    name : str
+        ``module:function``.
+    function : callable
+        Takes the inputs by their own names, returns a NamedTuple of arrays.
+    inputs : mapping of str to Quantity or Resource
+        By quantity name, in the order of the signature.
+    defaults : mapping of str to float
+        Inputs that may be left out.
+    outputs : mapping of str to Quantity
+        By quantity name.
+    parts : tuple of Model
+        The models that together give every output; the model itself where it has none.
+    arguments, fields : mapping of str to str
+        From quantity names to the function's parameter and output names (they differ where a study
+        renames).
+    """
+
+    name: str
+    function: Callable[..., Any]
+    inputs: Mapping[str, Quantity | Resource]
+    defaults: Mapping[str, float]
+    outputs: Mapping[str, Quantity]
+    arguments: Mapping[str, str]
+    fields: Mapping[str, str]
+    parts: tuple[Model, ...] = ()
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], name: str = "") -> Model:
+        """Read a model from an annotated function.
+
+        Raises
+        ------
+        InputError
+            Where a parameter or an output lacks its declaration; all such at once.
+        """
+        name = name or public_name(function)
+        problems: list[Problem] = []
+        inputs = _inputs(function, problems)
+        outputs = _outputs(function, problems)
+        if problems:
+            raise InputError(name, problems)
+        signature = inspect.signature(function)
+        defaults = {
+            n: p.default for n, p in signature.parameters.items() if p.default is not p.empty
+        }
+        parts = tuple(cls.from_function(part) for part in getattr(function, "__parts__", ()))
+        return cls(
+            name,
+            nan_outside(function),
+            inputs,
+            defaults,
+            outputs,
+            {n: n for n in inputs},
+            {n: n for n in outputs},
+            parts,
+        )
+
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """Inputs and outputs that are arrays, by name."""
+        arrays = {n: q for n, q in self.inputs.items() if isinstance(q, Quantity)}
+        return arrays | dict(self.outputs)
+
+    @property
+    def leaves(self) -> tuple[Model, ...]:
+        """The models to run: the parts of parts, or the model itself."""
+        if not self.parts:
+            return (self,)
+        return tuple(leaf for part in self.parts for leaf in part.leaves)
+
+    def renamed(self, names: Mapping[str, str]) -> Model:
+        """Return the model with some of its quantities under other names (own name → new name).
+
+        Raises
+        ------
+        InputError
+            Where two quantities would get the same name.
+        """
+        new = [names.get(name, name) for name in (*self.inputs, *self.outputs)]
+        if twice := sorted({name for name in new if new.count(name) > 1}):
+            raise InputError(
+                self.name,
+                [Problem("rename", f"would have two quantities called '{n}'") for n in twice],
+            )
+
+        def keys(mapping: Mapping[str, Any]) -> dict[str, Any]:
+            return {names.get(k, k): v for k, v in mapping.items()}
+
+        return replace(
+            self,
+            inputs=keys(self.inputs),
+            defaults=keys(self.defaults),
+            outputs=keys(self.outputs),
+            arguments=keys(self.arguments),
+            fields=keys(self.fields),
+            parts=tuple(part.renamed(names) for part in self.parts),
+        )
+
+    def __call__(self, columns: Mapping[str, Any]) -> dict[str, Array]:
+        """Run the model on columns by quantity name; each broadcasts with the others.
+
+        Returns
+        -------
+        dict of str to ndarray
+            The outputs by quantity name. Elements outside a domain are NaN.
+        """
+        given = {self.arguments[n]: _read_only(columns[n]) for n in self.inputs if n in columns}
+        with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
+            result = self.function(**given)
+        shape = np.broadcast_shapes(*(np.shape(v) for v in given.values() if _is_array(v)))
+        return {name: _checked(result, field, name, shape) for name, field in self.fields.items()}
+
+
+def public_name(function: Callable[..., Any]) -> str:
+    """Return ``module:function``, of the outermost package whose ``__all__`` names it."""
+    name = getattr(function, "__name__", str(function))
+    parts = function.__module__.split(".")
+    for depth in range(1, len(parts)):
+        package = ".".join(parts[:depth])
+        if name in getattr(sys.modules.get(package), "__all__", ()):
+            return f"{package}:{name}"
+    return f"{function.__module__}:{name}"
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.generic | int | float)
+
+
+def _read_only(value: Any) -> Any:
+    """Return an array that the model cannot change: other models are to see the same."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Array:
+    """Return an output as an array, or say what else was returned."""
+    if not hasattr(result, field):
+        raise TypeError(f"returned {type(result).__name__}, not its NamedTuple with '{name}'")
+    value = np.asarray(getattr(result, field))
+    if value.dtype.kind not in "biuf":
+        raise TypeError(f"returned '{name}' of {value.dtype}, which are no real numbers")
+    if value.shape not in ((), shape) and np.broadcast_shapes(value.shape, shape) != shape:
+        raise ValueError(f"returned '{name}' of shape {value.shape} for inputs of shape {shape}")
+    return value[()]
+
+
+def _inputs(
+    function: Callable[..., Any], problems: list[Problem]
+) -> dict[str, Quantity | Resource]:
+    found = declared(function)
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            problems.append(Problem(name, "takes any number of arguments", "name each input"))
+        elif parameter.kind is parameter.POSITIONAL_ONLY:
+            problems.append(Problem(name, "is positional only", "inputs are passed by name"))
+        elif name not in found:
+            problems.append(
+                Problem(
+                    name,
+                    "has no quantity",
+                    f'annotate it: {name}: Annotated[Floats, Quantity("unit", "what it is")]',
+                )
+            )
+    return found
+
+
+def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str, Quantity]:
+    result = get_type_hints(function, include_extras=True).get("return")
+    if not (isinstance(result, type) and hasattr(result, "_fields")):
+        problems.append(Problem("return", "is not a NamedTuple", "return a NamedTuple of arrays"))
+        return {}
+    hints = get_type_hints(result, include_extras=True)
+    outputs = {}
+    for field in result._fields:
+        notes = getattr(hints[field], "__metadata__", ())
+        quantity = next((n for n in notes if isinstance(n, Quantity)), None)
+        if quantity is None:
+            problems.append(
+                Problem(
+                    f"{result.__name__}.{field}",
+                    "has no quantity",
+                    f'annotate it: {field}: Annotated[Array, Quantity("unit", "what it is")]',
+                )
+            )
+        else:
+            outputs[field] = quantity
+            if quantity.part_of and quantity.part_of not in result._fields:
+                problems.append(
+                    Problem(
+                        f"{result.__name__}.{field}",
+                        f"is part of '{quantity.part_of}', which is no output",
+                        f"outputs: {', '.join(result._fields)}",
+                    )
+                )
+    return outputs

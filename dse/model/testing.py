@@ -1,0 +1,244 @@
+"""The conformance check that holds any model, shipped or yours, to the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dse.model.contract import Model
+from dse.model.quantity import Array, Quantity, Resource
+from dse.model.units import is_unit
+
+
+def check_model(
+    function: Callable[..., Any],
+    *,
+    fixed: Mapping[str, Any] | None = None,
+    samples: int = 64,
+    seed: int = 0,
+) -> None:
+    """Hold a model to the contract (ARCHITECTURE.md, "The contract of a model").
+
+    Inputs are drawn from the declared domains. Checked: every input and output is declared, with a
+    known unit, and a domain that holds its typical and default values; nothing is raised; each
+    element equals the scalar call; inputs are not changed; shapes broadcast;
+    outputs stay in their declared domains, without NaN, on the domain; an element outside a domain
+    gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
+    model equals its parts.
+
+    Parameters
+    ----------
+    function : callable
+        The annotated function.
+    fixed : mapping, optional
+        Inputs to hold at a value instead of drawing them; needed for each input that is a resource.
+    samples : int
+        How many elements to draw; at least 4.
+    seed : int
+        Of the draw.
+
+    Raises
+    ------
+    AssertionError
+        Naming the model, the rule and the input or output that breaks it.
+    InputError
+        Where a declaration is missing.
+    """
+    if samples < 4:
+        raise ValueError(f"samples = {samples}: give at least 4")
+    model = Model.from_function(function)
+    rng = np.random.default_rng(seed)
+    columns: dict[str, Any] = dict(fixed or {})
+    drawn: dict[str, Quantity] = {}
+    _declarations(model)
+    for name, declaration in model.inputs.items():
+        if isinstance(declaration, Resource):
+            assert name in columns, f"{model.name}: give the resource '{name}' in fixed="
+        elif name not in columns:
+            columns[name] = declaration.draw(rng, samples)
+            drawn[name] = declaration
+    outputs = _pure(model, columns)
+    _elementwise(model, columns, outputs, samples)
+    _broadcasts(model, columns, drawn)
+    _in_domain(model, outputs)
+    _parts_add_up(model, outputs)
+    _whole_equals_parts(model, columns, outputs)
+    _nan_outside(model, columns, drawn, outputs)
+    _each_input_matters(model, columns, drawn, outputs, rng)
+
+
+def _declarations(model: Model) -> None:
+    for name, quantity in model.quantities.items():
+        where = f"{model.name}: '{name}'"
+        assert is_unit(quantity.unit), f"{where} has the unknown unit {quantity.unit!r}"
+        assert quantity.about, f"{where} does not say what it is about"
+        nearest = quantity.clip(0.0)
+        assert quantity.contains(nearest), f"{where} has the empty domain {quantity.domain()}"
+        ends = np.array(quantity.typical or (nearest, nearest))
+        assert ends[0] <= ends[1] and np.array_equal(quantity.clip(ends), ends), (
+            f"{where} is typically in {quantity.typical}, outside its domain {quantity.domain()}"
+        )
+        assert quantity.contains(model.defaults.get(name, nearest)), (
+            f"{where} is {model.defaults[name]} by default, outside its domain {quantity.domain()}"
+        )
+
+
+def _run(model: Model, columns: Mapping[str, Any], where: str) -> dict[str, Array]:
+    try:
+        return model(columns)
+    except Exception as error:
+        raise AssertionError(
+            f"{model.name}: raises {type(error).__name__} {where}: {error}"
+        ) from error
+
+
+def _pure(model: Model, columns: Mapping[str, Any]) -> dict[str, Array]:
+    frozen = {}
+    for name, value in columns.items():
+        frozen[name] = value
+        if isinstance(value, np.ndarray):
+            frozen[name] = value.copy()
+            frozen[name].flags.writeable = False
+    first = _run(model, frozen, "inside the domain (or it changes its inputs, which are read-only)")
+    second = _run(model, frozen, "when it is called again")
+    for name, value in frozen.items():
+        if isinstance(value, np.ndarray):
+            assert np.array_equal(value, columns[name], equal_nan=True), (
+                f"{model.name}: changes its input '{name}'"
+            )
+    for name in first:
+        assert np.array_equal(first[name], second[name], equal_nan=True), (
+            f"{model.name}: '{name}' differs between two equal calls"
+        )
+    return first
+
+
+def _elementwise(
+    model: Model, columns: Mapping[str, Any], outputs: Mapping[str, Array], samples: int
+) -> None:
+    for i in range(samples):
+        one = {n: (v[i] if isinstance(v, np.ndarray) else v) for n, v in columns.items()}
+        for name, value in _run(model, one, f"for the scalars {one}").items():
+            whole = np.broadcast_to(outputs[name], (samples,))[i]
+            assert np.isclose(value, whole, rtol=1e-12, atol=0, equal_nan=True), (
+                f"{model.name}: '{name}' of the array is {whole!r} at element {i}, "
+                f"of the scalar {value!r}"
+            )
+
+
+def _broadcasts(model: Model, columns: Mapping[str, Any], drawn: Mapping[str, Quantity]) -> None:
+    if len(drawn) < 2:
+        return
+    names = list(drawn)
+    grid = dict(columns)
+    flat = dict(columns)
+    for position, name in enumerate(names):
+        few = columns[name][:3] if position == 0 else columns[name][:4]
+        grid[name] = few[:, None] if position == 0 else few
+        flat[name] = np.repeat(few, 4) if position == 0 else np.tile(few, 3)
+    on_grid = _run(model, grid, "for arrays of shapes (3, 1) and (4,)")
+    on_flat = _run(model, flat, "inside the domain")
+    for name, value in on_grid.items():
+        got = np.broadcast_to(value, (3, 4)).ravel()
+        want = np.broadcast_to(on_flat[name], (12,))
+        assert np.allclose(got, want, rtol=1e-12, atol=0, equal_nan=True), (
+            f"{model.name}: '{name}' does not broadcast (3, 1) with (4,)"
+        )
+
+
+def _in_domain(model: Model, outputs: Mapping[str, Array]) -> None:
+    for name, value in outputs.items():
+        assert not np.isnan(np.asarray(value, dtype=np.float64)).any(), (
+            f"{model.name}: '{name}' is NaN inside the domain of the inputs"
+        )
+        assert model.outputs[name].contains(value).all(), (
+            f"{model.name}: '{name}' leaves its declared domain {model.outputs[name].domain()}"
+        )
+
+
+def _nan_outside(
+    model: Model,
+    columns: Mapping[str, Any],
+    drawn: Mapping[str, Quantity],
+    outputs: Mapping[str, Array],
+) -> None:
+    for name, quantity in drawn.items():
+        for outside in _just_outside(quantity):
+            bad = dict(columns)
+            bad[name] = columns[name].copy()
+            bad[name][0] = outside
+            for leaf in model.leaves:
+                if name not in leaf.inputs:
+                    continue
+                given = {n: bad[n] for n in leaf.inputs if n in bad}
+                for output, value in _run(leaf, given, f"where {name} = {outside!r}").items():
+                    assert np.isnan(np.ravel(value)[0]), (
+                        f"{model.name}: '{output}' is not NaN where {name} = {outside!r}"
+                    )
+                    rest = np.broadcast_to(outputs.get(output, value), np.shape(value))
+                    assert np.array_equal(rest[1:], np.asarray(value)[1:], equal_nan=True), (
+                        f"{model.name}: '{output}' changes beside an element outside the domain"
+                    )
+
+
+def _just_outside(quantity: Quantity) -> list[float]:
+    outside = [np.nan]
+    if quantity.above > -np.inf:
+        outside.append(quantity.above)
+    if quantity.low > -np.inf:
+        outside.append(np.nextafter(quantity.low, -np.inf))
+    if quantity.below < np.inf:
+        outside.append(quantity.below)
+    if quantity.high < np.inf:
+        outside.append(np.nextafter(quantity.high, np.inf))
+    if quantity.integer:
+        low, high = quantity.typical or (quantity.low, quantity.high)
+        outside.append((low if np.isfinite(low) else high if np.isfinite(high) else 0.0) + 0.5)
+    return outside
+
+
+def _each_input_matters(
+    model: Model,
+    columns: Mapping[str, Any],
+    drawn: Mapping[str, Quantity],
+    outputs: Mapping[str, Array],
+    rng: np.random.Generator,
+) -> None:
+    for name, quantity in drawn.items():
+        if np.ptp(columns[name]) == 0.0:
+            continue  # a domain of a single value
+        changed = model({**columns, name: quantity.draw(rng, columns[name].size)})
+        assert any(not np.array_equal(outputs[n], changed[n], equal_nan=True) for n in outputs), (
+            f"{model.name}: no output depends on '{name}'"
+        )
+
+
+def _parts_add_up(model: Model, outputs: Mapping[str, Array]) -> None:
+    totals: dict[str, Array] = {}
+    for name, quantity in model.outputs.items():
+        if quantity.part_of:
+            whole = next(n for n, field in model.fields.items() if field == quantity.part_of)
+            totals[whole] = totals.get(whole, np.float64(0.0)) + outputs[name]
+    for whole, total in totals.items():
+        assert np.allclose(total, outputs[whole], rtol=1e-9, atol=0), (
+            f"{model.name}: the parts of '{whole}' do not add up to it"
+        )
+
+
+def _whole_equals_parts(
+    model: Model, columns: Mapping[str, Any], outputs: Mapping[str, Array]
+) -> None:
+    given: set[str] = set()
+    for leaf in model.leaves if model.parts else ():
+        for name, value in leaf({n: columns[n] for n in leaf.inputs if n in columns}).items():
+            given.add(name)
+            assert name in outputs, f"{model.name}: a part gives '{name}', the whole does not"
+            shape = np.shape(outputs[name])
+            assert np.array_equal(np.broadcast_to(value, shape), outputs[name], equal_nan=True), (
+                f"{model.name}: '{name}' of the whole differs from its part's"
+            )
+    if model.parts:
+        missing = set(outputs) - given
+        assert not missing, f"{model.name}: no part gives {', '.join(sorted(missing))}"

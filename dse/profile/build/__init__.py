@@ -1,0 +1,1 @@
+"""The part of the build that turns sources into an instrumented program."""

@@ -1,0 +1,239 @@
+"""A module of LLVM IR as tables: functions, blocks, edges, registers, calls and memory accesses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from dse.profile.build.classes import COMPUTATION, classify
+from dse.profile.build.irtext import (
+    BlockText,
+    FunctionText,
+    Statement,
+    split_type,
+    type_size,
+    unquoted,
+)
+
+
+@dataclass(slots=True)
+class Access:
+    """A place that reads or writes memory; `size` is 0 for runs of bytes known only in the run."""
+
+    block: int
+    kind: str
+    size: int
+    line: int
+
+
+@dataclass(slots=True)
+class Call:
+    """A place that calls: `target` is a symbol, or empty for a call through a pointer."""
+
+    block: int
+    target: str
+    arguments: int
+    result: bool
+
+
+@dataclass(slots=True)
+class Block:
+    """A basic block; `instructions` are counts by class, `successors` block numbers."""
+
+    function: int
+    name: str
+    line: int
+    instructions: dict[str, int]
+    successors: list[int] = field(default_factory=list)
+    stops: bool = False  # whether execution may leave in its middle: it calls something
+
+    @property
+    def computation(self) -> int:
+        """Arithmetic and logical instructions."""
+        return sum(self.instructions.get(name, 0) for name in COMPUTATION)
+
+
+@dataclass(slots=True)
+class Function:
+    """A function of the program; `entry` is the number of its first block."""
+
+    symbol: str
+    name: str
+    file: str
+    line: int
+    entry: int
+
+
+@dataclass(slots=True)
+class Register:
+    """A value used outside the block that defines it (arguments: the function's first block)."""
+
+    name: str
+    definition: int
+    uses: list[int]
+    argument: bool
+
+
+@dataclass(slots=True)
+class Analysis:
+    """Everything that the IR says before the program runs; positions in lists are the numbers."""
+
+    functions: list[Function] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    registers: list[Register] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    foreign: dict[str, bool] = field(default_factory=dict)  # symbol: whether it takes pointers
+
+
+class Locations:
+    """Source lines and files by metadata number."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines: dict[int, int] = {}
+        self._files: dict[int, str] = {}
+        self._programs: dict[int, tuple[str, int, int]] = {}
+        for line in lines:
+            if not line.startswith("!"):
+                continue
+            if m := re.match(r"!(\d+) = (?:distinct )?!DILocation\(line: (\d+)", line):
+                self._lines[int(m[1])] = int(m[2])
+            elif m := re.match(r'!(\d+) = (?:distinct )?!DIFile\(filename: "([^"]*)"', line):
+                self._files[int(m[1])] = m[2].rsplit("/", 1)[-1]
+            elif m := re.match(r"!(\d+) = distinct !DISubprogram\(", line):
+                name = re.search(r'name: "([^"]*)"', line)
+                file, at = re.search(r"file: !(\d+)", line), re.search(r"[( ]line: (\d+)", line)
+                self._programs[int(m[1])] = (
+                    name[1] if name else "",
+                    int(file[1]) if file else -1,
+                    int(at[1]) if at else 0,
+                )
+
+    def line(self, number: int) -> int:
+        """Return the source line of a location, 0 where unknown."""
+        return self._lines.get(number, 0)
+
+    def function(self, header: str) -> tuple[str, str, int]:
+        """Return name, file and line of the function with this first line."""
+        match = re.search(r"!dbg !(\d+)", header)
+        name, file, line = self._programs.get(int(match[1]) if match else -1, ("", -1, 0))
+        return name, self._files.get(file, ""), line
+
+
+def successors_of(statement: Statement) -> list[str]:
+    """Return the labels a terminator may go to, in order, repeated where it repeats them."""
+    return [unquoted(m) for m in re.findall(r'label %("(?:[^"\\]|\\.)*"|[-\w.$]+)', statement.text)]
+
+
+def analyse(module: Any, parts: list[str | FunctionText]) -> Analysis:
+    """Read a module of llvmlite and its text side by side.
+
+    Parameters
+    ----------
+    module : llvmlite.binding.ModuleRef
+        Every value and block named.
+    parts : list
+        The same module's text, from :func:`dse.profile.build.irtext.parse_module`.
+    """
+    lines = [part for part in parts if isinstance(part, str)]
+    locations, result = Locations(lines), Analysis()
+    aliases = {
+        unquoted(m[1]): unquoted(m[2])
+        for line in lines
+        if (m := re.match(r"@(\S+) = .*\balias\b.*, ptr @(\S+?)(?:,|$)", line))
+    }
+    for line in lines:
+        m = re.match(r'declare .*?@("[^"]*"|[\w.$]+)\((.*)\)', line)
+        if m and not unquoted(m[1]).startswith("llvm."):
+            result.foreign[unquoted(m[1])] = "ptr" in m[2]
+    values = {f.name: f for f in module.functions if not f.is_declaration}
+    for part in parts:
+        if isinstance(part, FunctionText):
+            _function(result, part, values[part.name], locations, aliases)
+    return result
+
+
+def _function(
+    result: Analysis, text: FunctionText, value: Any, locations: Locations, aliases: dict[str, str]
+) -> None:
+    number, first = len(result.functions), len(result.blocks)
+    name, file, line = locations.function(text.header)
+    result.functions.append(Function(text.name, name or text.name, file, line, first))
+    by_label = {unquoted(block.label): first + i for i, block in enumerate(text.blocks)}
+    definitions = {argument.name: first for argument in value.arguments}
+    arguments = set(definitions)
+    uses: dict[str, dict[int, None]] = {}
+    for block, block_value in zip(text.blocks, value.blocks, strict=True):
+        at = by_label[unquoted(block.label)]
+        made = Block(number, unquoted(block.label), _line(block, locations), {})
+        result.blocks.append(made)
+        pairs = zip(block.statements, block_value.instructions, strict=True)
+        for statement, instruction in pairs:
+            if statement.opcode != instruction.opcode:
+                raise ValueError(f"text and module differ: {statement.text!r}")
+            operands = list(instruction.operands)
+            if instruction.name:
+                definitions[instruction.name] = at
+            for operand in operands:
+                if operand.value_kind.name in ("instruction", "argument"):
+                    uses.setdefault(operand.name, {})[at] = None
+            _instruction(result, made, at, statement, operands, locations, aliases)
+        targets = successors_of(block.statements[-1])
+        made.successors = list(dict.fromkeys(by_label[target] for target in targets))
+    for name, blocks in uses.items():
+        elsewhere = [block for block in blocks if block != definitions[name]]
+        if elsewhere:
+            result.registers.append(Register(name, definitions[name], elsewhere, name in arguments))
+
+
+def _line(block: BlockText, locations: Locations) -> int:
+    found = (locations.line(s.location) for s in block.statements if s.location)
+    return next((line for line in found if line), 0)
+
+
+def _instruction(
+    result: Analysis,
+    block: Block,
+    at: int,
+    statement: Statement,
+    operands: list[Any],
+    locations: Locations,
+    aliases: dict[str, str],
+) -> None:
+    callee = ""
+    if statement.opcode in ("call", "invoke"):
+        target = operands[-1]
+        kind = target.value_kind.name
+        callee = target.name if kind in ("function", "global_alias") else ""
+        callee = aliases.get(callee, callee)
+        if not callee.startswith("llvm.") and kind != "inline_asm":
+            block.stops = True
+            given = len(operands) - (1 if statement.opcode == "call" else 3)
+            result.calls.append(Call(at, callee, given, bool(statement.result)))
+    name = classify(statement.opcode, callee)
+    if name:
+        block.instructions[name] = block.instructions.get(name, 0) + 1
+    for kind, size in accesses_of(statement, callee):
+        result.accesses.append(Access(at, kind, size, locations.line(statement.location)))
+
+
+def accesses_of(statement: Statement, callee: str) -> list[tuple[str, int]]:
+    """Return what an instruction does to memory, as (kind, bytes) in order."""
+    opcode = statement.opcode
+    if opcode == "load":
+        return [("load", type_size(statement.operands()[0]) or 0)]
+    if opcode == "store":
+        return [("store", type_size(split_type(statement.operands()[0])[0]) or 0)]
+    if opcode in ("atomicrmw", "cmpxchg"):
+        size = type_size(split_type(statement.operands()[1])[0]) or 0
+        return [("load", size), ("store", size)]
+    if callee.startswith(("llvm.memcpy.", "llvm.memmove.")):
+        return [("load", 0), ("store", 0)]
+    if callee.startswith("llvm.memset."):
+        return [("store", 0)]
+    if callee.startswith("llvm.va_copy"):
+        return [("load", 0), ("store", 0)]
+    if callee.startswith("llvm.va_start"):
+        return [("store", 0)]
+    return []

@@ -1,0 +1,134 @@
+"""The part of the build that works on LLVM IR: in a process of its own, for LLVM's errors end it.
+
+``python -m dse.profile.build.build JOB`` reads a job (JSON) and writes the instrumented object file
+and the
+tables of the analysis (JSON) where the job says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dse.profile.build.analysis import Analysis, analyse
+from dse.profile.build.counters import Counters, place_counters
+from dse.profile.build.hooks import Hooks
+from dse.profile.build.instrument import instrument
+from dse.profile.build.irtext import parse_module
+from dse.profile.errors import cannot
+
+_OPTNONE = re.compile(r"\b(?:optnone|noinline) ?")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to build.
+
+    Parameters
+    ----------
+    modules : list of str
+        Files of LLVM IR.
+    object, tables : str
+        The files to write.
+    accesses, tree, trace : bool
+        As in :class:`dse.profile.build.instrument.Hooks`.
+    framed : list of str or None
+        Function names that are invocations of their own; None for all.
+    modelled : list of str
+        Library functions that the runtime wraps.
+    """
+
+    modules: list[str]
+    object: str
+    tables: str
+    accesses: bool
+    tree: bool
+    trace: bool
+    framed: list[str] | None
+    modelled: list[str]
+
+
+def build_object(job: Job, folder: Path) -> dict[str, Any]:
+    """Do a job in another process and return its tables; raise InputError where LLVM refuses."""
+    path = folder / "job.json"
+    path.write_text(json.dumps(dataclasses.asdict(job)))
+    command = [sys.executable, "-m", "dse.profile.build.build", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        said = "\n".join(done.stderr.strip().splitlines()[-12:])
+        raise cannot("profile", f"LLVM could not process the program's IR:\n{said}")
+    tables: dict[str, Any] = json.loads(Path(job.tables).read_text())
+    return tables
+
+
+def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
+    """Return one module of all files, its values and blocks named, and what compiles it."""
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
+    linked: Any = None
+    for file in files:
+        # The instruction namer passes by functions that are not to be optimised.
+        text = Path(file).read_text()
+        text = "\n".join(
+            _OPTNONE.sub("", line) if line.startswith("attributes #") else line
+            for line in text.splitlines()
+        )
+        module = binding.parse_assembly(text)
+        if linked is None:
+            linked = module
+        else:
+            linked.link_in(module)
+    machine = binding.Target.from_triple(linked.triple).create_target_machine(
+        opt=2, reloc="pic", codemodel="small"
+    )
+    passes = binding.create_new_module_pass_manager()
+    passes.add_instruction_namer_pass()
+    passes.run(
+        linked, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+    )
+    return linked, machine
+
+
+def _tables(analysis: Analysis, counters: Counters, triple: str) -> dict[str, Any]:
+    tables = dataclasses.asdict(analysis)
+    tables["counters"] = counters.blocks
+    tables["edges"] = [[a, b, slots] for (a, b), slots in counters.edges.items()]
+    tables["triple"] = triple
+    return tables
+
+
+def main(path: str) -> None:
+    """Do the job in a file."""
+    from llvmlite import binding
+
+    job = Job(**json.loads(Path(path).read_text()))
+    module, machine = load_modules(job.modules)
+    parts = parse_module(str(module))
+    analysis = analyse(module, parts)
+    counters = place_counters(analysis)
+    framed = None
+    if job.framed is not None:
+        framed = frozenset(f.symbol for f in analysis.functions if f.name in job.framed)
+        framed |= frozenset(name for name in (*job.framed, "main"))
+    hooks = Hooks(job.accesses, job.tree, job.trace, framed, frozenset(job.modelled))
+    text = instrument(parts, analysis, counters, hooks)
+    tables = _tables(analysis, counters, module.triple)
+    Path(job.object).with_suffix(".ll").write_text(text)
+    made = binding.parse_assembly(text)
+    made.verify()
+    Path(job.object).write_bytes(machine.emit_object(made))
+    Path(job.tables).write_text(json.dumps(tables))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

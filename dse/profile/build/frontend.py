@@ -1,0 +1,127 @@
+"""Sources to LLVM IR: registers promoted, nothing inlined, nothing vectorised."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from dse.problems import InputError, Problem
+from dse.profile.build.toolchain import Toolchain
+from dse.profile.errors import cannot
+
+C_SUFFIXES = (".c",)
+CXX_SUFFIXES = (".cc", ".cpp", ".cxx", ".C", ".c++")
+IR_SUFFIXES = (".ll",)
+
+FAITHFUL = (
+    "-fno-inline",
+    "-fno-optimize-sibling-calls",  # tail calls would merge the levels of a recursion
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-unroll-loops",
+    "-fno-discard-value-names",
+    "-fno-sanitize=all",
+    "-g1",
+    "-U_FORTIFY_SOURCE",
+    "-Wno-unused-command-line-argument",
+)
+_RUNTIME = Path(__file__).parent / "runtime"
+
+
+def is_cxx(sources: Sequence[Path]) -> bool:
+    """Tell whether any source is C++: the program is then linked as C++.
+
+    >>> is_cxx([Path("a.c"), Path("b.cpp")])
+    True
+    """
+    return any(source.suffix in CXX_SUFFIXES for source in sources)
+
+
+def modelled_functions() -> tuple[str, ...]:
+    """Return the library functions whose reads and writes the runtime knows."""
+    return tuple(
+        re.findall(r"^FOREIGN\((\w+)\)", (_RUNTIME / "foreign.h").read_text(), re.MULTILINE)
+    )
+
+
+def _check_sources(sources: Sequence[Path]) -> None:
+    allowed = C_SUFFIXES + CXX_SUFFIXES + IR_SUFFIXES
+    problems = []
+    for source in sources:
+        if source.is_dir():
+            problems.append(Problem(str(source), "is a folder", "give the sources in it"))
+        elif not source.is_file():
+            problems.append(Problem(str(source), "no such file"))
+        elif source.suffix not in allowed:
+            problems.append(
+                Problem(
+                    str(source),
+                    f"'{source.suffix}' is no suffix of a C or C++ source",
+                    f"known: {', '.join(allowed)}",
+                )
+            )
+    if not sources:
+        problems.append(Problem("", "no source was given"))
+    if problems:
+        raise InputError("profile", problems)
+
+
+def compile_to_ir(
+    toolchain: Toolchain,
+    sources: Sequence[Path],
+    folder: Path,
+    optimisation: int = 1,
+    flags: Sequence[str] = (),
+) -> list[Path]:
+    """Compile each source to a text file of LLVM IR in `folder`; files of IR are taken as they are.
+
+    Raises
+    ------
+    InputError
+        With every source that is missing, of an unknown kind or refused by the compiler.
+    """
+    _check_sources(sources)
+    # A call of a library function stays a call of that function, whatever the compiler knows of it.
+    kept = [f"-fno-builtin-{name}" for name in modelled_functions() if not name.startswith("_")]
+    level = [f"-O{optimisation}"] + (
+        ["-Xclang", "-disable-O0-optnone"] if optimisation == 0 else []
+    )
+
+    def compiled(number: int) -> Path | Problem:
+        source = sources[number]
+        if source.suffix in IR_SUFFIXES:
+            return source
+        target = folder / f"{number}.ll"
+        compiler = toolchain.cxx if source.suffix in CXX_SUFFIXES else toolchain.c
+        baseline = ["-mcpu=baseline"] if "ziglang" in compiler else []
+        command = [*compiler, *level, *FAITHFUL, *kept, *baseline, *flags]
+        command += ["-S", "-emit-llvm", "-o", str(target), str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode or not target.is_file():
+            return Problem(str(source), "the compiler refused it:\n" + done.stderr.strip())
+        return target
+
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(compiled, range(len(sources))))
+    refused = [result for result in results if isinstance(result, Problem)]
+    if refused:
+        raise InputError("profile", refused)
+    return [result for result in results if isinstance(result, Path)]
+
+
+def link_program(
+    toolchain: Toolchain,
+    objects: Sequence[Path],
+    target: Path,
+    cxx: bool,
+    flags: Sequence[str] = (),
+) -> None:
+    """Link object files to a program; raise InputError with the linker's words where it cannot."""
+    command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
+    command += [*map(str, objects), "-o", str(target), "-lm", *flags]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise cannot("profile", "the program does not link:\n" + done.stderr.strip())

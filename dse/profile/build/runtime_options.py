@@ -1,0 +1,94 @@
+"""The runtime's settings as definitions for its compiler."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dse.problems import Problem
+from dse.profile.build.toolchain import Toolchain
+from dse.profile.document.schema import CacheLevels
+from dse.profile.errors import cannot
+
+RUNTIME = Path(__file__).parent / "runtime"
+LINES = 2**22  # of a cache: 256 MiB in lines of 64 B
+
+
+def cache_problems(caches: Sequence[CacheLevels]) -> list[Problem]:
+    """Return every size that no cache can have."""
+    problems: list[Problem] = []
+    for number, cache in enumerate(caches):
+        where = f"cache {number + 1}"
+        for name, size, ways in (("L1", cache.l1, cache.l1_ways), ("L2", cache.l2, cache.l2_ways)):
+            if not _power(cache.line) or not 4 <= cache.line <= 4096:
+                problems.append(
+                    Problem(where, f"a line of {cache.line} B", "a power of two from 4 B to 4096 B")
+                )
+            elif ways < 1 or size % (cache.line * ways) or not _power(size // (cache.line * ways)):
+                problems.append(
+                    Problem(
+                        where,
+                        f"{name} of {size} B in lines of {cache.line} B and {ways} ways",
+                        "size / (line x ways) must be a power of two",
+                    )
+                )
+            elif size // cache.line > LINES:
+                problems.append(
+                    Problem(where, f"{name} of {size // cache.line:,} lines", f"at most {LINES:,}")
+                )
+        if cache.l2 < cache.l1:
+            problems.append(
+                Problem(
+                    where,
+                    f"L2 of {cache.l2} B is smaller than L1 of {cache.l1} B",
+                    "L2 holds all that L1 holds",
+                )
+            )
+    if len(caches) > 8:
+        problems.append(Problem("cache", f"{len(caches)} configurations", "at most 8 in a run"))
+    return problems
+
+
+def _power(x: int) -> bool:
+    return x > 0 and x & (x - 1) == 0
+
+
+def cache_definition(caches: Sequence[CacheLevels]) -> str:
+    """Return the macro that lists the caches, each with logarithms of its sizes.
+
+    >>> cache_definition([CacheLevels(l1=32768, l2=4194304, line=64)])
+    'DSE_CACHES(X)=X(0,9,1,16,1,6)'
+    """
+    listed = []
+    for k, c in enumerate(caches):
+        sets = [
+            (size // (c.line * ways)).bit_length() - 1
+            for size, ways in ((c.l1, c.l1_ways), (c.l2, c.l2_ways))
+        ]
+        shift = c.line.bit_length() - 1
+        listed.append(f"X({k},{sets[0]},{c.l1_ways},{sets[1]},{c.l2_ways},{shift})")
+    return "DSE_CACHES(X)=" + " ".join(listed)
+
+
+def compile_runtime(
+    toolchain: Toolchain, definitions: Mapping[str, str | int | None], target: Path
+) -> None:
+    """Compile the runtime to an object file; None as a value defines a name without a value."""
+    command = [
+        *toolchain.c,
+        "-O2",
+        "-fomit-frame-pointer",
+        "-std=gnu11",
+        "-fno-sanitize=all",
+        "-fexceptions",
+        "-fPIC",
+    ]
+    command += ["-funwind-tables", "-Wno-unused", "-fno-builtin-malloc", "-march=native"]
+    command += [
+        f"-D{name}" if value is None else f"-D{name}={value}" for name, value in definitions.items()
+    ]
+    command += ["-c", str(RUNTIME / "runtime.c"), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise cannot("profile", "the runtime does not compile:\n" + done.stderr.strip())

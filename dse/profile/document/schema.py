@@ -1,0 +1,283 @@
+"""The profile: a frozen document, its JSON, and what must hold of it.
+
+``docs/profile-format.md`` explains each field; ``dse schema profile`` prints the JSON Schema.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dse.problems import InputError
+from dse.profile.document.check import field_problems, reference_problems
+from dse.profile.errors import cannot
+
+FORMAT_VERSION = 1
+CONSTANTS = "(constants)"
+PROGRAM_INPUT = "(input)"
+UNKNOWN = "(unknown)"
+START = "(start)"
+OUTSIDE = "(outside)"
+_WRITTEN = "a profile is written by: dse profile SOURCE -o FILE"
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class CacheLevels(_Part):
+    """An inclusive two-level cache; sizes in bytes, ways 1 is direct-mapped."""
+
+    l1: Count
+    l2: Count
+    line: Count
+    l1_ways: Count = 1
+    l2_ways: Count = 1
+
+
+class Program(_Part):
+    """What was built and how it was run."""
+
+    sources: tuple[str, ...]
+    digest: str = Field(description="SHA-256 over the sources' contents")
+    arguments: tuple[str, ...]
+    optimisation: Count
+    flags: tuple[str, ...] = ()
+    compiler: str
+    target: str
+
+
+class Settings(_Part):
+    """What was measured."""
+
+    caches: tuple[CacheLevels, ...]
+    transfers: bool
+    chunk: Count = Field(description="bytes of memory that are followed together")
+    functions: tuple[str, ...] | None = None
+    region: str | None = None
+
+
+class Run(_Part):
+    """How the run ended; counts of a run that is not complete are those up to its end."""
+
+    complete: bool
+    ended: Literal[
+        "exit", "signal", "time limit", "memory limit", "interrupted", "too deep", "too many calls"
+    ]
+    exit_status: int | None = None
+    signal: int | None = None
+    invocations: Count = 0
+    shadow_bytes: Count = 0
+    addresses_fixed: bool = Field(description="whether cache results repeat from run to run")
+    tree_merged: bool = Field(description="whether calling contexts were merged for their number")
+
+
+class Function(_Part):
+    """A function of the program, or a library function (`foreign`)."""
+
+    name: str
+    symbol: str
+    file: str = ""
+    line: Count = 0
+    foreign: bool = False
+    entry: Count | None = Field(description="number of its first block")
+    invocations: Count
+    computation: Count = Field(description="arithmetic and logical instructions executed")
+    computation_inclusive: Count | None = Field(
+        description="the same, callees included; null where transfers are not measured"
+    )
+    local_bytes: Count = Field(description="bytes that an invocation wrote and read itself")
+
+
+class Block(_Part):
+    """A basic block; a foreign function has one block without instructions."""
+
+    id: Count
+    function: str
+    name: str
+    line: Count
+    executions: Count
+    exits: int = Field(description="executions that left the function here")
+    area: Count = Field(description="instructions that hardware would hold")
+    instructions: dict[str, Count] = Field(description="instructions by class, of one execution")
+
+
+class Edge(_Part):
+    """How often block `to` followed block `from` in the same invocation."""
+
+    source: Count = Field(validation_alias="from", serialization_alias="from")
+    to: Count
+    count: Count
+
+
+class Call(_Part):
+    """Calls from a block to a function, with the values passed in registers."""
+
+    source: Count = Field(validation_alias="from", serialization_alias="from")
+    to: str
+    count: Count
+    arguments: Count
+    result: bool
+
+
+class Register(_Part):
+    """A value that a block defines and other blocks use."""
+
+    name: str
+    source: Count = Field(validation_alias="from", serialization_alias="from")
+    to: tuple[Count, ...]
+    argument: bool = False
+
+
+class Access(_Part):
+    """A load or store: one triple (L1, L2, memory) of hits a cache configuration."""
+
+    block: Count
+    kind: Literal["load", "store"]
+    size: Count = Field(description="bytes; 0 for runs of bytes, which count once a line")
+    line: Count
+    hits: tuple[tuple[Count, Count, Count], ...]
+
+
+class Read(_Part):
+    """Bytes that an access read of what block `from` last wrote there."""
+
+    access: Count = Field(description="position in `accesses`")
+    source: Count | None = Field(
+        validation_alias="from",
+        serialization_alias="from",
+        description="null where no block of the program wrote: constants, input, unknown",
+    )
+    bytes: Count
+
+
+class Dependency(_Part):
+    """A line in L1 that `from` last wrote (dirty) or brought in (clean), first touched by `to`."""
+
+    cache: Count
+    source: Count = Field(validation_alias="from", serialization_alias="from")
+    to: Count
+    dirty: Count
+    clean: Count
+
+
+class Transfer(_Part):
+    """Bytes that one function wrote and another read."""
+
+    source: str = Field(validation_alias="from", serialization_alias="from")
+    to: str
+    bytes: Count
+
+
+class Context(_Part):
+    """A node of the call tree; `parent` is the position of another, -1 for a root."""
+
+    parent: Annotated[int, Field(ge=-1)]
+    function: str
+    invocations: Count
+    computation: Count
+
+
+class Unmodelled(_Part):
+    """A library function that may touch memory in ways unknown to the profile."""
+
+    name: str
+    calls: Count
+
+
+class Unaccounted(_Part):
+    """Traffic whose writer is unknown."""
+
+    bytes: Count
+    share: float = Field(ge=0, le=1)
+    functions: tuple[Unmodelled, ...]
+
+
+class Profile(_Part):
+    """What a program did: blocks, edges, memory, functions and the data between them."""
+
+    format: Literal["dse profile"] = "dse profile"
+    version: Literal[1] = 1
+    program: Program
+    settings: Settings
+    run: Run
+    functions: tuple[Function, ...]
+    transfers: tuple[Transfer, ...]
+    transfers_into: tuple[Transfer, ...] = Field(
+        description="bytes that entered a function and its callees"
+    )
+    transfers_out: tuple[Transfer, ...] = Field(
+        description="bytes that left a function and its callees"
+    )
+    call_tree: tuple[Context, ...]
+    blocks: tuple[Block, ...]
+    edges: tuple[Edge, ...]
+    calls: tuple[Call, ...]
+    registers: tuple[Register, ...]
+    accesses: tuple[Access, ...]
+    reads: tuple[Read, ...] = ()
+    dependencies: tuple[Dependency, ...]
+    unaccounted: Unaccounted
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a profile.
+
+        Raises
+        ------
+        InputError
+            With every field that is wrong, or refers to what is not there; or that the file is of
+            another version.
+        """
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise cannot(str(path), error.strerror or str(error)) from None
+        except ValueError as error:
+            raise cannot(
+                str(path), f"is no profile, for it is no JSON: {error}", _WRITTEN
+            ) from None
+        if not isinstance(content, dict) or content.get("format") != "dse profile":
+            raise cannot(str(path), "this is no profile", _WRITTEN)
+        if content.get("version") != FORMAT_VERSION:
+            raise cannot(
+                str(path),
+                f"this is version {content.get('version')!r} of the profile format",
+                f"this release reads version {FORMAT_VERSION}: profile the program again",
+                "version",
+            )
+        try:
+            profile = cls.model_validate(content)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+            raise InputError(str(path), field_problems(found, cls.model_fields)) from None
+        if problems := reference_problems(profile):
+            raise InputError(str(path), problems)
+        return profile
+
+    def save(self, path: str | Path) -> None:
+        """Write the profile as JSON, one line an element."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    def dumps(self) -> str:
+        """Return the JSON text, one line an element: to be read by hand and compared."""
+        content = self.model_dump(mode="json", by_alias=True)
+        fields = ",\n".join(f"{json.dumps(key)}: {_text(value)}" for key, value in content.items())
+        return "{\n" + fields + "\n}\n"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The functions' names."""
+        return tuple(function.name for function in self.functions)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(" " + json.dumps(item) for item in value) + "\n]"
+    return json.dumps(value)

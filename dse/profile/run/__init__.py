@@ -1,0 +1,1 @@
+"""The run of an instrumented program, and what its numbers come to."""

@@ -1,0 +1,334 @@
+"""The tables of the build and the numbers of a run, put together as a profile."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.profile.build.classes import CLASSES, COMPUTATION
+from dse.profile.build.effects import WITHOUT_EFFECT, remarks
+from dse.profile.build.hooks import plain_name
+from dse.profile.document.schema import (
+    CONSTANTS,
+    OUTSIDE,
+    PROGRAM_INPUT,
+    START,
+    UNKNOWN,
+    Access,
+    Block,
+    Call,
+    Context,
+    Dependency,
+    Edge,
+    Function,
+    Profile,
+    Program,
+    Read,
+    Register,
+    Run,
+    Settings,
+    Transfer,
+    Unaccounted,
+    Unmodelled,
+)
+from dse.profile.run.names import demangled, unique
+from dse.profile.run.result import Result
+
+ORIGINS = (CONSTANTS, PROGRAM_INPUT, UNKNOWN, START)
+
+
+def function_names(tables: dict[str, Any]) -> list[str]:
+    """Return the name of every function by number: the program's, the library's, the origins."""
+    functions = tables["functions"]
+    spelled = demangled([f["symbol"] for f in functions])
+    own = [
+        text if text != f["symbol"] else f["name"]
+        for text, f in zip(spelled, functions, strict=True)
+    ]
+    files = [f["file"].rsplit("/", 1)[-1] for f in functions]
+    foreign = demangled([plain_name(symbol) for symbol in tables["foreign"]])
+    return [*unique([*own, *foreign], [*files, *("library" for _ in foreign)]), *ORIGINS]
+
+
+class Assembly:
+    """One run's numbers beside the tables of its build.
+
+    Parameters
+    ----------
+    tables : dict
+        What :func:`dse.profile.build.build.build_object` returned.
+    result : Result
+        What the run left.
+    modelled : frozenset of str
+        Library functions whose effects are known.
+    """
+
+    def __init__(self, tables: dict[str, Any], result: Result, modelled: frozenset[str]) -> None:
+        self.tables, self.result, self.modelled = tables, result, modelled
+        self.names = function_names(tables)
+        self.own, self.foreign = tables["functions"], list(tables["foreign"])
+        counts = result.sections["counts"].astype(np.int64)
+        self.executions = [int(counts[slots].sum()) for slots in tables["counters"]]
+        self.edge_counts = [int(counts[slots].sum()) for _, _, slots in tables["edges"]]
+        self.contexts, self.inclusive = self._contexts()
+        self.foreign_calls = self._foreign_calls()
+
+    def profile(self, program: Program, settings: Settings, run: Run) -> Profile:
+        """Return the document."""
+        accesses, sites = self._accesses(len(settings.caches))
+        return Profile(
+            program=program,
+            settings=settings,
+            run=run,
+            functions=tuple(self._functions()),
+            transfers=self._transfers("transfers"),
+            transfers_into=self._transfers("entered"),
+            transfers_out=self._transfers("left"),
+            call_tree=tuple(self.contexts),
+            blocks=tuple(self._blocks()),
+            edges=tuple(
+                Edge(source=a, to=b, count=count)
+                for (a, b, _), count in zip(self.tables["edges"], self.edge_counts, strict=True)
+            ),
+            calls=tuple(self._calls()),
+            registers=tuple(
+                Register(
+                    name=r["name"], source=r["definition"], to=r["uses"], argument=r["argument"]
+                )
+                for r in self.tables["registers"]
+            ),
+            accesses=accesses,
+            reads=tuple(self._reads(sites)),
+            dependencies=tuple(self._dependencies(len(settings.caches))),
+            unaccounted=self._unaccounted(),
+            notes=tuple(self._notes(run, settings.region)),
+        )
+
+    def _contexts(self) -> tuple[list[Context], dict[int, int]]:
+        """Return the call tree with recursions folded, and computation with callees by function."""
+        nodes = self.result.nodes
+        total = nodes["work"].astype(np.int64)
+        for at in range(len(nodes) - 1, 0, -1):
+            total[nodes["parent"][at]] += total[at]
+        inclusive: dict[int, int] = defaultdict(int)
+        folded: list[list[int]] = []  # parent, function, invocations, work
+        place: dict[int, int] = {0: -1}
+        children: dict[tuple[int, int], int] = {}
+        for at in range(1, len(nodes)):
+            node = nodes[at]
+            function = int(node["function"])
+            if function >= len(self.names) - len(ORIGINS):
+                continue
+            if int(node["outer"]) == at:
+                inclusive[function] += int(total[at])
+            parent = up = place[int(node["parent"])]
+            while up >= 0 and folded[up][1] != function:
+                up = folded[up][0]
+            if up < 0:
+                up = children.setdefault((parent, function), len(folded))
+                if up == len(folded):
+                    folded.append([parent, function, 0, 0])
+            place[at] = up
+            folded[up][2] += int(node["invocations"])
+            folded[up][3] += int(node["work"])
+        contexts = [
+            Context(parent=p, function=self.names[f], invocations=n, computation=w)
+            for p, f, n, w in folded
+        ]
+        return contexts, inclusive
+
+    def _foreign_calls(self) -> list[int]:
+        calls = dict.fromkeys(self.foreign, 0)
+        for call in self.tables["calls"]:
+            if call["target"] in calls:
+                calls[call["target"]] += self.executions[call["block"]]
+        if len(self.result.nodes):
+            seen: dict[str, int] = defaultdict(int)
+            for context in self.contexts:
+                seen[context.function] += context.invocations
+            for i, symbol in enumerate(self.foreign):
+                calls[symbol] = seen.get(self.names[len(self.own) + i], calls[symbol])
+        return list(calls.values())
+
+    def _functions(self) -> list[Function]:
+        work = [0] * len(self.own)
+        for block, times in zip(self.tables["blocks"], self.executions, strict=True):
+            each = sum(block["instructions"].get(name, 0) for name in COMPUTATION)
+            work[block["function"]] += each * times
+        local = self.result.sections.get("local", np.zeros(len(self.names), np.uint64))
+        measured = bool(len(self.result.nodes))
+        functions = [
+            Function(
+                name=self.names[i],
+                symbol=f["symbol"],
+                file=f["file"],
+                line=f["line"],
+                entry=f["entry"],
+                invocations=self.executions[f["entry"]],
+                computation=work[i],
+                computation_inclusive=self.inclusive.get(i, 0) if measured else None,
+                local_bytes=int(local[i]),
+            )
+            for i, f in enumerate(self.own)
+        ]
+        for i, symbol in enumerate(self.foreign, len(self.own)):
+            block = len(self.tables["blocks"]) + i - len(self.own)
+            functions.append(
+                Function(
+                    name=self.names[i],
+                    symbol=symbol,
+                    foreign=True,
+                    entry=block,
+                    invocations=self.foreign_calls[i - len(self.own)],
+                    computation=0,
+                    computation_inclusive=self.inclusive.get(i, 0) if measured else None,
+                    local_bytes=int(local[i]),
+                )
+            )
+        return functions
+
+    def _blocks(self) -> list[Block]:
+        followed = [0] * len(self.executions)
+        for (source, _, _), count in zip(self.tables["edges"], self.edge_counts, strict=True):
+            followed[source] += count
+        blocks = [
+            Block(
+                id=i,
+                function=self.names[b["function"]],
+                name=b["name"],
+                line=b["line"],
+                executions=self.executions[i],
+                exits=self.executions[i] - followed[i],
+                area=sum(b["instructions"].values()),
+                instructions={name: b["instructions"].get(name, 0) for name in CLASSES},
+            )
+            for i, b in enumerate(self.tables["blocks"])
+        ]
+        for i, calls in enumerate(self.foreign_calls):
+            blocks.append(
+                Block(
+                    id=len(blocks),
+                    function=self.names[len(self.own) + i],
+                    name="(library)",
+                    line=0,
+                    executions=calls,
+                    exits=calls,
+                    area=0,
+                    instructions=dict.fromkeys(CLASSES, 0),
+                )
+            )
+        return blocks
+
+    def _calls(self) -> list[Call]:
+        numbers = {f["symbol"]: i for i, f in enumerate(self.own)}
+        numbers |= {symbol: i for i, symbol in enumerate(self.foreign, len(self.own))}
+        calls: list[Call] = []
+        through: dict[int, dict[str, Any]] = {}
+        for call in self.tables["calls"]:
+            if call["target"] in numbers:
+                calls.append(
+                    Call(
+                        source=call["block"],
+                        to=self.names[numbers[call["target"]]],
+                        count=self.executions[call["block"]],
+                        arguments=call["arguments"],
+                        result=call["result"],
+                    )
+                )
+            else:
+                through.setdefault(call["block"], call)
+        by_address = {
+            int(address) & 0xFFFFFFFF: self.names[i]
+            for i, address in enumerate(self.result.sections.get("addresses", ()))
+        }
+        for target, block, count, _ in sorted(self.result.rows("indirect", 4).tolist()):
+            calls.append(
+                Call(
+                    source=block,
+                    to=by_address.get(target, OUTSIDE),
+                    count=count,
+                    arguments=through[block]["arguments"],
+                    result=through[block]["result"],
+                )
+            )
+        return sorted(calls, key=lambda call: (call.source, call.to))
+
+    def _accesses(self, caches: int) -> tuple[tuple[Access, ...], dict[int, int]]:
+        """Return the accesses, of the library those that happened, and their places by site."""
+        program = len(self.tables["accesses"])
+        found = [self.result.rows(f"hits{k}", 3) for k in range(caches)]
+        count = program + 2 * len(self.foreign)
+        hits: list[Any] = (np.stack(found, axis=1) if found else np.zeros((count, 0, 3))).tolist()
+        listed = [
+            Access(block=a["block"], kind=a["kind"], size=a["size"], line=a["line"], hits=hits[i])
+            for i, a in enumerate(self.tables["accesses"])
+        ]
+        sites = {i: i for i in range(program)}
+        read = {site for _, site, *_ in self.result.rows("reads", 4).tolist()}
+        for site in range(program, count):
+            if np.any(hits[site]) or site in read:
+                block, kind = divmod(site - program, 2)
+                sites[site] = len(listed)
+                listed.append(
+                    Access(
+                        block=len(self.tables["blocks"]) + block,
+                        kind=("load", "store")[kind],
+                        size=0,
+                        line=0,
+                        hits=hits[site],
+                    )
+                )
+        return tuple(listed), sites
+
+    def _reads(self, sites: dict[int, int]) -> list[Read]:
+        rows = self.result.rows("reads", 4).tolist()
+        return [
+            Read(access=access, source=block - 1 if block else None, bytes=count)
+            for access, block, count in sorted((sites[s], b, n) for b, s, n, _ in rows)
+        ]
+
+    def _dependencies(self, caches: int) -> list[Dependency]:
+        return [
+            Dependency(cache=k, source=a, to=b, dirty=dirty, clean=clean)
+            for k in range(caches)
+            for a, b, dirty, clean in sorted(self.result.rows(f"crossings{k}", 4).tolist())
+        ]
+
+    def _transfers(self, section: str) -> tuple[Transfer, ...]:
+        rows: NDArray[np.uint64] = self.result.rows(section, 3)
+        return tuple(
+            Transfer(source=self.names[a], to=self.names[b], bytes=moved)
+            for a, b, moved in sorted(rows.tolist())
+        )
+
+    def _unaccounted(self) -> Unaccounted:
+        transfers = self._transfers("transfers")
+        unknown = sum(t.bytes for t in transfers if t.source == UNKNOWN)
+        local = int(self.result.sections.get("local", np.zeros(1, np.uint64)).sum())
+        traffic = sum(t.bytes for t in transfers) + local
+        functions = [
+            Unmodelled(name=self.names[len(self.own) + i], calls=calls)
+            for i, (symbol, calls) in enumerate(zip(self.foreign, self.foreign_calls, strict=True))
+            if self.tables["foreign"][symbol]
+            and calls
+            and plain_name(symbol) not in self.modelled
+            and plain_name(symbol) not in WITHOUT_EFFECT
+        ]
+        return Unaccounted(
+            bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
+        )
+
+    def _notes(self, run: Run, region: str | None) -> list[str]:
+        notes = remarks(self.foreign)
+        if not run.complete:
+            notes.append("the run did not complete: counts are those up to its end")
+        if not run.addresses_fixed:
+            notes.append("addresses were randomised: cache results vary from run to run")
+        if region is not None and not any(self.executions):
+            notes.append(f"nothing was counted: the region {region} was not reached")
+        if run.tree_merged:
+            notes.append("the call tree was too large: contexts were merged")
+        return notes

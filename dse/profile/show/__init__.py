@@ -1,0 +1,1 @@
+"""A profile shown: as text, as a page, as graphs."""

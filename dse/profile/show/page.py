@@ -1,0 +1,136 @@
+"""A profile as one page of HTML that works offline: call tree, heatmap, control-flow graphs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from dse.profile.document.schema import Profile
+from dse.profile.show.graph import Box, colour, draw
+from dse.profile.show.text import block_work, hot_functions, percentage, short
+
+GRAPHS = 12  # functions whose control flow is drawn
+LARGEST = 400  # blocks of a function that is drawn
+MATRIX = 24  # functions in the heatmap
+
+
+@dataclass(slots=True)
+class Branch:
+    """A node of the call tree with its share of all computation, callees included."""
+
+    name: str
+    calls: int
+    computation: int
+    total: int
+    share: float = 0.0
+    children: list[Branch] = field(default_factory=list)
+
+
+def page(profile: Profile) -> str:
+    """Return the page; every text that comes from the program is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html.jinja").render(
+        profile=profile,
+        title=titled(profile.program.sources),
+        functions=[
+            f for n in hot_functions(profile, MATRIX) for f in profile.functions if f.name == n
+        ],
+        tree=call_tree(profile),
+        matrix=heatmap(profile),
+        graphs=control_flow(profile),
+        short=short,
+        percentage=percentage,
+    )
+
+
+def titled(sources: Sequence[str]) -> str:
+    """Return a program's name: its first sources.
+
+    >>> titled(["a.c", "b.c", "c.c", "d.c", "e.c"])
+    'a.c b.c c.c and 2 more'
+    """
+    more = len(sources) - 3
+    return " ".join(sources[:3]) + (f" and {more} more" if more > 0 else "")
+
+
+def call_tree(profile: Profile) -> list[Branch]:
+    """Return the roots of the call tree, the largest branches first."""
+    branches = [
+        Branch(c.function, c.invocations, c.computation, c.computation) for c in profile.call_tree
+    ]
+    roots = []
+    for at in range(len(branches) - 1, -1, -1):
+        parent = profile.call_tree[at].parent
+        branches[at].children.sort(key=lambda branch: -branch.total)
+        if parent < 0:
+            roots.append(branches[at])
+        else:
+            branches[parent].total += branches[at].total
+            branches[parent].children.append(branches[at])
+    whole = sum(root.total for root in roots) or 1
+    for branch in branches:
+        branch.share = branch.total / whole
+    return sorted(roots, key=lambda branch: -branch.total)
+
+
+def heatmap(profile: Profile) -> dict[str, Any]:
+    """Return the transfers between the hottest functions, coloured by their logarithm."""
+    moved = {(t.source, t.to): t.bytes for t in profile.transfers}
+    hot = hot_functions(profile, MATRIX)
+    readers = [name for name in hot if any(to == name for _, to in moved)]
+    writers = [*hot, *sorted({a for a, _ in moved} - {f.name for f in profile.functions})]
+    writers = [name for name in writers if any(a == name for a, _ in moved)]
+    most = math.log1p(max(moved.values(), default=1))
+    rows = [
+        (
+            writer,
+            [
+                (moved.get((writer, r), 0), colour(math.log1p(moved.get((writer, r), 0)) / most))
+                for r in readers
+            ],
+        )
+        for writer in writers
+    ]
+    return {"readers": readers, "lines": rows}
+
+
+def control_flow(profile: Profile) -> list[tuple[str, Markup]]:
+    """Return the control-flow graphs of the functions that execute most, coloured by time."""
+    work = block_work(profile)
+    whole: dict[str, int] = {}
+    for block, executed in zip(profile.blocks, work, strict=True):
+        whole[block.function] = whole.get(block.function, 0) + executed
+    chosen = sorted((name for name in whole if whole[name]), key=lambda name: -whole[name])
+    graphs = []
+    for name in chosen[:GRAPHS]:
+        blocks = [block for block in profile.blocks if block.function == name]
+        number = {block.id: i for i, block in enumerate(blocks)}
+        edges = {
+            (number[e.source], number[e.to]): e.count for e in profile.edges if e.source in number
+        }
+        if len(blocks) > LARGEST:
+            continue
+        most = max(work[block.id] for block in blocks)
+        boxes = [
+            Box(
+                title=block.name,
+                detail=f"line {block.line}, {block.executions:,}×",
+                hint=f"{block.name}: {block.area} instructions, {block.executions:,} executions",
+                heat=work[block.id] / most,
+            )
+            for block in blocks
+        ]
+        graphs.append((name, draw(boxes, edges)))
+    return graphs

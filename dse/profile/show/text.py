@@ -1,0 +1,157 @@
+"""A profile as text: where the time goes, what moves between functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dse.profile.document.schema import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
+
+ROWS = 12
+WIDEST = 48  # letters of a function's name
+NARROWEST = 20  # that are left of it before a column is left out
+
+
+def print_profile(profile: Profile, console: Console | None = None) -> None:
+    """Print hot functions, hot blocks and the transfer matrix."""
+    out = console or Console(highlight=False)
+    run = profile.run
+    state = "complete" if run.complete else f"partial ({run.ended})"
+    out.print(
+        escape(f"{' '.join(profile.program.sources)}: {state}, -O{profile.program.optimisation}")
+    )
+    out.print(_functions(profile, out.width))
+    out.print(_blocks(profile, out.width))
+    if profile.settings.transfers:
+        out.print(_matrix(profile, out.width))
+    if profile.unaccounted.share:
+        out.print(f"unaccounted: {percentage(profile.unaccounted.share)} of the bytes read")
+
+
+def hot_functions(profile: Profile, count: int = ROWS) -> list[str]:
+    """Return the names of the functions that compute or exchange most, the hottest first."""
+    heat = {f.name: f.computation for f in profile.functions if f.invocations}
+    for transfer in profile.transfers:
+        for name in (transfer.source, transfer.to):
+            if name in heat:
+                heat[name] += transfer.bytes
+    return sorted(heat, key=lambda name: -heat[name])[:count]
+
+
+def block_work(profile: Profile) -> list[int]:
+    """Return the instructions that each block executed."""
+    return [block.executions * block.area for block in profile.blocks]
+
+
+def short(name: str) -> str:
+    """Cut a long C++ name in its middle.
+
+    >>> short("f" * 60)
+    'ffffffffffffffffffffffff…fffffffffffffffffffffff'
+    """
+    if len(name) <= WIDEST:
+        return name
+    return name[: WIDEST // 2] + "…" + name[-(WIDEST // 2 - 1) :]
+
+
+def percentage(share: float) -> str:
+    """Return a share in percent; what is there is never shown as nothing.
+
+    >>> percentage(0.25), percentage(1e-6), percentage(0)
+    ('25.00 %', 'less than 0.01 %', '0.00 %')
+    """
+    return "less than 0.01 %" if 0 < share < 1e-4 else f"{100 * share:.2f} %"
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
+    """Return a table with names in its first column and as many of the others as fit, whole."""
+    needed = [  # by column; a heading may break between its words
+        max([len(row[at]) for row in rows] + [len(word) for word in heading.split()] * (at > 0))
+        for at, heading in enumerate(headings)
+    ]
+    room = width - 4 - min(NARROWEST, needed[0])
+    shown = 1
+    while shown < len(headings) and room >= needed[shown] + 3:
+        room -= needed[shown] + 3
+        shown += 1
+    table = Table(title=title, title_justify="left")
+    names = max(min(NARROWEST, needed[0]) + room, len(headings[0]))
+    table.add_column(headings[0], no_wrap=True, max_width=names)
+    for heading, letters in zip(headings[1:shown], needed[1:shown], strict=True):
+        table.add_column(heading, justify="right", width=letters)
+    for row in rows:
+        table.add_row(escape(row[0]), *row[1:shown])
+    if shown < len(headings):
+        table.caption = f"a wider terminal also shows: {', '.join(headings[shown:])}"
+        table.caption_justify = "left"
+    return table
+
+
+def _functions(profile: Profile, width: int) -> Table:
+    headings = (
+        "function",
+        "calls",
+        "computation",
+        "with callees",
+        "bytes in",
+        "bytes out",
+        "local",
+    )
+    rows = []
+    into: dict[str, int] = {}
+    out: dict[str, int] = {}
+    for t in profile.transfers:
+        into[t.to] = into.get(t.to, 0) + t.bytes
+        out[t.source] = out.get(t.source, 0) + t.bytes
+    functions = {f.name: f for f in profile.functions}
+    for name in hot_functions(profile):
+        f = functions[name]
+        inclusive = "" if f.computation_inclusive is None else f"{f.computation_inclusive:,}"
+        numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
+        counts = (f"{f.invocations:,}", f"{f.computation:,}", inclusive)
+        rows.append((short(name), *counts, *(f"{n:,}" for n in numbers)))
+    return _table("hot functions", headings, rows, width)
+
+
+def _blocks(profile: Profile, width: int) -> Table:
+    headings = ("block", "share", "executions", "instructions", "line", "memory accesses")
+    rows = []
+    work = block_work(profile)
+    total = sum(work) or 1
+    misses: dict[int, int] = {}
+    for access in profile.accesses:
+        if access.hits:
+            misses[access.block] = misses.get(access.block, 0) + access.hits[0][2]
+    for i in sorted(range(len(work)), key=lambda i: -work[i])[:ROWS]:
+        block = profile.blocks[i]
+        if work[i]:
+            share, line = f"{work[i] / total:.1%}", str(block.line)
+            counts = (f"{block.executions:,}", f"{work[i]:,}", line, f"{misses.get(i, 0):,}")
+            rows.append((f"{short(block.function)}: {block.name}", share, *counts))
+    return _table("hot blocks", headings, rows, width)
+
+
+def _matrix(profile: Profile, width: int) -> Table:
+    """Bytes from the row's function to the column's, of the hottest."""
+    moved = {(t.source, t.to): t.bytes for t in profile.transfers}
+    hot = hot_functions(profile, 8)
+    sources = [
+        source
+        for source in (*hot, CONSTANTS, PROGRAM_INPUT, UNKNOWN)
+        if any((source, to) in moved for to in hot)
+    ]
+    readers = [to for to in hot if any((s, to) in moved for s in sources)]
+    names = {name: number for number, name in enumerate(readers, 1)}
+    rows = []
+    for source in sources:
+        label = f"{names[source]} " if source in names else ""
+        cells = [f"{moved[source, to]:,}" if (source, to) in moved else "" for to in readers]
+        rows.append((label + short(source), *cells))
+    for reader in readers:
+        if reader not in sources:
+            rows.append((f"{names[reader]} {short(reader)}", *("" for _ in readers)))
+    headings = ("from \\ to", *(str(number) for number in names.values()))
+    return _table("bytes moved", headings, rows, width)

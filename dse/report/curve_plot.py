@@ -1,0 +1,283 @@
+"""The plot of a curve: quantities of one design along an input, the least of each marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.explain.explanation import Curve, Line
+from dse.explain.least import least_of
+from dse.model.quantity import Array
+from dse.model.units import show
+from dse.report.axes import NEUTRAL, PALETTE, infinite_word, plain, prefixed, titled
+from dse.report.static_plots import Plot, byte_ticks, packed
+
+_TALL = 5.0  # ratio of finite values from which their axis is logarithmic
+
+
+class _Panel(NamedTuple):
+    """The lines of one unit, on a vertical axis of their own."""
+
+    axis: str  # "y", "y2", ...
+    lines: tuple[int, ...]
+    scale: float
+    unit: str
+    log: bool
+    low: float  # of what is drawn, in the shown unit
+    high: float
+
+
+def curve_plot(curve: Curve) -> Plot:
+    """Return the plot of a curve: a panel for each unit, one above the other.
+
+    An infinite value leaves a gap in its line, on a shaded ground.
+    """
+    units = list(dict.fromkeys(line.unit for line in curve.lines))
+    panels = [_panel(curve, i, unit) for i, unit in enumerate(units)]
+    log = curve.log and bool(curve.grid[0] > 0)
+    layout, scale = _layout(curve, panels, log)
+    x = curve.grid / scale
+    data: list[dict[str, Any]] = []
+    for panel in panels:
+        for row in panel.lines:
+            data += _series(curve.lines[row], panel, x, PALETTE[row % len(PALETTE)])
+        shapes, notes = _infinite(curve, panel, x, log)
+        marks, labels = _marks(curve, panel, scale, log)
+        data += marks
+        layout["shapes"] += shapes
+        layout["annotations"] += notes + labels
+    if curve.grid[0] <= curve.here <= curve.grid[-1]:
+        shape, note = _here(curve.here / scale, log)
+        layout["shapes"].append(shape)
+        layout["annotations"].append(note)
+    return {"data": data, "layout": layout}
+
+
+def _layout(curve: Curve, panels: list[_Panel], log: bool) -> tuple[dict[str, Any], float]:
+    """Return the axes, the panels from the top down, and the scale of the horizontal one."""
+    in_bytes = curve.axis_unit == "B" and log
+    scale, unit = (1.0, "") if in_bytes else prefixed(curve.grid, curve.axis_unit)
+    first, last = curve.grid[[0, -1]] / scale
+    horizontal = _axis(titled(curve.axis, unit), first, last, log, 0.03)
+    if in_bytes:
+        horizontal |= byte_ticks(first, last)
+    layout: dict[str, Any] = {
+        "xaxis": horizontal | {"anchor": panels[-1].axis, "automargin": True},
+        "legend": {"orientation": "h", "x": 0, "yref": "container", "y": 0, "traceorder": "normal"},
+        "hovermode": "x unified",
+        "hoversubplots": "axis",
+        "shapes": [],
+        "annotations": [],
+    }
+    for i, panel in enumerate(panels):
+        top, bottom = 1 - i / len(panels), 1 - (i + 1) / len(panels)
+        gap = 0.06 if i + 1 < len(panels) else 0.0
+        vertical = _axis(_title(curve, panel), panel.low, panel.high, panel.log, 0.14)
+        vertical |= {"automargin": True, "domain": [bottom + gap, top]}
+        layout[panel.axis.replace("y", "yaxis")] = vertical
+    return layout, scale
+
+
+def _panel(curve: Curve, index: int, unit: str) -> _Panel:
+    lines = tuple(i for i, line in enumerate(curve.lines) if line.unit == unit)
+    drawn = [curve.lines[i] for i in lines]
+    values = np.concatenate([line.values for line in drawn])
+    scale, shown = prefixed(values, unit)
+    edges = [v for line in drawn for v in (line.low, line.high) if v is not None]
+    near = values[np.isfinite(values)]
+    log = bool(near.size) and bool(near.min() > 0) and bool(near.max() > _TALL * near.min())
+    every = np.concatenate([values, *edges])
+    every = every[np.isfinite(every) & ((every > 0) if log else True)] / scale
+    low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 1.0)
+    return _Panel(f"y{index + 1}" if index else "y", lines, scale, shown, log, low, high)
+
+
+def _title(curve: Curve, panel: _Panel) -> str:
+    """Return the title of a vertical axis: the name that all its lines begin with, and the unit."""
+    names = [curve.lines[i].quantity for i in panel.lines]
+    stem = min(names, key=len)
+    if all(name == stem or name.startswith(f"{stem}_") for name in names):
+        return titled(stem, panel.unit)
+    return f"[{panel.unit}]" if panel.unit not in ("1", "") else ""
+
+
+def _axis(title: str, low: float, high: float, log: bool, margin: float) -> dict[str, Any]:
+    """Return an axis that leaves a margin, in shares of its length, for marks and labels."""
+    first, last = (float(np.log10(v)) if log else float(v) for v in (low, high))
+    pad = margin * ((last - first) or abs(first) or 1.0)
+    return {
+        "title": {"text": plain(title), "standoff": 8},
+        "type": "log" if log else "linear",
+        "range": [first - pad, last + pad],
+        **(_ticks(first, last) if log else {}),
+    }
+
+
+def _ticks(first: float, last: float) -> dict[str, Any]:
+    """Return ticks at 1, 2 and 5 of each decade, or at decades where there are many.
+
+    >>> _ticks(0.0, 2.0)["ticktext"]
+    ['1', '2', '5', '10', '20', '50', '100']
+    """
+    steps = (1, 2, 5) if last - first <= 3 else (1,)
+    every = max(1, round((last - first) / 7))
+    powers = range(int(np.floor(first)), int(np.ceil(last)) + 1, every)
+    places = [step * 10.0**power for power in powers for step in steps]
+    inside = [v for v in places if first - 1e-9 <= np.log10(v) <= last + 1e-9]
+    if len(inside) < 3:
+        return {"nticks": 6, "exponentformat": "none"}
+    return {"tickmode": "array", "tickvals": inside, "ticktext": [f"{v:,.6g}" for v in inside]}
+
+
+def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, Any]]:
+    """Return a line; or points over the band of their interval, where there is one."""
+    unit = "" if panel.unit == "1" else f" {panel.unit}"
+    base = {"type": "scatter", "x": packed(x), "yaxis": panel.axis}
+    told = f"%{{y:,.4~g}}{unit}"
+    series: dict[str, Any] = base | {
+        "mode": "lines",
+        "name": plain(line.quantity),
+        "y": _drawn(line.values, panel),
+        "line": {"color": color, "width": 2},
+    }
+    if line.low is None or line.high is None:
+        return [series | _told(line, told)]
+    edge = base | {
+        "mode": "lines",
+        "line": {"width": 0, "color": color},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    upper = edge | {"y": _drawn(line.high, panel)}
+    lower = edge | {"y": _drawn(line.low, panel), "fill": "tonexty", "fillcolor": color + "33"}
+    interval = np.column_stack([line.low, line.high]) / panel.scale
+    between = f" (%{{customdata[0]:,.4~g}} to %{{customdata[1]:,.4~g}}{unit})"
+    points = {
+        "mode": "markers",
+        "marker": {"color": color, "size": 5},
+        "customdata": packed(interval) | {"shape": f"{len(interval)}, 2"},
+    }
+    return [upper, lower, series | points | _told(line, told + between)]
+
+
+def _told(line: Line, value: str) -> dict[str, Any]:
+    """Return what a line says on hover, and what it is, for the legend of the report."""
+    return {
+        "hovertemplate": f"{plain(line.quantity)} {value}<extra></extra>",
+        "meta": line.about,
+    }
+
+
+def _drawn(values: Array, panel: _Panel) -> dict[str, str]:
+    keep = np.isfinite(values) & ((values > 0) if panel.log else True)
+    return packed(np.where(keep, values, np.nan) / panel.scale)
+
+
+def _marks(
+    curve: Curve, panel: _Panel, scale: float, log: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a marker and a label at the least of each line.
+
+    The lowest label is under its marker, the others in a column over theirs, on the side that has
+    more room.
+    """
+    found = [(i, least_of(curve, curve.lines[i])) for i in panel.lines]
+    found = sorted((f for f in found if np.isfinite(f[1].value)), key=lambda f: f[1].value)
+    first, last = (_place(v, log) for v in curve.grid[[0, -1]])
+    marks, labels = [], []
+    for rank, (i, point) in enumerate(found):
+        color = PALETTE[i % len(PALETTE)]
+        x, y = point.at / scale, point.value / panel.scale
+        marker = {"symbol": "diamond-open", "size": 11, "line": {"width": 2}, "color": color}
+        marks.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": plain(f"least {point.quantity}"),
+                "x": [x],
+                "y": [y],
+                "yaxis": panel.axis,
+                "marker": marker,
+                "showlegend": False,
+                "hoverinfo": "skip",
+            }
+        )
+        left = _place(point.at, log) <= (first + last) / 2
+        text = f"{show(point.value, point.unit)} at {show(point.at, curve.axis_unit)}"
+        labels.append(
+            {
+                "text": plain(text),
+                "x": _place(x, log),
+                "y": _place(y, panel.log),
+                "yref": panel.axis,
+                "ax": 18 if left else -18,
+                "ay": -12 - 18 * rank if rank else 20,
+                "xanchor": "left" if left else "right",
+                "font": {"color": color},
+                "arrowcolor": color,
+                "arrowhead": 0,
+                "arrowwidth": 1,
+                "standoff": 6,
+            }
+        )
+    return marks, labels
+
+
+def _infinite(
+    curve: Curve, panel: _Panel, x: Array, log: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a shade and a word for each interval on which a line is infinite."""
+    lines = [curve.lines[i] for i in panel.lines]
+    infinite = np.any([np.isposinf(line.values) for line in lines], axis=0)
+    between = np.sqrt(x[1:] * x[:-1]) if log else (x[1:] + x[:-1]) / 2
+    ends = np.concatenate([x[:1], between, x[-1:]])  # halfway: no point says where it begins
+    shapes, notes = [], []
+    for start, stop in _runs(infinite):
+        low, high = float(ends[start]), float(ends[stop])
+        names = [line.quantity for line in lines if np.isposinf(line.values[start:stop]).any()]
+        where = {"yref": f"{panel.axis} domain", "layer": "below", "y0": 0, "y1": 1}
+        style = {"type": "rect", "fillcolor": NEUTRAL, "opacity": 0.22, "line": {"width": 0}}
+        shapes.append(where | style | {"x0": low, "x1": high})
+        notes.append(
+            {
+                "text": infinite_word(lines[0].unit),
+                "hovertext": plain(", ".join(names)),
+                "x": (_place(low, log) + _place(high, log)) / 2,
+                "y": 0.5,
+                "yref": f"{panel.axis} domain",
+                "textangle": -90,
+                "showarrow": False,
+                "font": {"color": NEUTRAL},
+            }
+        )
+    return shapes, notes
+
+
+def _runs(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """Yield the first of each run of true values, and the one after its last."""
+    steps = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    yield from zip(steps[::2].tolist(), steps[1::2].tolist(), strict=True)
+
+
+def _here(x: float, log: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the line at the design's own place, and its name over it."""
+    style = {"width": 1, "dash": "dot", "color": NEUTRAL}
+    shape = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x, "line": style}
+    note = {
+        "text": "this design",
+        "x": _place(x, log),
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"color": NEUTRAL},
+    }
+    return shape, note
+
+
+def _place(value: float, log: bool) -> float:
+    """Return where an annotation is on an axis: plotly.js counts a logarithmic one in powers."""
+    return float(np.log10(value)) if log else float(value)

@@ -1,0 +1,1 @@
+"""Results: tables and what is known of them, in memory and on the disk."""

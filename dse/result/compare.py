@@ -1,0 +1,117 @@
+"""Comparing two runs: which front is better, where, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dse.evaluate.front import hypervolume, is_nondominated, scaled
+from dse.evaluate.objective import Objective
+from dse.problems import InputError, Problem
+from dse.result.record import Result
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two runs.
+
+    Parameters
+    ----------
+    name : str
+        The run.
+    front, survive, dominated : int
+        Designs on its front; those that the other front does not dominate; those that it does.
+    hypervolume : float
+        In the cube that both fronts span together, reference 1.1.
+    best : dict of str to float
+        The best value of each objective.
+    """
+
+    name: str
+    front: int
+    survive: int
+    dominated: int
+    hypervolume: float
+    best: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs side by side."""
+
+    objectives: tuple[Objective, ...]
+    first: Side
+    second: Side
+    equal: bool
+    """Whether both fronts hold the same points."""
+
+    def data(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        sides = [
+            {
+                "run": side.name,
+                "front": side.front,
+                "survive": side.survive,
+                "dominated": side.dominated,
+                "hypervolume": side.hypervolume,
+                "best": {k: v if np.isfinite(v) else str(v) for k, v in side.best.items()},
+            }
+            for side in (self.first, self.second)
+        ]
+        return {"equal": self.equal, "runs": sides}
+
+
+def compare(
+    first: Result, second: Result, first_name: str = "", second_name: str = ""
+) -> Comparison:
+    """Compare the fronts of two runs.
+
+    Raises
+    ------
+    InputError
+        Where their objectives differ, or a front is empty.
+    """
+    first_name, second_name = first_name or first.name, second_name or second.name
+    kinds = [
+        [(o.name, o.direction, o.unit, o.condition) for o in result.objectives]
+        for result in (first, second)
+    ]
+    if sorted(kinds[0]) != sorted(kinds[1]):
+        raise InputError(
+            f"{first_name} and {second_name}",
+            [
+                Problem(
+                    "objectives",
+                    f"differ: {_named(kinds[0])} against {_named(kinds[1])}",
+                    "compare runs with the same objectives under the same conditions",
+                )
+            ],
+        )
+    names = [o.name for o in first.objectives]
+    signs = np.array([o.sign for o in first.objectives])
+    fronts = [r.front.designs[names].to_numpy(dtype=np.float64) * signs for r in (first, second)]
+    for front, name in zip(fronts, (first_name, second_name), strict=True):
+        if len(front) == 0:
+            raise InputError(name, [Problem("", "has an empty front")])
+    both = np.concatenate(fronts)
+    unit, _ = scaled(both, signs)
+    keep = is_nondominated(both)
+    cut = len(fronts[0])
+    sides = []
+    for front, rows, name in (
+        (fronts[0], slice(0, cut), first_name),
+        (fronts[1], slice(cut, None), second_name),
+    ):
+        volume = hypervolume(unit[rows], np.full(len(signs), 1.1))
+        best = dict(zip(names, (front.min(axis=0) * signs).tolist(), strict=True))
+        survive = int(keep[rows].sum())
+        sides.append(Side(name, len(front), survive, len(front) - survive, volume, best))
+    equal = np.array_equal(np.unique(fronts[0], axis=0), np.unique(fronts[1], axis=0))
+    return Comparison(first.objectives, sides[0], sides[1], equal)
+
+
+def _named(kinds: Sequence[tuple[str, str, str, str]]) -> str:
+    return ", ".join(f"{way} {name} {how}".strip() for name, way, _, how in kinds)

@@ -1,0 +1,311 @@
+"""Run folders: what a run leaves on the disk, written whole or not at all, never pickled."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from dse.evaluate.objective import Objective
+from dse.problems import InputError, Problem
+from dse.result.record import Certificate, Column, Result
+from dse.study.study import ResolvedStudy, read_study
+
+FORMAT = 1
+"""Version of the folder's layout."""
+MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
+REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
+FINISHED = ("complete", "evaluations", "timeout")
+"""Reasons to stop after which there is nothing to resume."""
+
+
+def default_folder(name: str) -> Path:
+    """Return where a study's run goes: ``runs/name``, of letters that every file system takes."""
+    return Path("runs") / (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "study")
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a file under a temporary name, then rename it: readers see the old or the new one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text whole."""
+
+    def write(temporary: Path) -> None:
+        temporary.write_text(text, encoding="utf-8")
+
+    write_whole(path, write)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON whole; infinities become the texts "inf" and "-inf", which `float` reads."""
+    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(path, text + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    return value
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read JSON.
+
+    Raises
+    ------
+    InputError
+        Where it is none.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except NotADirectoryError:
+        raise InputError(
+            str(path.parent),
+            [Problem("", "is a file, not a run folder", "name a folder: runs/NAME")],
+        ) from None
+    except FileNotFoundError:
+        raise InputError(
+            str(path.parent),
+            [
+                Problem(
+                    "", f"is no run folder: it has no {path.name}", "make one with: dse run STUDY"
+                )
+            ],
+        ) from None
+    except (OSError, ValueError) as error:
+        remedy = "run the study again with --fresh"
+        raise InputError(str(path), [Problem("", f"cannot be read: {error}", remedy)]) from None
+    if not isinstance(content, dict):
+        raise InputError(str(path), [Problem("", "is no JSON object")])
+    return content
+
+
+class Claim(NamedTuple):
+    """How a folder stands for a run.
+
+    Parameters
+    ----------
+    state : {"new", "resume", "finished"}
+        Whether it holds an unfinished or a finished run of the same study.
+    made : bool
+        Whether the folder was made for this run.
+    aside : Path or None
+        Where a run of another study was moved.
+    """
+
+    state: str
+    made: bool = False
+    aside: Path | None = None
+
+
+def claim(folder: Path, digest: str, name: str) -> Claim:
+    """Make a folder ready for a run; a run of another study is moved aside, to ``folder.1``.
+
+    Raises
+    ------
+    InputError
+        Where the path is a file, or a folder with something else in it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(
+            str(folder), [Problem("", "is a file, not a run folder", "give --out DIR")]
+        )
+    aside = None
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / MARKER).is_file():
+            raise InputError(
+                str(folder),
+                [Problem("", "holds files that are no run", "give another folder with --out DIR")],
+            )
+        if is_run_of(folder, digest):
+            return Claim("finished" if _is_finished(folder) else "resume")
+        aside = move_aside(folder)
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / MARKER, {"format": FORMAT, "name": name, "digest": digest})
+    except OSError as error:
+        raise InputError(str(folder), [Problem("", f"cannot be written: {error}")]) from None
+    return Claim("new", made, aside)
+
+
+@contextmanager
+def in_use(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder.
+
+    Raises
+    ------
+    InputError
+        Where another run holds it.
+    """
+    with (folder / MARKER).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            problem = Problem("", "is in use by another run", "wait for it, or give another --out")
+            raise InputError(str(folder), [problem]) from None
+        yield
+
+
+def is_run_of(folder: Path, digest: str) -> bool:
+    """Tell whether a folder holds a run of the study with this digest."""
+    return (folder / MARKER).is_file() and read_json(folder / MARKER).get("digest") == digest
+
+
+def is_finished_run_of(folder: Path, digest: str) -> bool:
+    """Tell whether there is nothing left to do for the study with this digest."""
+    return is_run_of(folder, digest) and _is_finished(folder)
+
+
+def study_of(folder: Path) -> ResolvedStudy:
+    """Load the study of a run from the copy in its folder.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or what it loads is no longer there.
+    """
+    copies = sorted((folder / STUDY).glob("*.toml"))
+    named = read_json(folder / SUMMARY).get("provenance", {}).get("study")
+    for copy in copies:
+        if copy.name == named:
+            return read_study(copy)
+    raise InputError(
+        str(folder),
+        [Problem("", "holds no copy of its study", "only runs of files can be explained")],
+    )
+
+
+def move_aside(folder: Path) -> Path:
+    """Rename a run folder to the first free ``folder.N``."""
+    number = 1
+    while (folder.parent / f"{folder.name}.{number}").exists():
+        number += 1
+    aside = folder.parent / f"{folder.name}.{number}"
+    folder.rename(aside)
+    return aside
+
+
+def _is_finished(folder: Path) -> bool:
+    if not (folder / SUMMARY).is_file():
+        return False
+    if not all((folder / name).is_file() for name in (FRONT, DESIGNS)):
+        return False
+    certificate = read_json(folder / SUMMARY).get("certificate")
+    return isinstance(certificate, dict) and certificate.get("stopped") in FINISHED
+
+
+def discard(folder: Path, claimed: Claim) -> None:
+    """Undo a claim: remove what this run wrote, and put back what was moved aside."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if claimed.aside is not None:
+        claimed.aside.rename(folder)
+    elif not claimed.made:
+        folder.mkdir(exist_ok=True)
+    for parent in (folder.parent,):  # "runs", where it was made for this run alone
+        if parent.name == "runs" and parent.is_dir() and not any(parent.iterdir()):
+            parent.rmdir()
+
+
+def save(result: Result, folder: Path) -> None:
+    """Write a result's tables and summary into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    front = result.front.designs
+    write_whole(folder / FRONT, lambda p: front.to_csv(p, lineterminator="\n"))
+    write_whole(folder / DESIGNS, lambda p: result.designs.to_csv(p, lineterminator="\n"))
+    best = result.summary().to_dict(orient="index") if len(front) else {}
+    content = {
+        "format": FORMAT,
+        "name": result.name,
+        "about": result.about,
+        "certificate": asdict(result.certificate),
+        "objectives": [asdict(o) for o in result.objectives],
+        "best": best,
+        "knee": result.knee().name if len(front) else None,
+        "columns": [asdict(c) for c in result.columns.values()],
+        "constants": {n: {"value": v, "unit": u} for n, (v, u) in result.constants.items()},
+        "notes": list(result.notes),
+        "provenance": result.provenance,
+        "convergence": result.convergence.to_dict(orient="list"),
+        "kept": len(result.designs),
+    }
+    write_json(folder / SUMMARY, content)
+
+
+def _objective(content: Mapping[str, Any]) -> Objective:
+    """Return an objective from JSON, where a tuple is a list."""
+    given = content["conditions"].items()
+    conditions = {n: tuple(v) if isinstance(v, list) else v for n, v in given}
+    return Objective(**{**content, "conditions": conditions})
+
+
+def load_result(folder: str | Path) -> Result:
+    """Read the result of a run from its folder.
+
+    Raises
+    ------
+    InputError
+        Where the folder holds none, or another version of the layout.
+    """
+    folder = Path(folder)
+    content = read_json(folder / SUMMARY)
+    if content.get("format") != FORMAT:
+        raise InputError(
+            str(folder / SUMMARY),
+            [
+                Problem(
+                    "format", f"is {content.get('format')!r}, not {FORMAT}", "run the study again"
+                )
+            ],
+        )
+    try:
+        columns = {c["name"]: Column(**c) for c in content["columns"]}
+        designs = pd.read_csv(
+            folder / DESIGNS,
+            index_col="design",
+            dtype={n: str for n, c in columns.items() if c.unit == ""},
+            keep_default_na=False,  # an option may be called "None"
+            na_values={n: ["", "nan"] for n, c in columns.items() if c.unit != ""},
+        )
+        if len(designs) != content["kept"]:
+            raise ValueError(f"{DESIGNS} has {len(designs)} rows, not {content['kept']}")
+        return Result(
+            name=content["name"],
+            about=content["about"],
+            objectives=tuple(_objective(o) for o in content["objectives"]),
+            columns=columns,
+            designs=designs,
+            certificate=Certificate(**content["certificate"]),
+            convergence=pd.DataFrame(content["convergence"]),
+            notes=tuple(content["notes"]),
+            provenance=content["provenance"],
+            constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
+        )
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            str(folder),
+            [Problem("", f"cannot be read: {error}", "run the study again with --fresh")],
+        ) from None

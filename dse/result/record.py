@@ -1,0 +1,237 @@
+"""Results: tables underneath, thin frozen objects around them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from dse.evaluate.expression import read_relation
+from dse.evaluate.objective import Objective
+from dse.model.quantity import Array
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column of `Result.designs` holds.
+
+    Parameters
+    ----------
+    role : {"variable", "input", "objective", "constraint"}
+        A variable of the space, an input that a chosen row sets, an objective or a constraint's
+        quantity.
+    """
+
+    name: str
+    unit: str
+    about: str
+    role: Literal["variable", "input", "objective", "constraint"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far the front is to be trusted.
+
+    Parameters
+    ----------
+    complete : bool
+        Whether every design of the space was evaluated: the front is then the whole Pareto front.
+    method : str
+        ``"exhaustive"``, or the search method.
+    designs : int or None
+        Size of the space; None where it is continuous.
+    evaluated, feasible, non_dominated : int
+        Counts of designs.
+    statement : str
+        The same in a sentence.
+    stopped : str
+        Why the search ended: ``"complete"``, ``"evaluations"``, ``"interrupted"``, ``"timeout"`` or
+        the error.
+    """
+
+    complete: bool
+    method: str
+    designs: int | None
+    evaluated: int
+    feasible: int
+    non_dominated: int
+    statement: str
+    stopped: str
+
+
+@dataclass(frozen=True)
+class Front:
+    """Non-dominated designs.
+
+    Parameters
+    ----------
+    designs : DataFrame
+        One row a design, indexed by design number.
+    source : Result
+        The result that they are from.
+    """
+
+    designs: pd.DataFrame
+    source: Result = field(repr=False)
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """In the study's order."""
+        return self.source.objectives
+
+    def __len__(self) -> int:
+        return len(self.designs)
+
+    @property
+    def points(self) -> Array:
+        """The objectives as an array (designs, objectives), signed so that less is better."""
+        signs = np.array([o.sign for o in self.objectives])
+        values = self.designs[[o.name for o in self.objectives]].to_numpy(dtype=np.float64)
+        return np.asarray(values * signs)
+
+    def best(self, objective: str) -> pd.Series[Any]:
+        """Return the design that is best in one objective.
+
+        Raises
+        ------
+        KeyError
+            Where no objective has that name.
+        """
+        chosen = self._objective(objective)
+        values = self.designs[chosen.name].to_numpy(dtype=np.float64) * chosen.sign
+        return self.designs.iloc[int(np.argmin(values))]
+
+    def knee(self) -> pd.Series[Any]:
+        """Return the design nearest to the ideal, each objective scaled to its range on the front.
+
+        Objectives that span more than two decades are scaled in the logarithm.
+        """
+        from dse.evaluate.front import knee
+
+        signs = np.array([o.sign for o in self.objectives])
+        return self.designs.iloc[knee(self.points, signs)]
+
+    def where(self, relation: str) -> Front:
+        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``."""
+        read = read_relation(relation)
+        missing = sorted(n for n in read.names if n not in self.designs)
+        if missing:
+            raise KeyError(f"no column {', '.join(missing)}; columns: {list(self.designs)}")
+        holds = read.violation({n: self.designs[n].to_numpy() for n in read.names}) <= 0
+        return Front(self.designs[holds], self.source)
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
+        """Return the hypervolume up to a reference point.
+
+        Parameters
+        ----------
+        reference : mapping of str to float, optional
+            A value for each objective, in its unit, worse than the designs that should count. By
+            default each objective is scaled to its range on this front (in the logarithm where it
+            spans more than two decades), 0 best and 1 worst, and the reference is 1.1.
+        """
+        from dse.evaluate.front import hypervolume, scaled
+
+        signs = np.array([o.sign for o in self.objectives])
+        if reference is None:
+            unit, _ = scaled(self.points, signs)
+            return hypervolume(unit, np.full(len(signs), 1.1))
+        missing = [o.name for o in self.objectives if o.name not in reference]
+        if missing:
+            raise KeyError(f"the reference lacks {', '.join(missing)}")
+        worst = np.array([reference[o.name] * o.sign for o in self.objectives])
+        return hypervolume(self.points, worst)
+
+    def _objective(self, name: str) -> Objective:
+        for objective in self.objectives:
+            if objective.name == name:
+                return objective
+        raise KeyError(f"no objective '{name}'; there are {[o.name for o in self.objectives]}")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found.
+
+    Parameters
+    ----------
+    name, about : str
+        The study's.
+    objectives : tuple of Objective
+        In the study's order.
+    columns : mapping of str to Column
+        What each column of `designs` holds, but for ``feasible`` and ``on_front``.
+    designs : DataFrame
+        One row a design, indexed by design number (``design``): variables, inputs that rows set,
+        constrained quantities, objectives, ``feasible``, ``on_front``. All evaluated designs of a
+        sampled run; of an exhaustive run the front and an even sample of the rest.
+    certificate : Certificate
+        How far to trust it.
+    convergence : DataFrame
+        ``evaluations``, ``front`` (size) and ``hypervolume`` (share of the final) as the run went.
+    notes : tuple of str
+        What a reader should know: knobs without effect, inputs that nothing uses.
+    provenance : mapping
+        Versions, seed, digest, times, what code was loaded.
+    constants : mapping of str to (float, str)
+        The inputs that are the same for all designs: value and unit.
+    """
+
+    name: str
+    about: str
+    objectives: tuple[Objective, ...]
+    columns: Mapping[str, Column]
+    designs: pd.DataFrame
+    certificate: Certificate
+    convergence: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+
+    @property
+    def front(self) -> Front:
+        """The non-dominated designs."""
+        rows = self.designs[self.designs["on_front"].to_numpy(dtype=bool)]
+        return Front(rows.drop(columns=["feasible", "on_front"]), self)
+
+    def best(self, objective: str) -> pd.Series[Any]:
+        """Return the design that is best in one objective."""
+        return self.front.best(objective)
+
+    def knee(self) -> pd.Series[Any]:
+        """Return the design of the front that is nearest to the ideal."""
+        return self.front.knee()
+
+    def where(self, relation: str) -> Front:
+        """Return the designs of the front that satisfy a relation between columns."""
+        return self.front.where(relation)
+
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
+        """Return the hypervolume of the front; see `Front.hypervolume`."""
+        return self.front.hypervolume(reference)
+
+    def summary(self) -> pd.DataFrame:
+        """Return for each objective its best value on the front, with the design that has it."""
+        front = self.front
+        rows = []
+        for objective in self.objectives:
+            best = front.best(objective.name)
+            worst = front.designs[objective.name] * objective.sign
+            rows.append(
+                {
+                    "objective": objective.name,
+                    "direction": objective.direction,
+                    "condition": objective.condition,
+                    "best": best[objective.name],
+                    "worst": float(worst.max()) * objective.sign,
+                    "unit": objective.unit,
+                    "design": best.name,
+                }
+            )
+        return pd.DataFrame(rows).set_index("objective")
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.certificate.statement}\n{self.summary().to_string()}"

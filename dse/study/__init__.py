@@ -1,0 +1,1 @@
+"""Studies: from a file to something that can be evaluated, with every problem told at once."""

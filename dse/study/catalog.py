@@ -1,0 +1,338 @@
+"""Catalogs: rows of figures that belong together, read from TOML; every figure has a source.
+
+A figure is kept as it is written, value and unit; what reads it knows the quantity's base unit and
+converts it there (`dse.model.units.read` takes a figure's `text`).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dse.model.units import UnitError, is_unit, split
+from dse.problems import InputError, Problem, nearest
+
+ENTRY_POINTS = "dse.catalogs"
+"""Entry-point group of the packages that offer catalogs."""
+
+_FILE_KEYS = ("about", "source", "note")
+_ROW_KEYS = ("about", "note", "source", "text")
+_FIGURE_KEYS = ("value", "unit", "source", "note")
+_ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
+_EXAMPLE = 'such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number, as it is written in the file.
+
+    Parameters
+    ----------
+    value : float or str
+        The number, or a text with a number and a unit.
+    unit : str
+        The unit that is written with it; empty where the value is in the quantity's base unit.
+    source : str
+        Where it is from: its own source, else the row's, else the catalog's.
+    note : str
+        How to read it.
+    """
+
+    value: float | str
+    unit: str
+    source: str
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """Number and unit as one text, for `dse.model.units.read`.
+
+        >>> Figure(900.0, "LUT", "a book").text, Figure("1.16 GHz", "GHz", "a book").text
+        ('900.0 LUT', '1.16 GHz')
+        """
+        if isinstance(self.value, str):
+            return self.value
+        return f"{self.value!r} {self.unit}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Figures that are chosen together.
+
+    Parameters
+    ----------
+    name : str
+        Words joined by ``-``; a ``+`` or ``-`` may end it, as in the literature's ``SL2+``.
+    about : str
+        What it is.
+    figures : mapping of str to Figure
+        By quantity name.
+    text : mapping of str to str
+        Facts that are no numbers.
+    note, source : str
+        Of the row as a whole; empty where not given.
+    """
+
+    name: str
+    about: str
+    figures: Mapping[str, Figure]
+    text: Mapping[str, str]
+    note: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """A file of rows.
+
+    Parameters
+    ----------
+    name : str
+        The file's name without its ending.
+    path : Path
+        The file.
+    about, source : str
+        What the rows are; the source of the figures that name none.
+    rows : mapping of str to Row
+        By row name, in the order of the file.
+    """
+
+    name: str
+    path: Path
+    about: str
+    source: str
+    rows: Mapping[str, Row]
+
+
+def load_catalog(path: Path) -> Catalog:
+    """Read a catalog.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read or used; it lists every problem.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        problem = Problem("", f"cannot be read: {error.strerror or error}")
+        raise InputError(str(path), [problem]) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        problem = Problem("", f"is no TOML: {error}", "see toml.io for the format")
+        raise InputError(str(path), [problem]) from error
+    problems: list[Problem] = []
+    about = _text(content, "about", "", problems, needed="what the rows are, in a sentence")
+    source = _text(content, "source", "", problems)
+    _text(content, "note", "", problems)
+    rows = {
+        name: row
+        for name, table in content.items()
+        if name not in _FILE_KEYS and (row := _row(name, table, source, problems)) is not None
+    }
+    if not any(name not in _FILE_KEYS for name in content):
+        problems.append(Problem("", "has no rows", "a row is a table: [name]"))
+    if problems:
+        raise InputError(str(path), problems)
+    return Catalog(path.stem, path, about, source, rows)
+
+
+def _row(name: str, table: Any, source: str, problems: list[Problem]) -> Row | None:
+    if not isinstance(table, dict):
+        close = nearest(name, _FILE_KEYS)
+        remedy = "a row is a table: [name]; other keys of a catalog: " + ", ".join(_FILE_KEYS)
+        problems.append(
+            Problem(name, "is no table", close if close.startswith("did you") else remedy)
+        )
+        return None
+    if not _ROW_NAME.fullmatch(name):
+        problems.append(
+            Problem(name, "is no name of a row", "words joined by '-', as in user-port")
+        )
+    about = _text(table, "about", name, problems, needed="what the row is, in a sentence")
+    note = _text(table, "note", name, problems)
+    own_source = _text(table, "source", name, problems)
+    figures = {}
+    for key, given in table.items():
+        if key not in _ROW_KEYS:
+            figure = _figure(f"{name}.{key}", given, own_source or source, problems)
+            if figure is not None:
+                figures[key] = figure
+    if all(key in _ROW_KEYS for key in table):
+        problems.append(Problem(name, "has no figures", f"quantity = figure, {_EXAMPLE}"))
+    text = _facts(name, table.get("text", {}), problems)
+    return Row(name, about, figures, text, note, own_source)
+
+
+def _facts(name: str, given: Any, problems: list[Problem]) -> dict[str, str]:
+    if not isinstance(given, dict):
+        problems.append(Problem(f"{name}.text", "is no table", f"[{name}.text]"))
+        return {}
+    return {key: _text(given, key, f"{name}.text", problems) for key in given}
+
+
+def _figure(where: str, given: Any, source: str, problems: list[Problem]) -> Figure | None:
+    key = where.rsplit(".", 1)[-1]
+    if not key.isidentifier():
+        problems.append(
+            Problem(where, "is no name of a quantity", "letters, digits and '_', as in latency")
+        )
+    table = given if isinstance(given, dict) else {"value": given}
+    before = len(problems)
+    problems.extend(
+        Problem(f"{where}.{name}", "is unknown in a figure", nearest(name, _FIGURE_KEYS))
+        for name in table
+        if name not in _FIGURE_KEYS
+    )
+    note = _text(table, "note", where, problems)
+    source = _text(table, "source", where, problems) or source
+    unit = _text(table, "unit", where, problems)
+    if "value" not in table:
+        problems.append(Problem(where, "has no value", f"a figure is {_EXAMPLE}"))
+    else:
+        value, unit = _value(where, table["value"], unit, problems)
+    if not source:
+        problems.append(
+            Problem(where, "has no source", "give 'source' to the figure, its row or the catalog")
+        )
+    return Figure(value, unit, source, note) if len(problems) == before else None
+
+
+def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[float | str, str]:
+    """Return value and unit as written, having found fault with what is neither."""
+    value: float | str = math.nan
+    if isinstance(given, str):
+        value = given
+        try:
+            number, _, written = split(given)
+        except UnitError as error:
+            problems.append(Problem(where, str(error), f"a figure is {_EXAMPLE}"))
+            return value, unit
+        if written and unit:
+            problems.append(
+                Problem(where, f"has two units, {written!r} and {unit!r}", "give one of them")
+            )
+        if unit and not written:
+            value = number
+        unit = unit or written
+    elif isinstance(given, int | float) and not isinstance(given, bool):
+        value = number = float(given)
+    else:
+        kind = {bool: "a truth value", list: "a list"}.get(type(given), f"{type(given).__name__}")
+        problems.append(Problem(where, f"is {kind}, no number", f"a figure is {_EXAMPLE}"))
+        return value, unit
+    if math.isnan(number):
+        problems.append(Problem(where, "is not a number (nan)", f"a figure is {_EXAMPLE}"))
+    if unit and not is_unit(unit):
+        problems.append(
+            Problem(
+                where,
+                f"has the unknown unit {unit!r}",
+                "known are B, bit, s, cycle, Hz, m, J, W, LUT…, with prefixes such as k, M, n, Ki",
+            )
+        )
+    return value, unit
+
+
+def _text(
+    table: Mapping[str, Any], key: str, where: str, problems: list[Problem], needed: str = ""
+) -> str:
+    given = table.get(key, "")
+    place = f"{where}.{key}" if where else key
+    if not isinstance(given, str):
+        problems.append(Problem(place, f"is {given!r}, no text", f'{key} = "…"'))
+        return ""
+    if needed and not given.strip():
+        problems.append(Problem(place, "is missing", f'{key} = "…": {needed}'))
+    return given
+
+
+def find_catalog(name: str, folder: Path | None = None) -> Path:
+    """Find a catalog by name.
+
+    Parameters
+    ----------
+    name : str
+        ``"interfaces"``: ``interfaces.toml`` in the study's folder, else in a package that offers
+        catalogs. ``"mine.toml"``: that file in the study's folder.
+    folder : Path, optional
+        The study's folder.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or where the file lies outside the study's folder.
+    """
+    if name.endswith(".toml"):
+        return _in_folder(name, folder)
+    if folder is not None and re.fullmatch(r"[\w.-]+", name):
+        path = folder / f"{name}.toml"
+        if path.is_file():
+            return _in_folder(path.name, folder)
+    shipped = shipped_catalogs()
+    for path in shipped:
+        if path.stem == name:
+            return path
+    known = [path.stem for path in (*_files(folder), *shipped)]
+    remedies = [nearest(name, known) or "no catalogs are known", *_silent_packages()]
+    raise InputError("catalog", [Problem("", f"there is no catalog {name!r}", "; ".join(remedies))])
+
+
+def shipped_catalogs() -> list[Path]:
+    """Return the catalogs of every installed package that offers some, by package and name.
+
+    A package offers its ``*.toml`` files by an entry point of the group ``dse.catalogs``, whose
+    value is the package's name. No package is imported for it.
+    """
+    return [path for _, folder in _packages() for path in _files(folder)]
+
+
+def _in_folder(name: str, folder: Path | None) -> Path:
+    if folder is None:
+        problem = Problem("", f"{name!r} names a file beside a study, and there is no study")
+        raise InputError("catalog", [problem])
+    root = folder.resolve()
+    path = (root / name).resolve()
+    if not path.is_relative_to(root):
+        remedy = f"copy it into {root}: a study reads files of its own folder only"
+        raise InputError("catalog", [Problem("", f"{name!r} lies outside the study", remedy)])
+    if not path.is_file():
+        remedy = nearest(name, [file.name for file in _files(folder)])
+        remedy = remedy or f"{root} holds no catalogs"
+        raise InputError("catalog", [Problem("", f"there is no file {name!r}", remedy)])
+    return path
+
+
+def _packages() -> Iterable[tuple[str, Path | None]]:
+    """Yield each package that offers catalogs, and its folder where one is found."""
+    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    for package in sorted({point.value for point in points}):
+        try:
+            found = importlib.util.find_spec(package)
+        except (ImportError, ValueError):
+            found = None
+        locations = list(found.submodule_search_locations or ()) if found else []
+        yield package, Path(locations[0]) if locations else None
+
+
+def _files(folder: Path | None) -> list[Path]:
+    return sorted(folder.glob("*.toml")) if folder is not None else []
+
+
+def _silent_packages() -> list[str]:
+    """Return a sentence for each package that should hold catalogs and does not."""
+    sentences = []
+    for package, folder in _packages():
+        if folder is None:
+            sentences.append(f"the package {package!r}, which offers catalogs, is not found")
+        elif not _files(folder):
+            sentences.append(
+                f"{folder} answers to the package name {package!r} and holds no catalogs"
+            )
+    return sentences

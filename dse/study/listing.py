@@ -1,0 +1,44 @@
+"""What there is to use: models with their quantities, catalogs with their rows."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+from dse.model.contract import Model
+from dse.study.catalog import Catalog, load_catalog, shipped_catalogs
+from dse.study.loading import shipped_models
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model and what its docstring says first."""
+
+    model: Model
+    about: str
+
+
+def models(name: str | None = None) -> list[Listed]:
+    """Return the installed models, or those whose name or quantities hold `name`."""
+    found = []
+    for model in shipped_models():
+        names = [model.name, *model.inputs, *model.outputs]
+        if name is None or any(name in n for n in names):
+            about = (inspect.getdoc(model.function) or "").partition("\n\n")[0]
+            found.append(Listed(model, " ".join(about.split())))
+    return found
+
+
+def catalogs(name: str | None = None) -> list[Catalog]:
+    """Return the installed catalogs, or those whose name, rows or quantities hold `name`."""
+    found = []
+    for path in shipped_catalogs():
+        catalog = load_catalog(path)
+        names = [
+            catalog.name,
+            *catalog.rows,
+            *(f for r in catalog.rows.values() for f in r.figures),
+        ]
+        if name is None or any(name in n for n in names):
+            found.append(catalog)
+    return found

@@ -1,0 +1,130 @@
+"""What the whole must satisfy: nothing missing, nothing given twice, no dead knob."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.objective import Objective
+from dse.evaluate.space import Choice, Space
+from dse.evaluate.wiring import Wiring
+from dse.model.units import show
+from dse.problems import nearest
+from dse.study.resolve.context import Context
+from dse.study.resolve.objectives import targets
+
+
+def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
+    """Demand that no quantity has two origins."""
+    owner: dict[str, str] = {}
+    for name in wiring.constants:
+        owner[name] = "[inputs]"
+    for key, variable in space.variables.items():
+        names = next(iter(variable.rows.values())) if isinstance(variable, Choice) else [key]
+        for name in names:
+            if name in owner:
+                ctx.add(
+                    f"space.{key}",
+                    f"'{name}' is given twice: here and in {owner[name]}",
+                    "leave one out",
+                )
+            owner[name] = f"space.{key}"
+    for name, where in owner.items():
+        if name in wiring.producers:
+            place = f"inputs.{name}" if where == "[inputs]" else where
+            ctx.add(
+                place,
+                f"'{name}' is given twice: here and as an output of {wiring.producers[name].name}",
+                "leave it out, leave the model out, or rename the model's output",
+            )
+
+
+def check_missing(
+    ctx: Context, wiring: Wiring, objectives: list[Objective], constraints: list[Constraint]
+) -> None:
+    """Demand that every input that a target needs has an origin."""
+    if ctx.incomplete:
+        return
+    wanted: dict[str, tuple[str, list[str]]] = {}
+    for target, names, binding in targets(objectives, constraints):
+        for name, by in wiring.needs(names, binding).missing.items():
+            if name not in ctx.doubtful:
+                wanted.setdefault(name, (by, []))[1].append(target)
+    for name, (by, needing) in wanted.items():
+        quantity = wiring.quantities.get(name)
+        what = f" [{quantity.unit}] ({quantity.about})" if quantity else ""
+        if name in wiring.resources:
+            what = f" ({wiring.resources[name].about})"
+        needed = f", needed by {by}" if by else ""
+        domain = f", in {quantity.domain()}" if quantity else ""
+        ctx.add(
+            "inputs",
+            f"missing input '{name}'{what}{needed} for {', '.join(needing)}",
+            f"give {name} in [inputs], in [space], or under at{domain}",
+        )
+
+
+def check_dead(
+    ctx: Context,
+    wiring: Wiring,
+    space: Space,
+    objectives: list[Objective],
+    constraints: list[Constraint],
+) -> None:
+    """Demand that every variable matters to a target, and every objective to a variable."""
+    if ctx.incomplete or len(objectives) < len(ctx.file.objective):
+        return
+    used: set[str] = set()
+    owners = space.quantities()
+    for target, names, binding in targets(objectives, constraints):
+        live = set(wiring.needs(names, binding).names) - set(binding)
+        used |= live
+        if not live & set(owners) and target.startswith("objective"):
+            ctx.add(
+                "space",
+                f"no variable changes {target}: every design gives the same",
+                "add a variable that it depends on, or leave the objective out",
+            )
+    for key in space.variables:
+        if not used & {q for q, owner in owners.items() if owner == key}:
+            reach = sorted(used & (set(wiring.quantities) - set(wiring.producers)))
+            ctx.add(
+                f"space.{key}",
+                "dead knob: no objective and no constraint depends on it",
+                f"they depend on {', '.join(reach)}" if reach else "",
+            )
+    for name in wiring.constants:
+        if name not in used and name in ctx.file.inputs and name != "clock":  # it converts texts
+            ctx.notes.append(f"inputs.{name} is not used by any objective or constraint")
+
+
+def check_regions(ctx: Context, wiring: Wiring, objectives: list[Objective]) -> None:
+    """Demand that the axis of the optimization regions is an input with a range."""
+    table = ctx.file.regions
+    if table is None:
+        return
+    if table.axis not in wiring.quantities:
+        ctx.unknown(wiring, "regions.axis", table.axis, "input")
+        return
+    if table.axis in wiring.producers:
+        ctx.add("regions.axis", f"'{table.axis}' is an output, not an input")
+    unit = wiring.quantities[table.axis].unit
+    clock = wiring.constants.get("clock")
+    low = ctx.number("regions.low", table.axis, table.low, unit, clock)
+    high = ctx.number("regions.high", table.axis, table.high, unit, clock)
+    if low is not None and high is not None:
+        if not 0 < low < high:
+            ctx.add(
+                "regions",
+                f"low = {show(low, unit)} and high = {show(high, unit)} span no range",
+                "give 0 < low < high: the axis is logarithmic",
+            )
+        else:
+            ctx.in_domain(wiring, "regions", table.axis, np.array([low, high]))
+    names = [objective.name for objective in objectives]
+    if table.objective is not None and table.objective not in names:
+        ctx.add(
+            "regions.objective",
+            f"no objective is called '{table.objective}'",
+            nearest(table.objective, names),
+        )

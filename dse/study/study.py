@@ -1,0 +1,181 @@
+"""A study: read from a file or a mapping, and resolved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.objective import Conditions
+from dse.evaluate.variables import Choice, Values
+from dse.model.section import Writer
+from dse.problems import InputError, Problem
+from dse.search.base import Plan, Settings
+from dse.search.plan import plan
+from dse.study.resolve import resolve
+from dse.study.resolve.context import Context
+from dse.study.resolve.curves import CurvePlan
+from dse.study.schema import StudyFile, parse, read_toml
+
+
+@dataclass(frozen=True)
+class ResolvedStudy:
+    """A study, resolved: everything that the engine needs to evaluate, search and report.
+
+    Parameters
+    ----------
+    file : StudyFile
+        What was written.
+    text : str
+        The file's text.
+    path : Path or None
+        The file; None for a study made in a script.
+    evaluator : Evaluator
+        Models, space, objectives and constraints.
+    plan : Plan
+        How the space is searched.
+    curves : tuple of CurvePlan
+        What is drawn of the designs that matter most.
+    sections : tuple of (str, callable)
+        Names and functions that write sections of the report; see `dse.model.section`.
+    notes : tuple of str
+        What a reader should know.
+    code : tuple of Path
+        The files that models, catalogs and profiles came from.
+    """
+
+    file: StudyFile
+    text: str
+    path: Path | None
+    evaluator: Evaluator
+    plan: Plan
+    curves: tuple[CurvePlan, ...]
+    sections: tuple[tuple[str, Writer], ...]
+    notes: tuple[str, ...]
+    code: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.file.study.name
+
+    @property
+    def digest(self) -> str:
+        """A digest of all that decides the result: the study, and the files it loads."""
+        state = hashlib.sha256(self.shown_text.encode())
+        for path in sorted(set(self.code)):
+            state.update(path.name.encode() + b"\0" + path.read_bytes())
+        return state.hexdigest()
+
+    @property
+    def shown_storage(self) -> str:
+        """The storage URL without its password; the run folder's own where there is none."""
+        url = self.file.run.storage
+        if url is None:
+            return "sqlite:///study.db"
+        from dse.search.samplers import shown_url
+
+        return shown_url(url)
+
+    @property
+    def shown_text(self) -> str:
+        """The study's text, as it may be kept and shown: without the storage's password."""
+        url = self.file.run.storage
+        if url is None:
+            return self.text
+        written = r"""(["']?storage["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*')"""
+        return re.sub(written, lambda m: f'{m.group(1)}"{self.shown_storage}"', self.text)
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Inputs that are the same for all designs: numbers in base units, and resources."""
+        return self.evaluator.wiring.constants
+
+    @property
+    def choices(self) -> dict[str, Mapping[str, Mapping[str, float]]]:
+        """The rows of each variable that chooses one: by option, the quantities that it sets."""
+        variables = self.evaluator.space.variables.items()
+        return {name: v.rows for name, v in variables if isinstance(v, Choice)}
+
+    @property
+    def values(self) -> dict[str, tuple[float, ...]]:
+        """The values of each variable that is a list of numbers."""
+        variables = self.evaluator.space.variables.items()
+        return {name: v.values for name, v in variables if isinstance(v, Values)}
+
+    @property
+    def conditions(self) -> list[Conditions]:
+        """What is bound for each objective alone: a number, or one a scenario."""
+        return [objective.conditions for objective in self.evaluator.objectives]
+
+
+def read_study(path: str | Path) -> ResolvedStudy:
+    """Read a study file.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file.
+    """
+    path = Path(path)
+    text, raw = read_toml(path)
+    return _study(raw, text, path, {})
+
+
+def study_of_mapping(
+    content: Mapping[str, Any], models: Mapping[str, Callable[..., Any]] | None = None
+) -> ResolvedStudy:
+    """Make a study in a script, from the same content that a file would have.
+
+    Parameters
+    ----------
+    content : mapping
+        As in a study file.
+    models : mapping of str to callable, optional
+        Functions that ``study.models`` may name by these keys, beside the installed ones.
+
+    Raises
+    ------
+    InputError
+        With every problem of the content.
+    """
+    text = json.dumps(content, indent=1, default=str)
+    return _study(dict(content), text, None, models or {})
+
+
+def _study(
+    raw: dict[str, Any],
+    text: str,
+    path: Path | None,
+    functions: Mapping[str, Callable[..., Any]],
+) -> ResolvedStudy:
+    source = str(path) if path else "study"
+    problems: list[Problem] = []
+    file, dropped = parse(raw, problems)
+    if file is None:
+        raise InputError(source, problems)
+    folder = path.parent if path else None
+    context = Context(file, folder, functions, problems)
+    context.incomplete = any(entry.startswith("space.") for entry in dropped)
+    context.doubtful = {e.partition(".")[2] for e in dropped if e.startswith("inputs.")}
+    resolved = resolve(context)
+    space = resolved.evaluator.space if resolved else None
+    chosen = plan(Settings(**dict(file.search)), space, len(file.objective), problems)
+    if problems or resolved is None or chosen is None:
+        raise InputError(source, problems or [Problem("", "is no study")])
+    return ResolvedStudy(
+        file=file,
+        text=text,
+        path=path,
+        evaluator=resolved.evaluator,
+        plan=chosen,
+        curves=resolved.curves,
+        sections=resolved.sections,
+        notes=tuple(context.notes),
+        code=tuple(context.files),
+    )

@@ -1,0 +1,165 @@
+"""Dataflow from the output of valgrind's callgrind: who called whom, and instructions executed.
+
+The format is that of "Callgrind Format Specification" in valgrind's manual, version 1. Callgrind
+counts all instructions, not the arithmetic and logical ones alone, and follows no data.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dse.problems import InputError, Problem, nearest
+from objectives.communication.contexts import Calls, expand
+from objectives.communication.dataflow import Dataflow
+
+MISSING = (
+    "callgrind tells no transfers: communication counts as nothing, and only the limit that the "
+    "rest of the program sets (Amdahl) can be told",
+    "callgrind counts all instructions, loads, stores and branches among them, and those of the "
+    "libraries",
+    "what a function does for each of its callers is shared out by the cost of their calls",
+)
+_NAME = re.compile(r"(?:\((\d+)\))?\s*(.*)")
+_HEADER = re.compile(r"[A-Za-z ]+:")
+_CALLS = re.compile(r"calls=\s*(\d+)\b")
+
+
+@dataclass
+class _Reading:
+    """What has been read so far."""
+
+    columns: int = 1  # of a position
+    event: int = 0
+    names: dict[str, str] = field(default_factory=dict)
+    own: dict[str, float] = field(default_factory=dict)
+    calls: dict[tuple[str, str], Calls] = field(default_factory=dict)
+    function: str | None = None
+    callee: str | None = None
+    pending: float | None = None
+    program: str = ""
+    has_events: bool = False
+
+
+def read_callgrind(path: Path) -> Dataflow:
+    """Read a file that callgrind wrote (``callgrind.out.…``).
+
+    Functions of one name count as one.
+
+    Raises
+    ------
+    InputError
+        With the line of the first thing that is no callgrind output.
+    """
+    reading = _Reading()
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                _line(reading, line.strip())
+            except ValueError as error:
+                remedy = str(error) or "see the callgrind format in valgrind's manual"
+                shown = line.strip()[:60]
+                problem = Problem(f"line {number}", f"{shown!r} is no callgrind output", remedy)
+                raise InputError(str(path), [problem]) from None
+    names = tuple(reading.own)
+    if not names or not reading.has_events:
+        problem = Problem("", "has no costs of functions", "give a whole output of callgrind")
+        raise InputError(str(path), [problem])
+    at = {name: i for i, name in enumerate(names)}
+    invocations = np.zeros(len(names))
+    for (_, callee), calls in reading.calls.items():
+        invocations[at[callee]] += calls.times
+    invocations = np.where(invocations > 0, invocations, 1.0)  # the roots, which nobody calls
+    computation = np.array([reading.own[name] for name in names])
+    by_number = {(at[f], at[g]): calls for (f, g), calls in reading.calls.items()}
+    empty = np.zeros((len(names), len(names)))
+    nothing = np.zeros(len(names))
+    tree = expand(invocations, computation, by_number)
+    return Dataflow(
+        reading.program or path.name,
+        names,
+        len(names),
+        invocations,
+        computation,
+        nothing,
+        nothing,
+        empty,
+        empty,
+        empty,
+        tree,
+        MISSING,
+    )
+
+
+def _line(reading: _Reading, line: str) -> None:
+    if not line or line.startswith("#"):
+        return
+    if line[0].isdigit() or line[0] in "+-*":
+        _cost(reading, line)
+        return
+    key, equals, value = line.partition("=")
+    if key in ("fn", "cfn"):
+        name = _named(reading, value)
+        reading.own.setdefault(name, 0.0)
+        if key == "fn":
+            reading.function, reading.callee = name, None
+        else:
+            reading.callee = name
+    elif key == "calls":
+        match = _CALLS.match(line)
+        if reading.callee is None or match is None:
+            raise ValueError("calls=NUMBER stands below cfn=NAME")
+        reading.pending = float(match[1])
+    elif not equals or _HEADER.match(line):
+        _header(reading, line)
+    elif key not in ("fl", "fi", "fe", "ob", "cfl", "cfi", "cob", "jump", "jcnd", "jfi", "jfn"):
+        raise ValueError(f"unknown entry '{key}'")
+
+
+def _header(reading: _Reading, line: str) -> None:
+    key, colon, value = line.partition(":")
+    if not colon:
+        raise ValueError("")
+    if key == "positions":
+        reading.columns = len(value.split())
+    elif key == "events":
+        events = value.split()
+        if "Ir" not in events:
+            remedy = nearest("Ir", events)
+            raise ValueError(f"instructions (Ir) were not counted; {remedy}")
+        reading.event, reading.has_events = events.index("Ir"), True
+    elif key == "cmd":
+        words = value.split()
+        reading.program = Path(words[0]).name if words else ""
+
+
+def _named(reading: _Reading, text: str) -> str:
+    match = _NAME.fullmatch(text.strip())
+    number, name = (match[1], match[2]) if match else (None, text)
+    if number and name:
+        reading.names[number] = name
+    elif number:
+        if number not in reading.names:
+            raise ValueError(f"({number}) was not named before")
+        name = reading.names[number]
+    if not name:
+        raise ValueError("name the function")
+    return name
+
+
+def _cost(reading: _Reading, line: str) -> None:
+    """Count a line of positions and costs; costs that are not there are 0."""
+    words = line.split()[reading.columns :]
+    if reading.function is None:
+        raise ValueError("costs stand below fn=NAME")
+    cost = float(int(words[reading.event])) if reading.event < len(words) else 0.0
+    if reading.pending is None:
+        reading.own[reading.function] += cost
+        return
+    pair = (reading.function, reading.callee or "")
+    before = reading.calls.get(pair, Calls(0.0, 0.0))
+    reading.calls[pair] = Calls(before.times + reading.pending, before.weight + cost)
+    reading.pending = None

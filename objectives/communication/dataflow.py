@@ -1,0 +1,195 @@
+"""What a program computes and which data its functions pass on.
+
+M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
+2010, section IV: invocations, arithmetic and logical instructions, and the bytes that one function
+wrote and another read. :func:`objectives.communication.readers.load_dataflow` reads it from files.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dse.model import Array
+from dse.problems import InputError, Problem, nearest
+from objectives.communication.tree import CallTree, shares_inside
+
+MAX_CANDIDATES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Dataflow:
+    """The dataflow between a program's functions, as dynamic counts of one run.
+
+    Parameters
+    ----------
+    program : str
+        What it is called.
+    names : tuple of str, length n
+        The functions, then the origins of data that no function wrote, such as ``(input)``.
+    functions : int
+        How many of the names are functions.
+    invocations : ndarray, shape (n,)
+        Recursive ones counted.
+    computation : ndarray, shape (n,)
+        Own arithmetic and logical instructions [instruction].
+    local_bytes : ndarray, shape (n,)
+        Bytes that an invocation wrote and read itself [B].
+    code : ndarray, shape (n,)
+        Instructions of the function's code, a measure of the hardware that it takes; 0: unknown.
+    transfers : ndarray, shape (n, n)
+        Bytes that one (row) wrote and another (column) read; on the diagonal between different
+        invocations [B].
+    transfers_into : ndarray, shape (n, n)
+        Bytes that came into a function with everything it calls (column), by writer (row) [B].
+    transfers_out : ndarray, shape (n, n)
+        Bytes that left a function with everything it calls (row), by reader (column) [B].
+    tree : CallTree
+        The calling contexts.
+    missing : tuple of str
+        What the source of these numbers does not tell, each a sentence.
+    """
+
+    program: str
+    names: tuple[str, ...]
+    functions: int
+    invocations: Array
+    computation: Array
+    local_bytes: Array
+    code: Array
+    transfers: Array
+    transfers_into: Array
+    transfers_out: Array
+    tree: CallTree
+    missing: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def calls(self) -> Array:
+        """Invocations that are no recursion, shape (n,): the calls of an accelerator."""
+        return _by_function(self.tree, self.tree.calls, len(self.names))
+
+    @functools.cached_property
+    def computation_inclusive(self) -> Array:
+        """Computation with everything called, each recursion once, shape (n,) [instruction]."""
+        return _by_function(self.tree, self.tree.inclusive, len(self.names))
+
+    @functools.cached_property
+    def inside(self) -> Array:
+        """Part of a function (row) that works for another (column), shape (n, n).
+
+        The part of its computation that it does below the other in the call tree; of its
+        invocations where it computes nothing.
+        """
+        return shares_inside(self.tree, len(self.names))
+
+    @functools.cached_property
+    def reads(self) -> Array:
+        """Bytes that each function reads, local ones and transfers, shape (n,) [B]."""
+        return np.asarray(self.local_bytes + self.transfers.sum(axis=0))
+
+    @functools.cached_property
+    def total_bytes(self) -> float:
+        """All bytes read: local ones and transfers [B]."""
+        return float(self.reads.sum())
+
+    def position(self, name: str) -> int:
+        """Return the position of a function.
+
+        Raises
+        ------
+        InputError
+            Where there is no such function.
+        """
+        if name not in self.names[: self.functions]:
+            known = self.names[: self.functions]
+            problem = Problem("", f"there is no function '{name}'", nearest(name, known))
+            raise InputError(self.program, [problem])
+        return self.names.index(name)
+
+    @functools.cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """Functions that could be accelerated, by computation with everything called, most first.
+
+        Those that do nothing are none, nor is the program itself: ``main``, what is above it, and
+        a function that nobody calls and that calls others.
+        """
+        tree = self.tree
+        callers = set(tree.parent.tolist())
+        tops = {v for v in range(len(tree.parent)) if tree.parent[v] < 0 and v in callers}
+        for node, function in enumerate(tree.function):
+            if self.names[function] == "main":
+                tops.update(tree.way(node))
+        program = {int(tree.function[node]) for node in tops}
+        work = self.computation_inclusive
+        moved = self.transfers_into.sum(axis=0) + self.transfers_out.sum(axis=1) + self.local_bytes
+        order = sorted(range(self.functions), key=lambda f: (-work[f], -moved[f], self.names[f]))
+        return tuple(
+            self.names[f] for f in order if f not in program and (work[f] > 0 or moved[f] > 0)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Dataflows:
+    """The dataflow of programs, in the order that the quantity `workload` counts."""
+
+    programs: tuple[Dataflow, ...]
+
+    @functools.cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """The candidates that a `selection` counts from its lowest bit, at most 20.
+
+        In the order of their part in the computation, summed over the programs.
+        """
+        part: dict[str, float] = {}
+        for program in self.programs:
+            whole = max(float(program.computation.sum()), 1.0)
+            for name in program.candidates:
+                work = float(program.computation_inclusive[program.position(name)])
+                part[name] = part.get(name, 0.0) + work / whole
+        return tuple(sorted(part, key=lambda name: -part[name]))[:MAX_CANDIDATES]
+
+    def selection(self, names: Iterable[str]) -> int:
+        """Return the number whose bits choose these candidates.
+
+        Raises
+        ------
+        InputError
+            Where a name is no candidate; all such at once.
+        """
+        names = list(names)
+        unknown = [name for name in names if name not in self.candidates]
+        if unknown:
+            source = ", ".join(program.program for program in self.programs)
+            raise InputError(
+                source,
+                [
+                    Problem("", f"'{name}' is no candidate", nearest(name, self.candidates))
+                    for name in unknown
+                ],
+            )
+        return sum(1 << self.candidates.index(name) for name in dict.fromkeys(names))
+
+    def chosen(self, selection: int) -> tuple[str, ...]:
+        """Return the names of the candidates that a selection chooses.
+
+        >>> Dataflows(()).chosen(0)
+        ()
+        """
+        return tuple(name for bit, name in enumerate(self.candidates) if selection >> bit & 1)
+
+    def greatest(self) -> dict[str, tuple[float, str]]:
+        """Return the greatest `workload` and `selection`, and in words what they choose from."""
+        programs = ", ".join(f"{i} {p.program}" for i, p in enumerate(self.programs))
+        bits = ", ".join(f"{1 << bit} {name}" for bit, name in enumerate(self.candidates))
+        return {
+            "workload": (len(self.programs) - 1, f"the programs: {programs}"),
+            "selection": (2 ** len(self.candidates) - 1, f"add up some of: {bits or 'none, so 0'}"),
+        }
+
+
+def _by_function(tree: CallTree, values: Array, size: int) -> Array:
+    sums: Array = np.bincount(tree.function, weights=values, minlength=size).astype(np.float64)
+    return sums

@@ -1,0 +1,268 @@
+"""Laws in the size of a problem, fitted to what profiles of one program count at several sizes.
+
+M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks"
+(2010), Figures 7 and 8, give dataflow as formulas in n, "manually massaged" from several runs. Here
+:func:`fit_law` finds them: a sum of a few terms n^p·(log2 n)^q.
+
+A count of a deterministic program often follows a law *exactly*. A law of k terms is solved in
+rational numbers at the k smallest sizes and must then give every other count, the largest included,
+to the last unit; k + 1 sizes (3 are enough) must be left to verify it, and its denominators be
+small. The law of fewest terms is taken.
+Where there is none, a least-squares fit of the relative differences stands in: the one of fewest
+terms that is within 1 % of every count, else the one that Akaike's criterion, corrected for few
+points (C. M. Hurvich, C.-L. Tsai, Biometrika 76, 1989), prefers. It says how far it is off.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from dse.model import Array, Floats
+
+MOST_TERMS = 4
+MOST_FITTED_TERMS = 3
+LARGEST_DENOMINATOR = 64
+CLOSE_ENOUGH = 0.01
+
+
+class Term(NamedTuple):
+    """n^power · (log2 n)^log."""
+
+    power: Fraction
+    log: int
+
+    def at(self, n: Floats) -> Array:
+        """Return the term's value at sizes of any shape."""
+        x = np.asarray(n, dtype=np.float64)
+        return np.asarray(x ** float(self.power) * np.log2(x) ** self.log)
+
+    def exactly_at(self, n: int) -> Fraction | None:
+        """Return the value as a rational number, or None where it is irrational.
+
+        >>> Term(Fraction(3, 2), 1).exactly_at(16)
+        Fraction(256, 1)
+        """
+        base, power = n, self.power
+        if power.denominator == 2:
+            base, power = math.isqrt(n), 2 * power
+            if base * base != n:
+                return None
+        if self.log and n & (n - 1):
+            return None
+        return Fraction(base ** int(power) * (n.bit_length() - 1) ** self.log)
+
+
+TERMS = tuple(
+    Term(Fraction(power), log)
+    for power, log in (
+        ("0", 0), ("0", 1), ("1/2", 0), ("1/2", 1), ("1", 0), ("1", 1), ("3/2", 0), ("2", 0),
+        ("2", 1), ("3", 0),
+    )
+)  # fmt: skip
+"""The terms that a law may have, in order of growth."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """A count as a sum of terms in the size n of the problem.
+
+    Parameters
+    ----------
+    terms : tuple of Term
+        In order of growth; none: the count is 0 at every size.
+    coefficients : tuple of Fraction
+        One a term.
+    exact : bool
+        Whether the law gives every count, verified at sizes that it was not solved at.
+    residual : float
+        Largest difference at a size, relative to the count there (to 1 where that is 0).
+    held_out : float
+        Relative difference at the largest size where the same terms are fitted without it.
+    """
+
+    terms: tuple[Term, ...]
+    coefficients: tuple[Fraction, ...]
+    exact: bool
+    residual: float
+    held_out: float
+
+    def at(self, n: Floats) -> Array:
+        """Return the count that the law gives at sizes of any shape."""
+        total = np.zeros(np.shape(n))
+        for term, coefficient in zip(self.terms, self.coefficients, strict=True):
+            total = total + float(coefficient) * term.at(n)
+        return np.asarray(total)
+
+    @property
+    def leading(self) -> Term:
+        """The term that grows fastest; the constant where there is none."""
+        return self.terms[-1] if self.terms else TERMS[0]
+
+
+def fit_law(sizes: Sequence[int], counts: Sequence[int]) -> Law:
+    """Find the law of a count: exact where there is one, else the best fit.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Sizes n of the problem, each once, in any order; at least 3. An exact law may have two
+        terms with 5 sizes, three with 6, four with 7.
+    counts : sequence of int
+        The count at each size, at least 0.
+
+    Raises
+    ------
+    ValueError
+        Where the sizes are too few, not positive or not different, or a count is negative.
+
+    >>> law = fit_law([64, 256, 1024, 4096, 16384], [272, 1040, 4112, 16400, 65552])
+    >>> [(str(t.power), str(c)) for t, c in zip(law.terms, law.coefficients)], law.exact
+    ([('0', '16'), ('1', '4')], True)
+    """
+    _check(sizes, counts)
+    order = sorted(range(len(sizes)), key=lambda i: sizes[i])
+    n = [int(sizes[i]) for i in order]
+    y = [int(counts[i]) for i in order]
+    if not any(y):
+        return Law((), (), True, 0.0, 0.0)
+    return _exact_law(n, y) or _fitted_law(n, y)
+
+
+def _check(sizes: Sequence[int], counts: Sequence[int]) -> None:
+    if len(sizes) != len(counts):
+        raise ValueError(f"{len(sizes)} sizes and {len(counts)} counts: give one count a size")
+    if len(sizes) < 3:
+        raise ValueError(f"{len(sizes)} sizes: a law needs at least 3")
+    if min(sizes) < 1 or len(set(sizes)) < len(sizes):
+        raise ValueError(f"sizes {list(sizes)}: give positive whole numbers, each once")
+    if min(counts) < 0:
+        raise ValueError(f"counts {list(counts)}: a count is at least 0")
+
+
+class _Candidate(NamedTuple):
+    """Terms that an exact law may have at given sizes.
+
+    `rows` are the terms at each size; `test` are whole numbers whose products with the first counts
+    and the last one sum to 0 if the law through the first gives the last: a quick first look.
+    """
+
+    terms: tuple[Term, ...]
+    rows: tuple[tuple[Fraction, ...], ...]
+    test: tuple[int, ...]
+
+
+@functools.lru_cache(maxsize=64)
+def _candidates(n: tuple[int, ...]) -> tuple[_Candidate, ...]:
+    columns = {term: [term.exactly_at(size) for size in n] for term in TERMS}
+    rational = {t: [v for v in column if v is not None] for t, column in columns.items()}
+    usable = [term for term in TERMS if len(rational[term]) == len(n)]
+    most = max(k for k in range(MOST_TERMS + 1) if k + min(k + 1, 3) <= len(n))
+    found = []
+    for k in range(1, most + 1):
+        for terms in combinations(usable, k):
+            rows = tuple(zip(*(rational[term] for term in terms), strict=True))
+            transposed = list(zip(*rows[:k], strict=True))
+            weights = _solve(transposed, rows[-1])  # of the first counts in the last
+            if weights is not None:
+                whole = math.lcm(*(w.denominator for w in weights))
+                test = (*(int(w * whole) for w in weights), -whole)
+                found.append(_Candidate(terms, rows, test))
+    return tuple(found)
+
+
+def _exact_law(n: list[int], y: list[int]) -> Law | None:
+    for terms, rows, test in _candidates(tuple(n)):
+        k = len(terms)
+        if sum(w * count for w, count in zip(test, (*y[:k], y[-1]), strict=True)):
+            continue
+        coefficients = _solve(rows[:k], [Fraction(count) for count in y[:k]])
+        if coefficients is None or not all(_simple(c) for c in coefficients):
+            continue
+        if all(
+            sum((c * x for c, x in zip(coefficients, row, strict=True)), Fraction(0)) == count
+            for row, count in zip(rows, y, strict=True)
+        ):
+            return Law(terms, tuple(coefficients), True, 0.0, 0.0)
+    return None
+
+
+def _simple(coefficient: Fraction) -> bool:
+    return coefficient != 0 and coefficient.denominator <= LARGEST_DENOMINATOR
+
+
+def _solve(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction] | None:
+    """Solve linear equations by Gauss and Jordan; None where they are singular."""
+    matrix = [[*row, value] for row, value in zip(rows, right, strict=True)]
+    size = len(matrix)
+    for k in range(size):
+        pivot = next((i for i in range(k, size) if matrix[i][k]), None)
+        if pivot is None:
+            return None
+        matrix[k], matrix[pivot] = matrix[pivot], matrix[k]
+        matrix[k] = [x / matrix[k][k] for x in matrix[k]]
+        for i in range(size):
+            if i != k and matrix[i][k]:
+                factor = matrix[i][k]
+                matrix[i] = [a - factor * b for a, b in zip(matrix[i], matrix[k], strict=True)]
+    return [row[-1] for row in matrix]
+
+
+def _fitted_law(n: list[int], y: list[int]) -> Law:
+    sizes, counts = np.array(n, dtype=np.float64), np.array(y, dtype=np.float64)
+    terms = _chosen_terms(sizes, counts)
+    coefficients = _least_squares(terms, sizes, counts)
+    residual = np.max(np.abs(_relative(terms, coefficients, sizes, counts)))
+    before = _least_squares(terms, sizes[:-1], counts[:-1])
+    held_out = abs(_relative(terms, before, sizes[-1:], counts[-1:])[0])
+    exact = tuple(Fraction(float(c)) for c in coefficients)
+    return Law(terms, exact, False, float(residual), float(held_out))
+
+
+def _chosen_terms(n: Array, y: Array) -> tuple[Term, ...]:
+    """Return the fewest terms that come close enough, else those of the least criterion."""
+    candidates: list[tuple[float, tuple[Term, ...]]] = []
+    for most in range(1, min(MOST_FITTED_TERMS, max(1, len(n) - 3)) + 1):
+        squares = []
+        for terms in combinations(TERMS, most):
+            coefficients = _least_squares(terms, n, y)
+            if coefficients[-1] > 0:  # else the count falls below 0 as the problem grows
+                off = _relative(terms, coefficients, n, y)
+                squares.append((float(np.sum(off**2)), TERMS.index(terms[-1]), terms, off))
+        if not squares:
+            continue
+        total, _, terms, off = min(squares, key=lambda each: each[:2])
+        if np.max(np.abs(off)) <= CLOSE_ENOUGH:
+            return terms
+        candidates.append((_akaike(total, len(n), most), terms))
+    return min(candidates, key=lambda each: each[0])[1] if candidates else TERMS[:1]
+
+
+def _least_squares(terms: tuple[Term, ...], n: Array, y: Array) -> Array:
+    weight = 1 / np.maximum(y, 1)
+    columns = np.stack([term.at(n) * weight for term in terms], axis=1)
+    scale = np.max(np.abs(columns), axis=0)
+    scale[scale == 0] = 1
+    return np.asarray(np.linalg.lstsq(columns / scale, y * weight, rcond=None)[0] / scale)
+
+
+def _relative(terms: tuple[Term, ...], coefficients: Array, n: Array, y: Array) -> Array:
+    given = sum(c * term.at(n) for term, c in zip(terms, coefficients, strict=True))
+    return np.asarray((given - y) / np.maximum(y, 1))
+
+
+def _akaike(squares: float, points: int, terms: int) -> float:
+    """Return the corrected criterion; without room for a correction, a term costs too much."""
+    parameters = terms + 1  # the variance is one
+    room = points - parameters - 1
+    if room <= 0:
+        return math.inf
+    logarithm = points * math.log(max(squares / points, 1e-30))
+    return logarithm + 2 * parameters + 2 * parameters * (parameters + 1) / room

@@ -1,0 +1,292 @@
+"""Sections of a report on a program's dataflow and on accelerators of its functions.
+
+For studies whose models take the input `dataflow`; M. A. Kim, S. A. Edwards, "Computation vs.
+Memory Systems: Pinning Down Accelerator Bottlenecks" (2010), Figures 3 to 10. A study names
+:func:`functions`, :func:`limits`, :func:`accelerators` and :func:`scaling` under
+``[report] sections``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dse.model.section import Lines, Section, SectionPart, Study, StudyResult, Table
+from dse.problems import InputError, Problem
+from objectives.communication.analysis import local_or_global, memory_wall, speedups
+from objectives.communication.cut import best_cut
+from objectives.communication.dataflow import Dataflow, Dataflows
+from objectives.communication.pictures import (
+    bytes_of,
+    flow_picture,
+    growth_bars,
+    heatmaps,
+    law_of,
+    share_bars,
+    top_functions,
+)
+from objectives.communication.scaling import fit_laws, law_table
+from objectives.communication.selection import accelerated
+from objectives.communication.setting import Setting
+from objectives.communication.verdict import verdict_table
+
+FACTORS = 2.0 ** np.arange(11)
+
+
+def functions(study: Study, result: StudyResult) -> Section:
+    """Show which functions compute and which communicate, and judge each (Figures 4, 7, 8, 9).
+
+    The verdicts, and the best level of the call tree to cut at, are for the fastest design's costs.
+    """
+    parts: list[SectionPart] = []
+    words = []
+    setting = setting_of(study, result)
+    programs = programs_used(study, result)
+    for program in programs:
+        parts += heatmaps(program)
+        parts.append(flow_picture(program.program, program, partial(bytes_of, program)))
+        table = verdict_table(program, setting)
+        worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
+        words.append(
+            f"{program.program}: {len(worth)} of {len(table)} functions are worth an accelerator "
+            f"of their own at the costs of the best design: {', '.join(worth) or 'none'}. "
+            f"{_cut_in_words(program, setting)}"
+        )
+        parts.append(
+            Table(
+                f"{program.program}: each function, with everything it calls, accelerated alone",
+                table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
+                "Share of the time on the host; ceiling: speedup where its accelerator computes "
+                "and reaches its own store in no time; bytes in and out of a call, and from how "
+                "many on it pays (LogCA's g and break-even); change: the smallest that makes it "
+                "worth an accelerator.",
+            )
+        )
+    return Section("Computation or communication", "\n\n".join(words + gaps(programs)), parts)
+
+
+def gaps(programs: Sequence[Dataflow]) -> list[str]:
+    """Return in sentences what the sources of these programs leave open."""
+    return [f"{p.program}: {text}." for p in programs for text in p.missing]
+
+
+_VERDICT = {
+    "share": "share",
+    "worth": "worth",
+    "speedup": "speedup",
+    "ceiling": "ceiling",
+    "bound": "bound",
+    "calls": "calls",
+    "granularity": "bytes a call [B]",
+    "break_even": "break-even [B]",
+    "reason": "reason",
+    "change": "change",
+}
+"""Columns of the verdicts that the report shows, with their headings."""
+
+
+def _cut_in_words(program: Dataflow, setting: Setting) -> str:
+    cut = best_cut(program, setting)
+    if not cut.paths:
+        return "No level of the call tree is worth cutting at."
+    return (
+        f"The best level of the call tree to cut at: {'; '.join(cut.paths)}; with accelerators of "
+        f"these the program is {cut.speedup:.3g} times as fast."
+    )
+
+
+def limits(study: Study, result: StudyResult) -> Section:
+    """Show what bounds acceleration: the memory wall, local or global (Figures 3, 5, 6)."""
+    programs = programs_used(study, result)
+    setting = setting_of(study, result)
+    walls = [float(memory_wall(p, np.inf, setting)) for p in programs]
+    words = [
+        f"{p.program}: with all computation in no time the program is {wall:.3g} times as fast."
+        if np.isfinite(wall)
+        else f"{p.program}: there is no memory wall, for no byte that is read takes any time."
+        for p, wall in zip(programs, walls, strict=True)
+    ]
+    words += gaps(programs)
+    wall_lines = [(p.program, FACTORS, memory_wall(p, FACTORS, setting)) for p in programs]
+    lines = [
+        (f"{p.program}: {name}", FACTORS, table[name].to_numpy())
+        for p in programs
+        for table in [local_or_global(p, top_functions(p), FACTORS, setting)]
+        for name in ("computation", "local", "computation and local", "global")
+    ]
+    axis = "how many times faster"
+    parts: list[SectionPart] = [
+        *(share_bars(p, setting) for p in programs),
+        Lines("The memory wall: all computation faster", axis, "speedup", wall_lines, log_x=True),
+        Lines(
+            "Local or global: accelerators of the top functions",
+            axis,
+            "speedup",
+            lines,
+            log_x=True,
+            log_y=True,
+            note="Local: inside an accelerator, by its own store. Global: over the shared medium.",
+        ),
+    ]
+    return Section("Limits of acceleration", "\n\n".join(words), parts)
+
+
+def accelerators(study: Study, result: StudyResult) -> Section:
+    """Name the functions of each design of the front; one, several, shared, private (Figure 10)."""
+    best = _best(result)
+    program = program_of(study, best)
+    chosen = chosen_in(study, best)
+    setting = setting_of(study, result)
+    together = " + ".join(chosen)
+    singly = {name: (name,) for name in chosen}
+    alone = speedups(program, singly, FACTORS, setting=setting)
+    private = speedups(program, {together: chosen}, FACTORS, setting=setting)
+    shared = speedups(program, {together: chosen}, FACTORS, shared_store=True, setting=setting)
+    lines = [(name, FACTORS, alone[name].to_numpy()) for name in chosen]
+    if len(chosen) > 1:
+        lines += [
+            ("together, private stores", FACTORS, private[together].to_numpy()),
+            ("together, one shared store", FACTORS, shared[together].to_numpy()),
+        ]
+    gain = float(shared[together].iloc[-1] / private[together].iloc[-1] - 1)
+    words = f"The fastest design accelerates {together or 'nothing'} ({program.program})."
+    if len(chosen) > 1:
+        words += (
+            f"\n\nWith factors of {FACTORS[-1]:,.0f} one shared store gives {gain:.1%} more "
+            "speedup than private ones."
+        )
+    picture = Lines(
+        f"{program.program}: one function, several; private stores and a shared one",
+        "accelerators and stores: times as fast",
+        "speedup",
+        lines,
+        log_x=True,
+        log_y=True,
+    )
+    table = Table("What the designs of the front accelerate", choices_on_front(study, result))
+    return Section("Which functions to accelerate", words, [picture, table] if chosen else [table])
+
+
+def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
+    """Return the sets of functions on the front, each with the best of every objective."""
+    front = result.front.designs
+    sets = [(program_of(study, row).program, chosen_in(study, row)) for _, row in front.iterrows()]
+    table = pd.DataFrame(
+        {
+            "program": [name for name, _ in sets],
+            "functions accelerated": [", ".join(chosen) or "none" for _, chosen in sets],
+        },
+        index=front.index,
+    ).join(front[[o.name for o in result.objectives]])
+    keys = ["program", "functions accelerated"]
+    grouped = table.groupby(keys, sort=False)
+    best = {
+        f"best {o.name}" + (f" [{o.unit}]" if o.unit != "1" else ""): (
+            o.name,
+            "max" if o.sign < 0 else "min",
+        )
+        for o in result.objectives
+    }
+    rows = grouped.agg(designs=(result.objectives[0].name, "size"), **best)
+    if "selection" in front:
+        number = front["selection"].map("{:.0f}".format)  # a name made of bits, no amount
+        rows.insert(0, "selection", number.groupby([table[k] for k in keys], sort=False).first())
+    return rows.reset_index()
+
+
+def scaling(study: Study, result: StudyResult) -> Section:
+    """Give the laws of every number in the size that ends the profiles' names (Figures 3, 7, 8)."""
+    parts: list[SectionPart] = []
+    exact = total = 0
+    setting = setting_of(study, result)
+    for name, runs in families(_programs(study)).items():
+        laws = fit_laws(list(runs.values()), list(runs))
+        table = law_table(laws)
+        exact, total = exact + int(table["exact"].sum()), total + len(table)
+        largest = max(runs)
+        parts += [
+            growth_bars(name, runs, setting),
+            flow_picture(f"{name}, n = {largest}", runs[largest], partial(law_of, laws)),
+            Table(
+                f"{name}: laws in n, the number at the end of the profile's name",
+                table.drop(columns="growth"),
+                "Exact: it gives every run's number to the last unit, the largest size included.",
+            ),
+        ]
+    words = f"{exact} of {total} numbers follow an exact law." if total else "No program has sizes."
+    return Section("How the dataflow grows", words, parts)
+
+
+def families(dataflow: Dataflows) -> dict[str, dict[int, Dataflow]]:
+    """Group programs whose names differ by a number at the end; three sizes at least."""
+    groups: dict[str, dict[int, Dataflow]] = {}
+    for program in dataflow.programs:
+        if match := re.fullmatch(r"(.*?)[-_. ]*(\d+)", program.program):
+            groups.setdefault(match[1], {})[int(match[2])] = program
+    return {name: dict(sorted(runs.items())) for name, runs in groups.items() if len(runs) >= 3}
+
+
+def programs_used(study: Study, result: StudyResult) -> list[Dataflow]:
+    """Return the programs that the study's designs are of, in order."""
+    constants = study.constants
+    dataflow = _programs(study)
+    if "workload" in result.designs:
+        used = sorted({int(w) for w in result.designs["workload"]})
+    elif "workload" in constants:
+        used = [int(constants["workload"])]
+    else:
+        bound = [np.atleast_1d(each.get("workload", ())) for each in study.conditions]
+        used = sorted({int(w) for w in np.concatenate(bound)}) or [0]
+    return [dataflow.programs[w] for w in used]
+
+
+def setting_of(study: Study, result: StudyResult) -> Setting:
+    """Return the machine of the fastest design."""
+    best = _best(result)
+    constants = study.constants
+    given: dict[str, Any] = {}
+    for field in fields(Setting):
+        if field.name in best.index:
+            given[field.name] = float(best[field.name])
+        elif field.name in constants:
+            given[field.name] = float(constants[field.name])
+    return Setting(**given)
+
+
+def chosen_in(study: Study, design: pd.Series[Any]) -> tuple[str, ...]:
+    """Return the functions that a design accelerates."""
+    constants = study.constants
+    dataflow = _programs(study)
+    selection = design.get("selection", constants.get("selection", 0))
+    return accelerated(program_of(study, design), dataflow.chosen(int(selection)))
+
+
+def program_of(study: Study, design: pd.Series[Any]) -> Dataflow:
+    """Return the program that a design is of; the first of the study's where it does not say."""
+    constants = study.constants
+    dataflow = _programs(study)
+    return dataflow.programs[int(design.get("workload", constants.get("workload", 0)))]
+
+
+def _programs(study: Study) -> Dataflows:
+    given = study.constants.get("dataflow")
+    if not isinstance(given, Dataflows):
+        message = (
+            "sections of communication need the input 'dataflow' of dataflow between functions"
+        )
+        remedy = "use the model objectives.communication:offload_functions"
+        raise InputError(study.name, [Problem("report.sections", message, remedy)])
+    return given
+
+
+def _best(result: StudyResult) -> pd.Series[Any]:
+    """Return the fastest design, or the best in the first objective."""
+    named = {o.quantity: o.name for o in reversed(result.objectives)}
+    first = named.get("accelerated_time", named.get("speedup", result.objectives[0].name))
+    return result.best(first)

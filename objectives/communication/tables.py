@@ -1,0 +1,190 @@
+"""Dataflow from a folder of tables: ``functions.csv``, ``transfers.csv`` and ``calls.csv``.
+
+The open door: whatever measures functions and the bytes between them can write these. The last
+table may be absent; without it every function is a program of its own, with no callees.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+
+from dse.model import Array
+from dse.problems import InputError, Problem, nearest
+from objectives.communication.contexts import Calls, expand
+from objectives.communication.dataflow import Dataflow
+from objectives.communication.tree import inclusive_transfers, shares_inside
+
+FUNCTIONS, TRANSFERS, CALLS = "functions.csv", "transfers.csv", "calls.csv"
+_COLUMNS = {
+    FUNCTIONS: (("function", "invocations", "computation", "local_bytes"), ("code",)),
+    TRANSFERS: (("from", "to", "bytes"), ()),
+    CALLS: (("caller", "function", "calls"), ()),
+}
+_TEXTS = ("function", "from", "to", "caller")
+_UNITS = {"local_bytes": "B", "bytes": "B", "computation": "instructions", "code": "instructions"}
+Row = dict[str, str | float]
+
+
+def read_tables(folder: Path) -> Dataflow:
+    """Read a folder of tables.
+
+    ``functions.csv`` has the columns function, invocations, computation, local_bytes and, if you
+    like, code; ``transfers.csv`` from, to, bytes; ``calls.csv`` caller, function, calls. A name in
+    brackets in the column "from", such as ``(input)``, is an origin of data and no function. Rows
+    of one pair add up.
+
+    Raises
+    ------
+    InputError
+        With file, line and column of all that is wrong.
+    """
+    rows = _checked(folder)
+    own = [str(row["function"]) for _, row in rows[FUNCTIONS]]
+    names = (*own, *sorted({str(row["from"]) for _, row in rows[TRANSFERS]} - set(own)))
+    at = {name: i for i, name in enumerate(names)}
+    invocations, computation, local_bytes, code = (
+        _column(rows[FUNCTIONS], key, len(names))
+        for key in ("invocations", "computation", "local_bytes", "code")
+    )
+    transfers = np.zeros((len(names), len(names)))
+    for _, row in rows[TRANSFERS]:
+        transfers[at[str(row["from"])], at[str(row["to"])]] += float(row["bytes"])
+    calls: dict[tuple[int, int], Calls] = {}
+    for _, row in rows[CALLS]:
+        pair, more = (at[str(row["caller"])], at[str(row["function"])]), float(row["calls"])
+        count = calls[pair].times + more if pair in calls else more
+        calls[pair] = Calls(count, count)
+    tree = expand(invocations[: len(own)], computation[: len(own)], calls)
+    into, out = inclusive_transfers(transfers, shares_inside(tree, len(names)))
+    missing = ["transfers of a function with its callees are sums over functions, not measured"]
+    if not (folder / CALLS).exists():
+        missing.append(f"there is no {CALLS}: each function is taken to call none")
+    return Dataflow(
+        folder.name,
+        names,
+        len(own),
+        invocations,
+        computation,
+        local_bytes,
+        code,
+        transfers,
+        into,
+        out,
+        tree,
+        tuple(missing),
+    )
+
+
+def _checked(folder: Path) -> dict[str, list[tuple[int, Row]]]:
+    """Return the rows of all tables with their lines, or raise what is wrong with them."""
+    problems: list[Problem] = []
+    rows = {name: _table(folder / name, name, problems) for name in (FUNCTIONS, TRANSFERS)}
+    rows[CALLS] = _table(folder / CALLS, CALLS, problems) if (folder / CALLS).exists() else []
+    own = [str(row["function"]) for _, row in rows[FUNCTIONS]]
+    _check_names(rows, own, problems)
+    if not own and not problems:
+        problems.append(Problem(FUNCTIONS, "has no rows", "one for each function"))
+    if problems:
+        raise InputError(str(folder), problems)
+    return rows
+
+
+def _column(rows: list[tuple[int, Row]], key: str, size: int) -> Array:
+    """Return a column, 0 for the origins, which come last."""
+    column = np.zeros(size)
+    column[: len(rows)] = [float(row.get(key, 0.0)) for _, row in rows]
+    return column
+
+
+def _table(path: Path, name: str, problems: list[Problem]) -> list[tuple[int, Row]]:
+    """Return the rows with their lines in the file."""
+    needed, optional = _COLUMNS[name]
+    if not path.exists():
+        have = [p.name for p in path.parent.iterdir()]
+        problems.append(Problem(name, "there is no such file in the folder", nearest(name, have)))
+        return []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            lines = list(csv.reader(file, strict=True))
+        except (csv.Error, UnicodeDecodeError) as error:
+            problems.append(Problem(name, f"is no table of comma-separated values: {error}"))
+            return []
+    header = [cell.strip() for cell in lines[0]] if lines else []
+    known = (*needed, *optional)
+    before = len(problems)
+    for column in header:
+        if column not in known:
+            where = f"{name}: line 1"
+            problems.append(Problem(where, f"unknown column '{column}'", nearest(column, known)))
+        elif header.count(column) > 1:
+            problems.append(Problem(f"{name}: line 1", f"column '{column}' is there twice"))
+    for column in needed:
+        if column not in header:
+            message = f"column '{column}' is missing"
+            problems.append(Problem(f"{name}: line 1", message, f"columns: {', '.join(known)}"))
+    if len(problems) > before:
+        return []
+    return [
+        (number, row)
+        for number, cells in enumerate(lines[1:], 2)
+        if cells and (row := _row(name, number, header, cells, problems)) is not None
+    ]
+
+
+def _row(
+    name: str, number: int, header: list[str], cells: list[str], problems: list[Problem]
+) -> Row | None:
+    if len(cells) != len(header):
+        message = f"has {len(cells)} values for {len(header)} columns"
+        problems.append(Problem(f"{name}: line {number}", message))
+        return None
+    row: Row = {}
+    for column, cell in zip(header, (c.strip() for c in cells), strict=True):
+        where = f"{name}: line {number}, column '{column}'"
+        if column in _TEXTS:
+            row[column] = cell
+            if not cell:
+                problems.append(Problem(where, "is empty", "name a function"))
+            continue
+        value = _number(cell)
+        unit = _UNITS.get(column, "")
+        if value is None:
+            remedy = f"a number of at least 0{' in ' + unit if unit else ''}"
+            problems.append(Problem(where, f"{cell!r} cannot be", remedy))
+        row[column] = value or 0.0  # the row stays: its name is not what is wrong
+    return row
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _check_names(
+    rows: dict[str, list[tuple[int, Row]]], own: list[str], problems: list[Problem]
+) -> None:
+    if not own:
+        return  # the table of functions is what is wrong
+    seen: set[str] = set()
+    for number, row in rows[FUNCTIONS]:
+        name = str(row["function"])
+        if name in seen:
+            where = f"{FUNCTIONS}: line {number}, column 'function'"
+            problems.append(Problem(where, f"'{name}' is there twice", "one row a function"))
+        seen.add(name)
+    for table, columns in ((TRANSFERS, ("from", "to")), (CALLS, ("caller", "function"))):
+        for number, row in rows[table]:
+            for column in columns:
+                name = str(row[column])
+                if name in seen or (column == "from" and name[:1] == "("):
+                    continue
+                where = f"{table}: line {number}, column '{column}'"
+                message = f"'{name}' is not in {FUNCTIONS}"
+                problems.append(Problem(where, message, nearest(name, seen)))

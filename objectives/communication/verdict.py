@@ -1,0 +1,222 @@
+"""Is a function worth accelerating, what bounds its accelerator, and what would have to change.
+
+M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
+2010, sections I and II: is an accelerator bound by computing or by communicating, and is the
+function a good candidate. The break-even is that of M. S. B. Altaf, D. A. Wood, "LogCA", ISCA 2017,
+equation 5, with its parameters derived from the program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from objectives.communication.dataflow import Dataflow
+from objectives.communication.setting import Setting
+from objectives.communication.split import outermost, split, whole
+from objectives.logca import break_even
+
+Knob = Literal["computation", "store", "medium", "interface", "calls", "everything"]
+_SENTENCES: dict[Knob, str] = {
+    "computation": "compute more than {} times as fast",
+    "store": "make its own store more than {} times as fast",
+    "medium": "make the shared medium more than {} times as fast",
+    "interface": "divide overhead and latency of a call by more than {}",
+    "calls": "merge more than {} calls into one",
+    "everything": "make all of these more than {} times as fast together",
+}
+_TAKES = {
+    "computation": "computing in the accelerator takes",
+    "store": "data in its own store takes",
+    "medium": "data on the shared medium takes",
+    "interface": "overhead and latency of its calls take",
+}
+
+
+class Change(NamedTuple):
+    """A change of one thing that makes a function worth accelerating.
+
+    ``"computation"``, ``"store"`` and ``"medium"`` multiply the factor of that name; overhead and
+    latency are divided by it for ``"interface"``; ``"calls"`` merges so many calls into one;
+    ``"everything"`` does the first four at once. The function is worth accelerating for factors
+    above this one and not at it.
+    """
+
+    knob: Knob
+    factor: float
+
+    @property
+    def sentence(self) -> str:
+        """The change in words.
+
+        >>> Change("medium", 2.5).sentence
+        'make the shared medium more than 2.5 times as fast'
+        """
+        digits = 4 if self.factor >= 1.01 else 8
+        return _SENTENCES[self.knob].format(f"{self.factor:.{digits}g}")
+
+
+class Verdict(NamedTuple):
+    """What is to be said of accelerating one function, with everything it calls, and no other."""
+
+    function: str
+    share: float
+    """Of the program's time on the host, with callees and all bytes in and out."""
+    worth: bool
+    speedup: float
+    """Of the whole program."""
+    own_speedup: float
+    """Of the function alone: LogCA's."""
+    ceiling: float
+    """Speedup of the program where computing and the own store take no time."""
+    amdahl_limit: float
+    """Speedup of the program where the function takes no time at all."""
+    bound: Literal["computation", "communication"]
+    """What takes the larger part of the accelerator's time: computing, or all data and calls."""
+    limited_by: Knob
+    """The largest of the four parts of that time."""
+    calls: float
+    granularity: float
+    """LogCA's g: bytes in and out of a call [B]."""
+    computational_index: float
+    """LogCA's C: time on the host for each of them [cycle/B]."""
+    acceleration: float
+    """LogCA's A: time on the host over time in the accelerator with data there."""
+    break_even: float
+    """LogCA's g1 at this C: bytes a call from which offloading pays [B]; inf: never."""
+    reason: str
+    """Why it is not worth it; empty where it is."""
+    changes: tuple[Change, ...]
+    """Single changes that make it so, the smallest first; if none does, everything together."""
+
+    @property
+    def change(self) -> Change | None:
+        """The smallest change that makes it worth accelerating."""
+        return self.changes[0] if self.changes else None
+
+
+def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -> Verdict:
+    """Judge one function.
+
+    Worth accelerating means that the program's speedup is above `setting.least_speedup`. With T the
+    four parts of the accelerator's time (computing, own store, medium, calls), that is
+    ``ΣT < budget``, the budget being what T0 / least_speedup leaves beside the rest of the program.
+    A part made k times as small suffices for ``k > part / (budget − other parts)``.
+
+    Raises
+    ------
+    InputError
+        Where there is no such function.
+    """
+    setting = setting or Setting()
+    work = split(dataflow, outermost(dataflow, [dataflow.position(function)]))
+    parts = setting.parts(work)
+    total = setting.time(whole(dataflow))
+    rest = float(parts.host_computation + parts.host_communication)
+    spent: dict[Knob, float] = {
+        "computation": float(parts.computation),
+        "store": float(parts.local),
+        "medium": float(parts.medium),
+        "interface": float(parts.calls),
+    }
+    own, taken = max(total - rest, 0.0), sum(spent.values())
+    budget = total / setting.least_speedup - rest
+    worth = rest + taken < total / setting.least_speedup
+    limited_by = max(spent, key=lambda knob: spent[knob])
+    return Verdict(
+        function,
+        _over(own, total),
+        worth,
+        _over(total, rest + taken),
+        _over(own, taken),
+        _over(total, rest + spent["medium"] + spent["interface"]),
+        _over(total, rest),
+        "computation" if spent["computation"] >= taken - spent["computation"] else "communication",
+        limited_by,
+        work.calls,
+        *_logca(work.calls, work.crossing_bytes, own, spent, setting),
+        reason="" if worth else _reason(spent, limited_by, budget, _over(total, rest), setting),
+        changes=() if worth else _changes(spent, budget),
+    )
+
+
+def verdicts(
+    dataflow: Dataflow, setting: Setting | None = None, functions: Iterable[str] | None = None
+) -> tuple[Verdict, ...]:
+    """Judge each candidate, or each of these functions, on its own.
+
+    Raises
+    ------
+    InputError
+        Where there is no such function.
+    """
+    names = dataflow.candidates if functions is None else tuple(functions)
+    return tuple(verdict(dataflow, name, setting) for name in names)
+
+
+def verdict_table(
+    dataflow: Dataflow, setting: Setting | None = None, functions: Iterable[str] | None = None
+) -> pd.DataFrame:
+    """Return the verdicts as a table, one row a function, in their order; the change in words."""
+    rows = [
+        each._asdict() | {"changes": each.change.sentence if each.change else ""}
+        for each in verdicts(dataflow, setting, functions)
+    ]
+    table = pd.DataFrame(rows, columns=list(Verdict._fields))
+    return table.rename(columns={"changes": "change"}).set_index("function")
+
+
+def _changes(spent: dict[Knob, float], budget: float) -> tuple[Change, ...]:
+    taken = sum(spent.values())
+    found = []
+    for knob, part in spent.items():
+        left = budget - (taken - part)
+        if left > 0 and part > 0:
+            found.append(Change(knob, part / left))
+            if knob == "interface":
+                found.append(Change("calls", part / left))
+    if not found and budget > 0:
+        found.append(Change("everything", taken / budget))
+    return tuple(sorted(found, key=lambda change: change.factor))
+
+
+def _reason(
+    spent: dict[Knob, float], limited_by: Knob, budget: float, amdahl: float, setting: Setting
+) -> str:
+    if budget <= 0:
+        return (
+            f"it takes too little of the time: without it the program is {amdahl:.4g} times as "
+            f"fast, and more than {setting.least_speedup:g} is asked for"
+        )
+    return (
+        f"its accelerator takes {sum(spent.values()):.4g} cycles and may take {budget:.4g}; "
+        f"{_TAKES[limited_by]} most of them, {spent[limited_by]:.4g}"
+    )
+
+
+def _logca(
+    calls: float, moved: float, own: float, spent: dict[Knob, float], setting: Setting
+) -> tuple[float, float, float, float]:
+    """Return g, C, A and g1; NaN for what a function without calls or data has not."""
+    a = _over(own, spent["computation"] + spent["store"])
+    if not (calls > 0 and moved > 0 and own > 0):
+        return _over(moved, calls) if calls else math.nan, math.nan, a, math.nan
+    c = own / moved
+    pays = break_even(
+        overhead=setting.overhead,
+        latency=setting.latency,
+        latency_per_byte=setting.latency_per_byte / setting.medium_factor,
+        computational_index=c,
+        acceleration=a,
+    )
+    return moved / calls, c, a, float(pays.break_even)
+
+
+def _over(a: float, b: float) -> float:
+    """Return a/b; inf for b = 0, 1 for nothing over nothing."""
+    if b == 0:
+        return 1.0 if a == 0 else math.inf
+    return a / b

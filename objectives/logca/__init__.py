@@ -1,0 +1,78 @@
+"""LogCA: when does offloading to an accelerator pay, and how much.
+
+Sources: M. S. B. Altaf and D. A. Wood, "LogCA: A High-Level Performance Model for Hardware
+Accelerators", ISCA 2017, and the same authors' letter "LogCA: A Performance Model for Hardware
+Accelerators". The host takes T0 = C g**β, the accelerator T1 = o + L + l g + C g**β / A cycles for
+g bytes. The papers take latency either per call (L, their equation 2) or per byte (l, equation 8);
+both are terms of one formula here. Assumptions, the papers': one call at a time, nothing overlaps
+(else o, L and l are the parts that do not), host and accelerator run algorithms of one complexity,
+no caches.
+
+:func:`offload` gives everything; its parts are models of their own. All take keywords and numbers
+or arrays of any shapes that broadcast, finite but for an infinite acceleration, and give NaN
+outside the declared domains. No function raises on a value.
+"""
+
+from objectives.logca.model import (
+    break_even,
+    half_acceleration,
+    limits,
+    offload,
+    speedup,
+    target,
+    times,
+)
+from objectives.logca.printed import (
+    printed_break_even,
+    printed_break_even_newton,
+    printed_half_acceleration,
+    printed_half_acceleration_newton,
+    printed_unbounded_acceleration_newton,
+)
+from objectives.logca.quantities import (
+    Acceleration,
+    BreakEven,
+    Complexity,
+    ComputationalIndex,
+    Granularity,
+    HalfAcceleration,
+    Latency,
+    LatencyPerByte,
+    Limits,
+    Offload,
+    Overhead,
+    Speedup,
+    Target,
+    TargetSpeedup,
+    Times,
+)
+
+__all__ = [
+    "Acceleration",
+    "BreakEven",
+    "Complexity",
+    "ComputationalIndex",
+    "Granularity",
+    "HalfAcceleration",
+    "Latency",
+    "LatencyPerByte",
+    "Limits",
+    "Offload",
+    "Overhead",
+    "Speedup",
+    "Target",
+    "TargetSpeedup",
+    "Times",
+    "break_even",
+    "half_acceleration",
+    "limits",
+    "offload",
+    "printed_break_even",
+    "printed_break_even_newton",
+    "printed_half_acceleration",
+    "printed_half_acceleration_newton",
+    "printed_unbounded_acceleration_newton",
+    "speedup",
+    "target",
+    "times",
+]

@@ -1,0 +1,167 @@
+"""Where one power law beats a straight line: the exact roots behind every LogCA granularity.
+
+Offloading g bytes reaches a speedup s where ``gain · g**β ≥ per_byte · g + fixed`` with
+``gain = C (1/s − 1/A)``, ``per_byte = l`` and ``fixed = o + L``. The set of such g is an interval.
+It has a closed form for β = 1, for l = 0 and for o + L = 0. For the rest, divide by `fixed` and
+take logarithms: with y = log(l g / (o + L)) the condition is
+
+    φ(y) = D + β y − log(1 + e**y) ≥ 0,    D = log(gain / fixed) + β log(fixed / per_byte),
+
+a concave function of one variable with two parameters. For β > 1 it rises through its only root.
+For β < 1 its maximum is D − H(β), H the entropy −β log β − (1 − β) log(1 − β): below zero the
+speedup is never reached, otherwise there is a root on each side of the maximum. A tangent of a
+concave function lies above it, so Newton's method comes to the root from the outer side, step by
+step, and never crosses it: no bracket can be lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.model import Array
+
+_MOST_STEPS = 100  # typical are 5; |β − 1| = 1e-12 takes 30
+
+
+@np.errstate(all="ignore")
+def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> tuple[Array, Array]:
+    """Return the ends of the interval of g > 0 where ``gain g**complexity ≥ per_byte g + fixed``.
+
+    Parameters
+    ----------
+    gain : ndarray
+        Any number.
+    per_byte, fixed : ndarray
+        Not negative.
+    complexity : ndarray
+        Positive.
+
+    Returns
+    -------
+    lower, upper : ndarray
+        In the shape that the four broadcast to. Both are inf where there is no such g; `lower` is 0
+        where the condition holds from the smallest g on, `upper` is inf where it holds for ever
+        (where it is inf for all elements it may be a read-only view).
+        An end beyond the range of floats saturates to 0 or inf.
+    """
+    if complexity.ndim == 0 and complexity == 1.0:
+        lower = _linear(gain, per_byte, fixed)
+        return lower, np.broadcast_to(np.inf, lower.shape)
+    shape = np.broadcast_shapes(gain.shape, per_byte.shape, fixed.shape, complexity.shape)
+    c, m, k, b = (np.broadcast_to(x, shape).ravel() for x in (gain, per_byte, fixed, complexity))
+    lower, upper = np.full(c.shape, np.inf), np.full(c.shape, np.inf)
+    linear, no_line = b == 1.0, m == 0.0
+    reachable = ~linear & ~no_line & (c > 0.0) & (k < np.inf)
+
+    (at,) = np.nonzero(linear)
+    if at.size:
+        lower[at] = _linear(c[at], m[at], k[at])
+    (at,) = np.nonzero(~linear & no_line)
+    if at.size:
+        lower[at] = _without_line(c[at], k[at], b[at])
+    (at,) = np.nonzero(reachable & (k == 0.0))
+    if at.size:
+        lower[at], upper[at] = _without_constant(c[at], m[at], b[at])
+    (at,) = np.nonzero(reachable & (k > 0.0))
+    if at.size:
+        lower[at], upper[at] = _general(c[at], m[at], k[at], b[at])
+    gone = upper == 0.0  # below the smallest float: no g is left
+    lower[gone] = upper[gone] = np.inf
+    return lower.reshape(shape), upper.reshape(shape)
+
+
+def _linear(gain: Array, per_byte: Array, fixed: Array) -> Array:
+    """Where β = 1: from fixed / (gain − per_byte) on, where that difference is positive."""
+    margin = gain - per_byte
+    positive = np.maximum(margin, 0.0)  # never: a division by zero
+    try:
+        with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
+            return np.asarray(fixed / positive)
+    except FloatingPointError:  # 0 / 0, nothing to amortise: always, or never
+        free = np.where(margin >= 0.0, 0.0, np.inf)
+        return np.where(fixed == 0.0, free, fixed / positive)
+
+
+def _without_line(gain: Array, fixed: Array, complexity: Array) -> Array:
+    """Where l = 0: from (fixed / gain)**(1/β) on, where the gain is positive."""
+    lower = np.exp((np.log(fixed) - np.log(gain)) / complexity)
+    never_or_always = np.where((gain == 0.0) & (fixed == 0.0), 0.0, np.inf)
+    return np.where(gain > 0.0, lower, never_or_always)
+
+
+def _without_constant(gain: Array, per_byte: Array, complexity: Array) -> tuple[Array, Array]:
+    """Where o + L = 0: one crossing, at (per_byte / gain)**(1/(β − 1)), rising for β > 1."""
+    crossing = np.exp((np.log(per_byte) - np.log(gain)) / (complexity - 1.0))
+    rising = complexity > 1.0
+    return np.where(rising, crossing, 0.0), np.where(rising, np.inf, crossing)
+
+
+def _general(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> tuple[Array, Array]:
+    """All three terms positive and β ≠ 1: the concave function of the module's docstring."""
+    unit = np.log(fixed) - np.log(per_byte)  # log g = y + unit
+    offset = np.log(gain) - np.log(fixed) + complexity * unit
+    lower, upper = np.full(gain.shape, np.inf), np.full(gain.shape, np.inf)
+
+    (at,) = np.nonzero(complexity > 1.0)
+    if at.size:
+        d, b = offset[at], complexity[at]
+        start = np.maximum(-d / b, -d / (b - 1.0))  # log(1 + e**y) > max(0, y)
+        lower[at] = np.exp(_left_root(d, b, b - 1.0, start) + unit[at])
+
+    (at,) = np.nonzero(complexity < 1.0)
+    at = at[offset[at] >= entropy(complexity[at])]
+    if at.size:
+        left, right = _both_roots(offset[at], complexity[at])
+        lower[at], upper[at] = np.exp(left + unit[at]), np.exp(right + unit[at])
+    return lower, upper
+
+
+def _both_roots(offset: Array, complexity: Array) -> tuple[Array, Array]:
+    """Where β < 1: the roots on both sides of the maximum."""
+    rest = 1.0 - complexity
+    peak = np.log(complexity) - np.log1p(-complexity)
+    # Half the distance of the roots of the parabola that touches φ at its maximum.
+    reach = np.sqrt(2.0 * (offset - entropy(complexity)) / (complexity * rest))
+    left, right = peak - reach, peak + reach
+    (at,) = np.nonzero(reach > 1e-5)  # closer than that, the parabola is better than rounding
+    if at.size:
+        d, b, r = offset[at], complexity[at], rest[at]
+        left[at] = _left_root(d, b, -r, np.maximum(left[at], -d / b))
+        # φ keeps its form under y → −y, β → 1 − β: the right root is a left root, mirrored.
+        right[at] = -_left_root(d, r, -b, np.maximum(-right[at], -d / r))
+    return left, right
+
+
+def entropy(share: Array) -> Array:
+    """Return −p log p − (1 − p) log(1 − p) of shares p in (0, 1)."""
+    return -share * np.log(share) - (1.0 - share) * np.log1p(-share)
+
+
+def _left_root(offset: Array, exponent: Array, excess: Array, start: Array) -> Array:
+    """Return the root of φ where φ rises, each element by itself, from a start where it rises.
+
+    `excess` is exponent − 1, given apart since the difference may have lost its digits.
+    """
+    root = start.copy()
+    at = np.arange(root.size)
+    y, d, b, e = start, offset, exponent, excess
+    for number in range(_MOST_STEPS):
+        small = np.exp(-np.abs(y))
+        positive = y > 0.0
+        logistic = small / (1.0 + small)  # of −|y|
+        slope = np.where(positive, e + logistic, b - logistic)
+        step = -(d + np.where(positive, e, b) * y - np.log1p(small)) / slope
+        going = np.abs(step) > 4e-16 * (1.0 + np.abs(y))
+        if number:  # from now on every step is to the right; one that is not is rounding
+            going &= step > 0.0
+        if not going.all():
+            at, y, step = at[going], y[going], step[going]
+            d, b, e = d[going], b[going], e[going]
+            if not at.size:
+                break
+        y = y + step
+        root[at] = y
+    return root
+
+
+__all__ = ["entropy", "interval"]

@@ -1,0 +1,122 @@
+"""Area of an accelerator: engine, pipeline registers, contexts, memories and interface.
+
+A proxy for comparing designs, in LUTs of one FPGA family; it adds parts and knows nothing of
+placement. Coefficients come from catalogs, each with its source. Areas of 4-input and of 6-input
+LUTs are not comparable: take the engine and the memory of one family.
+
+Contexts: Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic Computations, ASAP
+2014, section I and Figure 1. C streams have their state in the pipeline, the state of the others
+waits in a secondary memory.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from dse.model import Array, Floats, Quantity, nan_outside
+
+
+class Area(NamedTuple):
+    """What `total_area` gives."""
+
+    area: Annotated[Array, Quantity("LUT", "area of the accelerator", low=0)]
+    area_engine: Annotated[Array, Quantity("LUT", "logic of all lanes", low=0, part_of="area")]
+    area_registers: Annotated[Array, Quantity("LUT", "pipeline stages", low=0, part_of="area")]
+    area_contexts: Annotated[
+        Array, Quantity("LUT", "secondary memory of contexts", low=0, part_of="area")
+    ]
+    area_buffers: Annotated[
+        Array, Quantity("LUT", "buffers of queued calls", low=0, part_of="area")
+    ]
+    area_cache: Annotated[Array, Quantity("LUT", "cache data", low=0, part_of="area")]
+    area_interface: Annotated[Array, Quantity("LUT", "interface", low=0, part_of="area")]
+
+
+@nan_outside
+def total_area(
+    engine_area: Annotated[
+        Floats,
+        Quantity(
+            "LUT", "area of all lanes without pipelining", low=0, better="lower", typical=(1e3, 1e6)
+        ),
+    ],
+    memory_area_per_bit: Annotated[
+        Floats,
+        Quantity("LUT/bit", "area of a bit of memory", low=0, better="lower", typical=(0.01, 0.1)),
+    ],
+    register_area: Annotated[
+        Floats,
+        Quantity("LUT", "area that pipelining adds", low=0, better="lower", typical=(0, 1e6)),
+    ] = 0.0,
+    interface_area: Annotated[
+        Floats,
+        Quantity("LUT", "area of the interface", low=0, better="lower", typical=(0, 2e4)),
+    ] = 0.0,
+    pipeline_depth: Annotated[
+        Floats,
+        Quantity("1", "pipeline stages of a lane", "C", low=1, integer=True, typical=(1, 64)),
+    ] = 1.0,
+    lanes: Annotated[
+        Floats, Quantity("1", "copies of the pipeline", low=1, integer=True, typical=(1, 16))
+    ] = 1.0,
+    streams: Annotated[
+        Floats,
+        Quantity("1", "streams that share a pipeline", "N", low=0, integer=True, typical=(0, 256)),
+    ] = 0.0,
+    context_bits: Annotated[
+        Floats, Quantity("bit", "state of a stream", low=0, better="lower", typical=(0, 4096))
+    ] = 0.0,
+    buffer_bits: Annotated[
+        Floats,
+        Quantity("bit", "memory of the queued calls", low=0, better="lower", typical=(0, 1e6)),
+    ] = 0.0,
+    cache_size: Annotated[
+        Floats,
+        Quantity("bit", "data of the accelerator's cache", low=0, better="lower", typical=(0, 1e6)),
+    ] = 0.0,
+    engines: Annotated[
+        Floats, Quantity("1", "engines on the chip", low=1, integer=True, typical=(1, 16))
+    ] = 1.0,
+) -> Area:
+    """Return the area and its parts.
+
+    Parameters
+    ----------
+    engine_area, register_area, interface_area : float or ndarray
+        [LUT]; the first two are outputs of `objectives.machine:engine`.
+    memory_area_per_bit : float or ndarray
+        [LUT/bit], of contexts, buffers and cache alike.
+    pipeline_depth, lanes, streams, context_bits : float or ndarray
+        Each lane keeps ``streams − pipeline_depth`` contexts in its secondary memory, none where
+        that is negative.
+    buffer_bits, cache_size : float or ndarray
+        [bit]; tags and logic of a cache are not counted.
+    engines : float or ndarray
+        Everything is counted this many times: an engine in the pipeline serves its own core alone,
+        one behind a bus or DMA can serve all.
+
+    Returns
+    -------
+    Area
+        All in LUT.
+
+    Examples
+    --------
+    >>> result = total_area(10_000, 1 / 64, streams=8, pipeline_depth=4, context_bits=1024)
+    >>> float(result.area_contexts), float(result.area)
+    (64.0, 10064.0)
+    """
+    waiting = np.maximum(np.subtract(streams, pipeline_depth, dtype=np.float64), 0.0)
+    parts = (
+        engine_area,
+        register_area,
+        memory_area_per_bit * context_bits * lanes * waiting,
+        memory_area_per_bit * np.asarray(buffer_bits, dtype=np.float64),
+        memory_area_per_bit * np.asarray(cache_size, dtype=np.float64),
+        interface_area,
+    )
+    arrays = [np.asarray(part, dtype=np.float64) * engines for part in parts]
+    total = arrays[0] + arrays[1] + arrays[2] + arrays[3] + arrays[4] + arrays[5]
+    return Area(total, *arrays)

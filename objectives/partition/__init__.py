@@ -1,0 +1,68 @@
+"""Which basic blocks of a program belong on an accelerator, and what that gains.
+
+Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
+of CPU-Accelerator Architectures", 2010. The estimate is the paper's; the optimum, beside the
+paper's greedy partitioner, is this package's (docs/partition.md).
+
+:func:`optimal` and :func:`greedy` are the models, over programs that ``dse profile`` has profiled:
+
+* :mod:`objectives.partition.graph` makes a profile a graph, :mod:`~objectives.partition.estimate`
+  gives the time of a mapping of its blocks, for any number of architectures at once;
+* :func:`~objectives.partition.problem.problem_of` makes graph and architecture an optimisation
+  problem, :func:`~objectives.partition.solve.best_partition` solves it,
+  :func:`~objectives.partition.solve.front` gives the whole front of area against time;
+* :func:`~objectives.partition.blocks.decide` says which blocks move, and which of them only pay
+  together.
+"""
+
+from objectives.partition.blocks import Decision, Group, blocks_table, decide, moved_together
+from objectives.partition.estimate import (
+    Architecture,
+    Estimate,
+    cpu_time,
+    estimate,
+    theoretical_time,
+)
+from objectives.partition.graph import Graph, graph
+from objectives.partition.model import NODE_LIMIT, architecture_of, greedy, optimal
+from objectives.partition.problem import Problem, problem_of
+from objectives.partition.quantities import Greedy, Optimal
+from objectives.partition.solve import (
+    Front,
+    Partition,
+    best_partition,
+    front,
+    greedy_partition,
+    unlimited_partition,
+)
+from objectives.partition.workloads import Workloads
+
+__all__ = [
+    "NODE_LIMIT",
+    "Architecture",
+    "Decision",
+    "Estimate",
+    "Front",
+    "Graph",
+    "Greedy",
+    "Group",
+    "Optimal",
+    "Partition",
+    "Problem",
+    "Workloads",
+    "architecture_of",
+    "best_partition",
+    "blocks_table",
+    "cpu_time",
+    "decide",
+    "estimate",
+    "front",
+    "graph",
+    "greedy",
+    "greedy_partition",
+    "moved_together",
+    "optimal",
+    "problem_of",
+    "theoretical_time",
+    "unlimited_partition",
+]

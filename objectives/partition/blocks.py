@@ -1,0 +1,116 @@
+"""Which blocks move, and which of them only pay together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from objectives.partition.estimate import Architecture
+from objectives.partition.graph import Graph, Indices
+from objectives.partition.problem import Problem, problem_of
+from objectives.partition.solve import Partition, best_partition, greedy_partition
+
+
+class Group(NamedTuple):
+    """Neighbouring blocks that the optimum moves and greedy does not."""
+
+    blocks: Indices
+    """Positions in the graph."""
+    area: int
+    """Their instructions."""
+    gain: float
+    """Cycles that they save together, beside the blocks that both partitions move."""
+    alone: float
+    """Cycles that the best of them saves on its own; 0 or less: they had to move together."""
+
+
+class Decision(NamedTuple):
+    """What moves for one design."""
+
+    optimum: Partition
+    greedy: Partition
+    blocks: pd.DataFrame
+    """A row a block: see :func:`blocks_table`."""
+    groups: tuple[Group, ...]
+    """By falling gain."""
+
+
+def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
+    """Return which blocks the optimum and greedy move, and what pays only together.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    architecture : Architecture
+        Numbers, no arrays.
+    size : float
+        Instructions that the accelerator holds.
+    """
+    problem = problem_of(graph, architecture)
+    best, quick = best_partition(problem, size), greedy_partition(problem, size)
+    return Decision(
+        best,
+        quick,
+        blocks_table(graph, best.moved, quick.moved),
+        moved_together(problem, best.moved, quick.moved),
+    )
+
+
+def blocks_table(
+    graph: Graph, optimum: NDArray[np.bool_], greedy: NDArray[np.bool_]
+) -> pd.DataFrame:
+    """Return the executed blocks with where each partition has them.
+
+    Columns: ``function``, ``block`` (LLVM's name), ``line``, ``executions``, ``operations``
+    (instructions on registers) and ``accesses`` of the whole run, ``area``, ``movable``, and where
+    each partition has it: ``optimum`` and ``greedy``, true on the accelerator.
+    """
+    return pd.DataFrame(
+        {
+            "function": graph.function,
+            "block": graph.name,
+            "line": graph.line,
+            "executions": graph.executions,
+            "operations": graph.operations + graph.casts,
+            "accesses": graph.hits.sum(axis=1),
+            "area": graph.area,
+            "movable": graph.movable,
+            "optimum": optimum,
+            "greedy": greedy,
+        }
+    )
+
+
+def moved_together(
+    problem: Problem, optimum: NDArray[np.bool_], greedy: NDArray[np.bool_]
+) -> tuple[Group, ...]:
+    """Return the connected groups of blocks that the optimum moves and greedy does not.
+
+    Blocks are connected where separating them costs something. Gains count beside the blocks that
+    both partitions move; they add up to the whole difference, as groups do not interact.
+    """
+    base, extra = problem.chosen(optimum & greedy), problem.chosen(optimum & ~greedy)
+    inside = extra[problem.first] & extra[problem.second]
+    ends = (problem.first[inside], problem.second[inside])
+    links = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(extra), len(extra)))
+    _, label = connected_components(links, directed=False)
+    before = problem.value(base)
+
+    def gain(nodes: Indices) -> float:
+        chosen = base.copy()
+        chosen[nodes] = True
+        return before - problem.value(chosen)
+
+    found = []
+    for each in np.unique(label[extra]):
+        nodes = np.flatnonzero((label == each) & extra)
+        alone = max(gain(node) for node in nodes[:, None])
+        blocks = np.flatnonzero(np.isin(problem.members, nodes))
+        found.append(Group(blocks, int(problem.area[nodes].sum()), gain(nodes), alone))
+    return tuple(sorted(found, key=lambda group: -group.gain))

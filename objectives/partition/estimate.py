@@ -1,0 +1,236 @@
+"""The time of a partitioned program: t = t_e + t_m + t_c + t_r.
+
+Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
+of CPU-Accelerator Architectures", 2010: section II-A for the sums, section III for write-backs,
+free casts and the memory organisations. What each organisation costs is in :func:`latencies`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model import Array, Floats
+from objectives.partition.graph import Graph, Registers
+
+
+class Architecture(NamedTuple):
+    """CPU, accelerator, interface and memory; numbers, or arrays that broadcast.
+
+    Units and domains are those of :mod:`objectives.partition.quantities`, defaults those of
+    Table I.
+    """
+
+    shared_level: Floats = 2.0
+    accelerator_cache: Floats = 1.0
+    shared_penalty: Floats = 0.0
+    accelerator_efficiency: Floats = 0.5
+    interface_latency_factor: Floats = 1.0
+    cpu_efficiency: Floats = 1.0
+    control_latency: Floats = 2.0
+    register_push_latency: Floats = 1.0
+    register_pull_latency: Floats = 3.0
+    level1_latency: Floats = 3.0
+    level2_latency: Floats = 15.0
+    memory_latency: Floats = 200.0
+
+
+class Latencies(NamedTuple):
+    """What memory costs under an organisation, in cycles; arrays that broadcast."""
+
+    cpu: tuple[Array, Array, Array]
+    """An access of the CPU that the simulated caches answered from L1, L2 and main memory."""
+    accelerator: tuple[Array, Array, Array]
+    """The same for the accelerator."""
+    dirty_to_accelerator: Array
+    """Added where the accelerator is the first to touch what the CPU wrote in L1."""
+    clean_to_accelerator: Array
+    """… what the CPU brought into L1 unchanged."""
+    dirty_to_cpu: Array
+    """Added where the CPU is the first to touch what the accelerator wrote."""
+    clean_to_cpu: Array
+    """… what the accelerator read."""
+
+
+def latencies(architecture: Architecture) -> Latencies:
+    """Return what memory costs; NaN where the latencies of the levels do not ascend.
+
+    * The penalty is added to accesses that the shared cache answers, of either core. Main memory
+      is no cache and has none.
+    * An accelerator without caches pays at least the latency of the shared level.
+    * A shared L1 (SL1) holds everything for both: no crossing costs anything.
+    * Else, data that the other core left in its L1 is read from the shared level instead of L1.
+      What it wrote is first written back, at the latency of the shared level. A core without caches
+      leaves nothing to write back (it wrote to the shared level) and reads there anyway.
+    """
+    a = architecture
+    l1, l2, memory = (
+        np.asarray(x, dtype=np.float64)
+        for x in (a.level1_latency, a.level2_latency, a.memory_latency)
+    )
+    l1 = np.where((l1 <= l2) & (l2 <= memory), l1, np.nan)
+    level = np.asarray(a.shared_level)
+    cpu1 = l1 + np.where(level == 1, a.shared_penalty, 0.0)
+    cpu2 = l2 + np.where(level == 2, a.shared_penalty, 0.0)
+    shared = np.where(level == 1, cpu1, np.where(level == 2, cpu2, memory))
+    cached = (np.asarray(a.accelerator_cache) == 1) | (level == 1)
+    floor = np.where(cached, 0.0, shared)
+    write_back = np.where(level == 1, 0.0, shared)
+    read = np.where(level == 1, 0.0, shared - l1)
+    to_accelerator = np.where(cached, read, 0.0)
+    return Latencies(
+        cpu=(cpu1, cpu2, memory),
+        accelerator=(np.maximum(cpu1, floor), np.maximum(cpu2, floor), np.maximum(memory, floor)),
+        dirty_to_accelerator=write_back + to_accelerator,
+        clean_to_accelerator=to_accelerator,
+        dirty_to_cpu=np.where(cached, write_back, 0.0) + read,
+        clean_to_cpu=read,
+    )
+
+
+class Estimate(NamedTuple):
+    """The time of a partitioned program and its parts, in cycles."""
+
+    accelerated_time: Array
+    execution_time: Array
+    memory_time: Array
+    control_time: Array
+    register_time: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What a mapping of blocks adds up to, whatever the architecture.
+
+    Parameters
+    ----------
+    operations : tuple of float
+        Instructions on registers of CPU and accelerator, casts of the accelerator left out.
+    cpu_hits, accelerator_hits : tuple of float
+        Accesses by level.
+    controls : float
+        Transfers of control.
+    registers : Registers
+        Values that are passed.
+    to_accelerator, to_cpu : tuple of float
+        Crossings of dirty and of clean lines.
+    """
+
+    operations: tuple[float, float]
+    cpu_hits: tuple[float, ...]
+    accelerator_hits: tuple[float, ...]
+    controls: float
+    registers: Registers
+    to_accelerator: tuple[float, float]
+    to_cpu: tuple[float, float]
+
+
+def totals(graph: Graph, moved: NDArray[np.bool_]) -> Totals:
+    """Return what a mapping adds up to.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    moved : ndarray of bool, shape (blocks,)
+        Which blocks are on the accelerator.
+    """
+    cpu = ~moved
+    apart = moved[graph.controls.source] != moved[graph.controls.target]
+    passed = moved[graph.registers.source] != moved[graph.registers.target]
+    dep = graph.dependencies
+    inward = cpu[dep.source] & moved[dep.target]
+    outward = moved[dep.source] & cpu[dep.target]
+    return Totals(
+        operations=(
+            float((graph.operations + graph.casts)[cpu].sum()),
+            float(graph.operations[moved].sum()),
+        ),
+        cpu_hits=tuple(graph.hits[cpu].sum(axis=0).tolist()),
+        accelerator_hits=tuple(graph.hits[moved].sum(axis=0).tolist()),
+        controls=float(graph.controls.transfers[apart].sum()),
+        registers=Registers(*(column[passed] for column in graph.registers)),
+        to_accelerator=(float(dep.dirty[inward].sum()), float(dep.clean[inward].sum())),
+        to_cpu=(float(dep.dirty[outward].sum()), float(dep.clean[outward].sum())),
+    )
+
+
+def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture) -> Estimate:
+    """Return the time of a mapping (Kenter et al. 2010, section II-A), for any architectures.
+
+    Parameters
+    ----------
+    graph : Graph
+        The program.
+    moved : ndarray of bool, shape (blocks,)
+        Which blocks are on the accelerator.
+    architecture : Architecture
+        Numbers, or arrays that broadcast.
+
+    Returns
+    -------
+    Estimate
+        Cycles, of the architecture's broadcast shape.
+    """
+    sums, a = totals(graph, moved), architecture
+    memory = latencies(a)
+    execution = sums.operations[0] * np.asarray(a.cpu_efficiency)
+    execution = execution + sums.operations[1] * np.asarray(a.accelerator_efficiency)
+    access = _access(sums.cpu_hits, memory.cpu)
+    access = access + _access(sums.accelerator_hits, memory.accelerator)
+    crossing = (
+        sums.to_accelerator[0] * memory.dirty_to_accelerator
+        + sums.to_accelerator[1] * memory.clean_to_accelerator
+        + sums.to_cpu[0] * memory.dirty_to_cpu
+        + sums.to_cpu[1] * memory.clean_to_cpu
+    )
+    factor = np.asarray(a.interface_latency_factor)
+    control = sums.controls * (np.asarray(a.control_latency) * factor)
+    push, pull = (
+        np.asarray(x) * factor for x in (a.register_push_latency, a.register_pull_latency)
+    )
+    parts = (execution, access + crossing, control, register_time(sums.registers, push, pull))
+    columns = [np.array(c) for c in np.broadcast_arrays(*parts)]
+    return Estimate(sum(columns[1:], columns[0]), *columns)
+
+
+def _access(hits: tuple[float, ...], latency: tuple[Array, Array, Array]) -> Array:
+    level1, level2, memory = latency
+    return np.asarray(hits[0] * level1 + hits[1] * level2 + hits[2] * memory)
+
+
+def register_time(registers: Registers, push: Floats, pull: Floats) -> Array:
+    """Return the time to pass values, each pushed or pulled, whichever is faster over the run.
+
+    Values for which pushing is faster are told by the ratio of their rates, so that any number of
+    latencies costs one search each.
+    """
+    push, pull = np.asarray(push, dtype=np.float64), np.asarray(pull, dtype=np.float64)
+    rate = registers.defined / registers.used
+    order = np.argsort(rate, kind="stable")
+    pushed = np.concatenate([[0.0], np.cumsum((registers.values * registers.defined)[order])])
+    pulled = np.concatenate([[0.0], np.cumsum((registers.values * registers.used)[order])])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        faster = np.searchsorted(rate[order], np.where(push > 0, pull / push, np.inf), "right")
+    return np.asarray(pushed[faster] * push + (pulled[-1] - pulled[faster]) * pull)
+
+
+def cpu_time(graph: Graph, architecture: Architecture) -> Array:
+    """Return the time of the program on a CPU alone, whose caches are nobody else's, in cycles."""
+    alone = architecture._replace(shared_level=3.0)  # no penalty: nothing is shared
+    return estimate(graph, np.zeros(len(graph), bool), alone).accelerated_time
+
+
+def theoretical_time(graph: Graph, architecture: Architecture) -> Array:
+    """Return the paper's baseline: every instruction on the accelerator, memory as for the CPU.
+
+    Area, communication, added memory latencies, and that some blocks cannot move are neglected
+    (section III-A). Casts are free here as well.
+    """
+    a = architecture
+    alone = latencies(a._replace(shared_level=3.0)).cpu
+    access = _access(tuple(graph.hits.sum(axis=0).tolist()), alone)
+    return np.asarray(graph.operations.sum() * np.asarray(a.accelerator_efficiency) + access)

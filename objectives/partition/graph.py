@@ -1,0 +1,271 @@
+"""A profile as a graph of blocks: what running each costs, and what separating two of them costs.
+
+Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
+of CPU-Accelerator Architectures", 2010, section II-A. What the paper leaves open is decided here;
+docs/partition.md gives the reasons.
+
+* t_e counts every instruction but loads, stores, block copies (memory accesses), phi nodes and
+  stack allocations (no instructions of a machine). Casts are counted apart: free in hardware.
+* Control passes along the edges of the control-flow graphs, from a call to the callee's entry, and
+  from the callee's returns back to the calling block. Where a function returns from several
+  blocks, each call is shared among them as the returns are.
+* A value is passed once for each pair of blocks (definition, use). The arguments of a call are
+  values from the calling block to the callee's entry, its result one from the returning block back.
+* Library functions, and blocks that call one, stay on the CPU.
+* Blocks that were never executed cost nothing and are left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model import Array
+from dse.profile.document.schema import OUTSIDE, Block, Profile
+
+Indices = NDArray[np.int64]
+
+_NO_OPERATION = ("load", "store", "copy", "phi", "alloca")
+
+
+class Controls(NamedTuple):
+    """How often control passes from one block to another; arrays of one element a pair."""
+
+    source: Indices
+    target: Indices
+    transfers: Array
+
+
+class Registers(NamedTuple):
+    """Values that one block defines and another uses; arrays of one element a pair and rate."""
+
+    source: Indices
+    target: Indices
+    values: Array
+    defined: Array
+    """Executions of the definition: as often a value is pushed."""
+    used: Array
+    """Executions of the use: as often a value is pulled."""
+
+
+class Dependencies(NamedTuple):
+    """Lines in L1 that `source` last wrote or brought in and `target` is the first to touch."""
+
+    source: Indices
+    target: Indices
+    dirty: Array
+    clean: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The executed blocks of a program in one cache configuration.
+
+    Parameters
+    ----------
+    program : str
+        What it is called.
+    block : ndarray of int, shape (blocks,)
+        Their numbers in the profile.
+    function, name : tuple of str
+        Function and LLVM name of each block.
+    line : ndarray of int, shape (blocks,)
+        Line of the source.
+    executions : ndarray, shape (blocks,)
+        How often each ran.
+    operations, casts : ndarray, shape (blocks,)
+        Instructions with register operands of the whole run, casts apart.
+    hits : ndarray, shape (blocks, 3)
+        Loads and stores of the whole run, by the level that answers: L1, L2, main memory.
+    area : ndarray of int, shape (blocks,)
+        LLVM instructions.
+    movable : ndarray of bool, shape (blocks,)
+        Whether the accelerator can run it.
+    controls, registers, dependencies
+        What separating two blocks costs; both ends are positions in these arrays.
+    """
+
+    program: str
+    block: Indices
+    function: tuple[str, ...]
+    name: tuple[str, ...]
+    line: Indices
+    executions: Array
+    operations: Array
+    casts: Array
+    hits: Array
+    area: Indices
+    movable: NDArray[np.bool_]
+    controls: Controls
+    registers: Registers
+    dependencies: Dependencies
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 over all that is in it: the same graph in another process is the same."""
+        whole = hashlib.sha256()
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            for part in value if isinstance(value, tuple) else (value,):
+                text = part.tobytes() if isinstance(part, np.ndarray) else str(part).encode()
+                whole.update(len(text).to_bytes(8) + text)
+        return whole.hexdigest()
+
+
+def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
+    """Return the graph of a profile.
+
+    Parameters
+    ----------
+    profile : Profile
+        Of a run with caches.
+    program : str
+        What to call it.
+    cache : int
+        Which of the profile's cache configurations.
+
+    Raises
+    ------
+    ValueError
+        Where the profile has no such configuration.
+    """
+    if not 0 <= cache < len(profile.settings.caches):
+        raise ValueError(
+            f"{program}: there is no cache configuration {cache}; "
+            f"the profile has {len(profile.settings.caches)}"
+        )
+    blocks = [block for block in profile.blocks if block.executions > 0]
+    place = {block.id: i for i, block in enumerate(blocks)}
+    hits = np.zeros((len(blocks), 3))
+    for access in profile.accesses:
+        if access.block in place:
+            hits[place[access.block]] += access.hits[cache]
+    casts = np.array([b.executions * b.instructions.get("cast", 0) for b in blocks], float)
+    return Graph(
+        program=program,
+        block=np.array([b.id for b in blocks], np.int64),
+        function=tuple(b.function for b in blocks),
+        name=tuple(b.name for b in blocks),
+        line=np.array([b.line for b in blocks], np.int64),
+        executions=np.array([b.executions for b in blocks], float),
+        operations=np.array([_operations(b) for b in blocks], float) - casts,
+        casts=casts,
+        hits=hits,
+        area=np.array([b.area for b in blocks], np.int64),
+        movable=_movable(profile, blocks),
+        controls=_controls(profile, place),
+        registers=_registers(profile, place),
+        dependencies=_dependencies(profile, place, cache),
+    )
+
+
+def _operations(block: Block) -> int:
+    counted = sum(n for kind, n in block.instructions.items() if kind not in _NO_OPERATION)
+    return block.executions * counted
+
+
+def _movable(profile: Profile, blocks: list[Block]) -> NDArray[np.bool_]:
+    foreign = {f.name for f in profile.functions if f.foreign} | {OUTSIDE}
+    calling = {call.source for call in profile.calls if call.to in foreign}
+    return np.array([b.function not in foreign and b.id not in calling for b in blocks], bool)
+
+
+class _Passage(NamedTuple):
+    """A share of the executions of one call: into the callee's entry, or out of one of its returns.
+
+    Both ends are block numbers of the profile.
+    """
+
+    source: int
+    target: int
+    times: float
+    values: int
+
+
+def _passages(profile: Profile) -> Iterator[_Passage]:
+    """Yield calls and returns between blocks of the program."""
+    entries = {f.name: f.entry for f in profile.functions if not f.foreign}
+    returns: dict[str, list[tuple[int, int]]] = {}
+    for block in profile.blocks:
+        if block.exits > 0:
+            returns.setdefault(block.function, []).append((block.id, block.exits))
+    for call in profile.calls:
+        entry = entries.get(call.to)
+        if entry is None or call.count == 0:
+            continue
+        yield _Passage(call.source, entry, call.count, call.arguments)
+        leaving = returns.get(call.to, [])
+        every = sum(exits for _, exits in leaving)
+        for block_id, exits in leaving:
+            yield _Passage(block_id, call.source, call.count * (exits / every), int(call.result))
+
+
+def _controls(profile: Profile, place: dict[int, int]) -> Controls:
+    rows = [(e.source, e.to, float(e.count)) for e in profile.edges]
+    rows += [(p.source, p.target, p.times) for p in _passages(profile)]
+    ends, _, (transfers,) = _summed(rows, place, 0, 1)
+    return Controls(*ends, transfers)
+
+
+def _registers(profile: Profile, place: dict[int, int]) -> Registers:
+    executions = {block.id: float(block.executions) for block in profile.blocks}
+    rows = [
+        (r.source, to, executions[r.source], executions[to], 1.0)
+        for r in profile.registers
+        for to in r.to
+    ]
+    rows += [(p.source, p.target, p.times, p.times, float(p.values)) for p in _passages(profile)]
+    ends, (defined, used), (values,) = _summed([r for r in rows if r[4] > 0], place, 2, 1)
+    return Registers(*ends, values, defined, used)
+
+
+def _dependencies(profile: Profile, place: dict[int, int], cache: int) -> Dependencies:
+    rows = [
+        (d.source, d.to, float(d.dirty), float(d.clean))
+        for d in profile.dependencies
+        if d.cache == cache
+    ]
+    ends, _, (dirty, clean) = _summed(rows, place, 0, 2)
+    return Dependencies(*ends, dirty, clean)
+
+
+def _summed(
+    rows: Sequence[tuple[float, ...]], place: dict[int, int], rates: int, last: int
+) -> tuple[tuple[Indices, Indices], list[Array], list[Array]]:
+    """Sum the `last` columns of rows that agree in all others: two blocks, and `rates` numbers.
+
+    Returns
+    -------
+    tuple
+        The two blocks' positions, the other columns that rows agree in, and the sums. Rows within
+        one block, and of blocks never executed, are left out.
+    """
+    kept = [
+        (place[int(row[0])], place[int(row[1])], *row[2:])
+        for row in rows
+        if row[0] != row[1] and row[0] in place and row[1] in place
+    ]
+    table = np.array(kept, np.float64).reshape(-1, 2 + rates + last)
+    keys, position = np.unique(table[:, :-last], axis=0, return_inverse=True)
+    sums = [
+        np.bincount(position.ravel(), column, minlength=len(keys)).astype(np.float64)
+        for column in table[:, -last:].T
+    ]
+    ends = (keys[:, 0].astype(np.int64), keys[:, 1].astype(np.int64))
+    return ends, list(keys[:, 2:].T), sums

@@ -1,0 +1,249 @@
+"""The section of the report on memory integration: which one, how robust, what moves together.
+
+A study names it: ``[report] sections = ["objectives.partition:integration"]``. The questions
+are those of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
+Exploration of CPU-Accelerator Architectures", 2010, section III.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from dse.model.section import Bars, Lines, Section, SectionPart, Study, StudyResult, Table
+from objectives.partition.compare import (
+    Comparison,
+    at_penalty,
+    by_program,
+    groups,
+    robustness,
+    shares,
+)
+from objectives.partition.model import optimal
+
+AXES = {
+    "accelerator_size": "accelerator size [instruction]",
+    "accelerator_efficiency": "accelerator's time for an instruction [cycle]",
+    "interface_latency_factor": "factor on the interface's latencies",
+}
+DEFAULTS = {
+    name: float(each.default)
+    for name, each in inspect.signature(optimal).parameters.items()
+    if each.default is not each.empty
+}
+"""Table I of the paper, as the model has it."""
+_SHARE = "share of the theoretical speedup [%]"
+
+
+def integration(study: Study, result: StudyResult) -> Section:
+    """Return the section: which integration, how robust, and where blocks must move together.
+
+    Organisations and penalties are those of the study. Other inputs are the study's constants,
+    else the model's defaults; each of the study's lists of values is varied alone.
+
+    Parameters
+    ----------
+    study : Study
+        With the model :func:`objectives.partition.optimal` under its own quantity names.
+    result : StudyResult
+        Not read: the front has only the best designs, and the question is about the others too.
+
+    Raises
+    ------
+    ValueError
+        Where the study has no profiles.
+    """
+    compared = comparison_of(study)
+    axes = axes_of(study)
+    size = "accelerator_size"
+    at_reference = shares(compared, size, [compared.reference[size]])
+    along = {axis: shares(compared, axis, values) for axis, values in axes.items()}
+    optimum, greedy = by_program(at_reference), by_program(at_reference, "greedy")
+    robust = robustness(optimum, list(along.values()) or [at_reference])
+    high = compared.penalties[-1]
+    best = _best(_mean(optimum, high))
+    inputs = {**compared.reference, **compared.organisations[best], "shared_penalty": high}
+    apart = groups([each[0] for each in compared.profiles.graphs], inputs)
+    parts: list[SectionPart] = [
+        Table("Share of the theoretical speedup [%]", _flat(optimum, greedy), _NOTE),
+        _means(optimum, greedy),
+        _programs(optimum, high),
+        _favourites(optimum),
+        Table("How robust each organisation is", robust.round(1), _ROBUST),
+        *(_along(axis, found, high) for axis, found in along.items() if len(axes[axis]) > 1),
+        _against_greedy(at_reference, best, high),
+        _together(apart, best, high),
+    ]
+    return Section("Which integration?", _answer(compared, optimum, greedy, apart), parts)
+
+
+_NOTE = (
+    "The theoretical speedup has everything on the accelerator at no cost (Kenter et al. 2010). "
+    "Below 0: the penalty costs more than the accelerator gains."
+)
+_ROBUST = (
+    "Settings: each list of values that the study varies, one at a time. kept: mean with the "
+    "largest penalty over mean without."
+)
+
+
+def comparison_of(study: Study) -> Comparison:
+    """Return what a study compares.
+
+    Raises
+    ------
+    ValueError
+        Where it has no profiles.
+    """
+    constants = study.constants
+    if "profiles" not in constants:
+        raise ValueError("the study has no input 'profiles'")
+    given = {n: float(constants[n]) for n in DEFAULTS if n in constants}
+    reference = {**DEFAULTS, **given}
+    keys = ("shared_level", "accelerator_cache")
+    organisations: Mapping[str, Mapping[str, float]] = {"as given": {k: reference[k] for k in keys}}
+    penalties: tuple[float, ...] = (reference["shared_penalty"],)
+    for rows in study.choices.values():
+        if all(set(keys) <= set(row) for row in rows.values()):
+            organisations = rows
+    if "shared_penalty" in study.values:
+        penalties = tuple(sorted(study.values["shared_penalty"]))
+    for key in (*keys, "shared_penalty"):
+        del reference[key]
+    return Comparison(constants["profiles"], organisations, penalties, reference)
+
+
+def axes_of(study: Study) -> dict[str, tuple[float, ...]]:
+    """Return the lists of values that a study varies, of the inputs in `AXES`."""
+    return {name: study.values[name] for name in AXES if name in study.values}
+
+
+def _flat(optimum: pd.DataFrame, greedy: pd.DataFrame) -> pd.DataFrame:
+    table = optimum.assign(**{"mean, greedy": greedy["mean"]}).reset_index()
+    return table.round(1).rename(columns={"penalty": "penalty [cycle]"})
+
+
+def _favourites(optimum: pd.DataFrame) -> Table:
+    columns = {}
+    for penalty in dict.fromkeys(optimum.index.get_level_values("penalty")):
+        programs = at_penalty(optimum, penalty)
+        columns[f"best at {penalty:g}"] = programs.idxmax()
+        columns[f"its share at {penalty:g} [%]"] = programs.max().round(1)
+    table = pd.DataFrame(columns).rename_axis("program").reset_index()
+    return Table("The best organisation for each program", table)
+
+
+def _means(optimum: pd.DataFrame, greedy: pd.DataFrame) -> Bars:
+    names = list(dict.fromkeys(optimum.index.get_level_values("organisation")))
+    bars = [
+        (f"{kind}, penalty {penalty:g}", at_penalty(table, penalty)["mean"].loc[names])
+        for kind, table in (("optimum", optimum), ("greedy", greedy))
+        for penalty in dict.fromkeys(optimum.index.get_level_values("penalty"))
+    ]
+    return Bars("Mean over the programs", names, bars, _SHARE)
+
+
+def _programs(optimum: pd.DataFrame, penalty: float) -> Bars:
+    table = at_penalty(optimum, penalty).drop(columns="mean")
+    bars = [(str(name), row.to_numpy()) for name, row in table.iterrows()]
+    title = f"Each program, penalty of {penalty:g}"
+    return Bars(title, [str(c) for c in table.columns], bars, _SHARE)
+
+
+def _along(axis: str, found: pd.DataFrame, penalty: float) -> Lines:
+    chosen = found[found["penalty"] == penalty]
+    mean = chosen.pivot_table(
+        index=axis, columns="organisation", values="speedup", sort=False
+    ).sort_index()
+    lines = [(str(name), mean.index.to_numpy(), mean[name].to_numpy()) for name in mean]
+    title = f"Along {axis.replace('_', ' ')}, penalty of {penalty:g}"
+    note = "Below 1: the penalty costs more than the accelerator gains."
+    log = axis != "accelerator_efficiency"
+    return Lines(title, AXES[axis], "mean speedup", lines, log_x=log, note=note)
+
+
+def _against_greedy(found: pd.DataFrame, organisation: str, penalty: float) -> Table:
+    chosen = found[(found["organisation"] == organisation) & (found["penalty"] == penalty)]
+    table = pd.DataFrame(
+        {
+            "program": chosen["program"],
+            "speedup of the optimum": chosen["speedup"].round(3),
+            "its share [%]": (100 * chosen["optimum"]).round(1),
+            "greedy's share [%]": (100 * chosen["greedy"]).round(1),
+        }
+    )
+    return Table(f"Optimum and greedy with {organisation}, penalty of {penalty:g}", table)
+
+
+def _together(apart: pd.DataFrame, organisation: str, penalty: float) -> Table:
+    together, alone = (100 * apart[column].round(4) + 0.0 for column in ("together", "alone"))
+    table = apart.assign(together=together, alone=alone).rename(
+        columns={
+            "where": "functions and lines",
+            "area": "area [instruction]",
+            "together": "save together [% of the time]",
+            "alone": "best of them alone [%]",
+        }
+    )
+    note = (
+        "Connected blocks beside those that both partitions move. Where the best of them saves "
+        "nothing alone, greedy never starts: they have to move together."
+    )
+    title = f"What the optimum moves and greedy does not: {organisation}, penalty of {penalty:g}"
+    return Table(title, table, note)
+
+
+def _answer(
+    compared: Comparison, optimum: pd.DataFrame, greedy: pd.DataFrame, apart: pd.DataFrame
+) -> str:
+    """Return the answer in words."""
+    low, high = compared.penalties[0], compared.penalties[-1]
+    before, after = _mean(optimum, low), _mean(optimum, high)
+    r = compared.reference
+    where = (
+        f"Accelerator of {r['accelerator_size']:g} instructions at "
+        f"{r['accelerator_efficiency']:g} cycles each, interface latencies times "
+        f"{r['interface_latency_factor']:g}; {len(compared.profiles.names)} programs."
+    )
+    first, last = _best(before), _best(after)
+    said = [
+        f"At a penalty of {low:g} cycles {first} is best: {before[first]:.0f} % of the "
+        "theoretical speedup on average."
+    ]
+    if high > low:
+        lost = _best({name: before[name] - after[name] for name in before})
+        said.append(
+            f"At {high:g} it is {last}, with {after[last]:.0f} %, of {before[last]:.0f} % "
+            f"at {low:g}. {lost} is the most sensitive: from {before[lost]:.0f} % to "
+            f"{after[lost]:.0f} %."
+        )
+    programs = at_penalty(optimum, high).drop(columns="mean")
+    favourites = [f"{name} {best}" for name, best in programs.idxmax().items()]
+    said.append(f"For each program at {high:g}: {', '.join(favourites)}.")
+    only = apart[(apart["alone"] <= 0) & (apart["together"] >= 0.005)]
+    gain = only.groupby("program", sort=False)["together"].sum().sort_values(ascending=False)
+    missed = [f"{name} ({100 * share:.0f} % of its time)" for name, share in gain.items()]
+    text = (
+        f"With {last}, greedy reaches {_mean(greedy, high)[last]:.0f} % where the optimum reaches "
+        f"{after[last]:.0f} %."
+    )
+    if missed:
+        text += f" It misses blocks that only pay together in {_listed(missed)}."
+    return "\n\n".join([" ".join(said), text, where])
+
+
+def _mean(table: pd.DataFrame, penalty: float) -> dict[str, float]:
+    """Return the means of the organisations at a penalty."""
+    mean = at_penalty(table, penalty)["mean"]
+    return dict(zip(map(str, mean.index), mean.tolist(), strict=True))
+
+
+def _best(values: Mapping[str, float]) -> str:
+    """Return whose value is the highest."""
+    return max(values, key=values.__getitem__)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(", ".join(words).rsplit(", ", 1)) if len(words) > 1 else words[0]

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, nan_outside
+from dse.model import Array, Floats, model
 from objectives.communication.designs import Sums, design_sums, product
 from objectives.communication.quantities import (
     Acceleration,
@@ -51,7 +51,7 @@ class Parts(NamedTuple):
     calls: Array
 
 
-@nan_outside
+@model
 @np.errstate(all="ignore")
 def acceleration(
     dataflow: Programs,
@@ -90,7 +90,7 @@ def acceleration(
     return Acceleration(*_alike(times), *_alike(counts))
 
 
-@nan_outside
+@model
 @np.errstate(all="ignore")
 def ceilings(
     dataflow: Programs,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.model import nan_outside
+from dse.model import model
 from objectives.communication.designs import design_sums, product
 from objectives.communication.quantities import (
     Areas,
@@ -25,7 +25,7 @@ from objectives.communication.quantities import (
 )
 
 
-@nan_outside
+@model
 @np.errstate(all="ignore")
 def accelerator_area(
     dataflow: Programs,

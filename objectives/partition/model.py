@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, declared, nan_outside
+from dse.model import Array, Floats, Quantity, declared, model
 from objectives.partition.estimate import (
     Architecture,
     cpu_time,
@@ -67,7 +67,7 @@ _REMEMBERED = 50_000
 """Designs whose figures are kept: tables, explanations and reports ask for them again and again."""
 
 
-@nan_outside
+@model
 def greedy(
     profiles: Profiles,
     workload: Workload,
@@ -100,7 +100,7 @@ def greedy(
     return Greedy(*_each_design(greedy, profiles, inputs, _greedy_row, len(Greedy._fields)))
 
 
-@nan_outside
+@model
 def optimal(
     profiles: Profiles,
     workload: Workload,

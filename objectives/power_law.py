@@ -33,6 +33,7 @@ def is_number(values: Array, constant: float) -> bool:
     return values.ndim == 0 and bool(values == constant)
 
 
+@np.errstate(all="ignore")
 def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> Array:
     """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact where A and s are close."""
     c, a, s = arrays(computational_index, acceleration, speedup)

@@ -13,8 +13,9 @@ import numpy as np
 
 from dse.model import Array, Quantity, model
 from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.quantities import Programs, Selection, Workload
+from objectives.communication.quantities import Programs, Selection
 from objectives.communication.split import outermost
+from objectives.quantities import Workload
 
 _IdleFunctions = Annotated[
     Array,

@@ -24,15 +24,15 @@ import dse
 from dse.study.catalog import find_catalog, load_catalog
 from objectives.partition import (
     Workloads,
+    area_front,
     best_partition,
-    front,
     greedy_partition,
     optimal,
     problem_of,
 )
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.milp import solve_program
-from objectives.partition.problem import Problem
+from objectives.partition.problem import PartitionProblem
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the tests' examples, from any folder
 
@@ -43,7 +43,7 @@ SIZE = 128
 PROFILE = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
 
 
-def network(problem: Problem) -> tuple[nx.DiGraph, float]:
+def network(problem: PartitionProblem) -> tuple[nx.DiGraph, float]:
     graph, least = nx.DiGraph(), 0.0
     graph.add_nodes_from(["CPU", "ACC"])
     for node, cost in enumerate(problem.cost.tolist()):
@@ -59,7 +59,7 @@ def network(problem: Problem) -> tuple[nx.DiGraph, float]:
     return graph, least
 
 
-def subjects(problem: Problem) -> dict[str, Callable[[], float]]:
+def subjects(problem: PartitionProblem) -> dict[str, Callable[[], float]]:
     def peer(algorithm: Any) -> Callable[[], float]:
         def cut() -> float:
             graph, least = network(problem)
@@ -101,7 +101,7 @@ def solvers() -> None:
             print(f"  {name:28} {1e3 * seconds:9.1f} ms  {seconds / times['cut']:7.1f} x the cut")
         if blocks < 2000:
             began = time.perf_counter()
-            points = len(front(problem).area)
+            points = len(area_front(problem).area)
             print(f"  front, {points} points: {time.perf_counter() - began:.2f} s")
 
 
@@ -110,7 +110,7 @@ def fronts() -> None:
         program = Workloads.load(PROFILE.with_name(f"{name}.json")).graphs[0][0]
         problem = problem_of(program, organisation("SL2+"))
         began = time.perf_counter()
-        points = len(front(problem, exact=exact).area)
+        points = len(area_front(problem, exact=exact).area)
         seconds = time.perf_counter() - began
         print(f"front of {name}{', exact' * exact}: {points} points, {seconds:.1f} s")
 

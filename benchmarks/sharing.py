@@ -178,7 +178,9 @@ def exact(count: int, seed: int) -> float:
 
 def optimum(count: int, seed: int) -> float:
     streams, depth, switch, _, rate = designs(count, seed)
-    return float(sharing.best_schedule_period(streams, depth, switch, rate, 1.0)[0].min())
+    return float(
+        sharing.best_schedule_period(streams, depth, switch, rate, 1.0).best_schedule_period.min()
+    )
 
 
 def tail(count: int, seed: int) -> float:

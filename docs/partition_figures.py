@@ -14,7 +14,8 @@ import pandas as pd
 from matplotlib import pyplot as plt
 
 from objectives.partition.blocks import decide
-from objectives.partition.estimate import Architecture, cpu_time, estimate, theoretical_time
+from objectives.partition.estimate import cpu_time, estimate, theoretical_time
+from objectives.partition.quantities import Architecture
 from objectives.partition.workloads import Workloads
 
 DOCS = Path(__file__).parent

@@ -220,9 +220,10 @@ def test_area_by_hand() -> None:
         "communication_factor": 3.0,
     }
     own, one = (accelerator_area(programs, shared_store=s, **given_) for s in (0.0, 1.0))
-    assert list(map(float, own)) == [40 * code + 600 + 14, 40 * code, 600, 14]
-    assert list(map(float, one)) == [40 * code + 300 + 14, 40 * code, 300, 14]
-    nothing = accelerator_area(programs, 0, np.inf, 10.0, 100.0, 7.0)
+    assert list(map(float, vars(own).values())) == [40 * code + 600 + 14, 40 * code, 600, 14]
+    assert list(map(float, vars(one).values())) == [40 * code + 300 + 14, 40 * code, 300, 14]
+    given_ |= {"selection": 0, "computation_factor": np.inf}
+    nothing = accelerator_area(programs, **given_)
     assert nothing.area == 0
 
 

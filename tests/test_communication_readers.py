@@ -16,8 +16,9 @@ import dse
 from dse.problems import InputError
 from dse.profile.document.schema import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
-from objectives.communication.contexts import MAX_CONTEXTS, Calls, expand
+from objectives.communication.contexts import MAX_CONTEXTS, expand
 from objectives.communication.tree import inclusive_transfers, shares_inside
+from objectives.programs import Calls
 from tests.communication_examples import Machine, profile_of
 
 GRIND = """# callgrind format
@@ -141,7 +142,7 @@ def test_a_call_tree_of_strangers_is_refused() -> None:
 
 def test_a_study_tells_what_is_wrong_with_its_dataflow(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("hello")
-    with pytest.raises(InputError, match=r"inputs.dataflow: .*x.txt.*no dataflow of a program"):
+    with pytest.raises(InputError, match=r"inputs.dataflow: .*x.txt.*is not a program's profile"):
         dse.from_mapping(
             {
                 "study": {"name": "x", "models": ["objectives.communication:acceleration"]},

@@ -34,7 +34,7 @@ SETTINGS = {
     "slow medium": Setting(latency_per_byte=60.0),
     "slow store": Setting(communication_factor=0.1, latency_per_byte=2.0),
     "slow computing": Setting(computation_factor=0.6, overhead=1.0),
-    "all of it": Setting(0.5, 0.5, 0.5, overhead=30.0, latency_per_byte=1.5),
+    "all of it": Setting(0.5, 0.5, medium_factor=0.5, overhead=30.0, latency_per_byte=1.5),
     "much asked": Setting(least_speedup=1.05, overhead=3.0),
 }
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
+from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from dse.model import Array, Floats, Model, Quantity, Resource, composed_of, nan_outside
+from dse.model import Array, Floats, Model, Quantity, Resource, composed_of, declared, model
 from dse.problems import InputError
 
 Data = Annotated[Floats, Quantity("B", "data", "g", low=1)]
@@ -85,12 +87,12 @@ def square(moving: Annotated[Floats, Quantity("s", "time")]) -> Square:
 
 @composed_of(half)
 def inner(data: Data, rate: Rate) -> Half:
-    return half(data, rate)
+    """Half."""
 
 
 @composed_of(inner, square)
 def both(data: Data, rate: Rate) -> Both:
-    return Both(half(data, rate).moving, half(data, rate).moving ** 2)
+    """Both."""
 
 
 def test_parts_of_parts_are_the_leaves_and_are_renamed_along() -> None:
@@ -123,7 +125,7 @@ def test_a_return_that_is_no_named_tuple_is_refused() -> None:
     def plain(x: Data) -> tuple[float, float]:
         raise NotImplementedError
 
-    with pytest.raises(InputError, match="is not a NamedTuple"):
+    with pytest.raises(InputError, match="is not a NamedTuple or a dataclass"):
         Model.from_function(plain)
 
 
@@ -138,7 +140,7 @@ def test_resources_are_inputs_but_no_quantities() -> None:
 
 
 def test_a_function_around_a_wrapped_one_is_wrapped_itself() -> None:
-    guarded = nan_outside(half)
+    guarded = model(half)
 
     @functools.wraps(guarded)
     def filled(*args: Any, **kwargs: Any) -> Half:
@@ -146,5 +148,149 @@ def test_a_function_around_a_wrapped_one_is_wrapped_itself() -> None:
 
     filled.__annotations__ = half.__annotations__
     filled.__wrapped__ = half
-    model = Model.from_function(filled)
-    assert np.isnan(model({"data": np.array([-1.0]), "rate": 1.0})["moving"]).all()
+    read = Model.from_function(filled)
+    assert np.isnan(read({"data": np.array([-1.0]), "rate": 1.0})["moving"]).all()
+
+
+# ------------------------------------------------------------------------------------------ records
+
+
+class Link(NamedTuple):
+    rate: Rate
+    wait: Annotated[Floats, Quantity("s", "wait")] = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    moving: Annotated[Array, Quantity("s", "time on the way")]
+
+
+@dataclass(frozen=True, eq=False)
+class Waited:
+    waiting: Annotated[Array, Quantity("s", "time in the queue")]
+
+
+@dataclass(frozen=True, eq=False)
+class Sent(Moved, Waited):
+    """Both, inherited; dataclasses list the fields of the last base first."""
+
+
+@model
+def move(data: Data, link: Link) -> Moved:
+    """Move."""
+    return Moved(np.asarray(data / link.rate))
+
+
+@model
+def wait_for(link: Link, turns: Annotated[Floats, Quantity("1", "turns", low=1)]) -> Waited:
+    return Waited(np.asarray(link.wait * turns))
+
+
+@composed_of(move, wait_for)
+def send(data: Data, link: Link, turns: Annotated[Floats, Quantity("1", "turns", low=1)]) -> Sent:
+    """Send."""
+
+
+def test_a_record_is_laid_flat() -> None:
+    parameters = inspect.signature(wait_for).parameters
+    assert list(parameters) == ["rate", "wait", "turns"]
+    assert parameters["wait"].default == 2.0
+    # no default may stand before turns, so it goes by name
+    assert [p.kind.name for p in parameters.values()] == [
+        "POSITIONAL_OR_KEYWORD",
+        "POSITIONAL_OR_KEYWORD",
+        "KEYWORD_ONLY",
+    ]
+    assert list(declared(move)) == ["data", "rate", "wait"]
+    assert list(declared(Link)) == ["rate", "wait"]
+    read = Model.from_function(move)
+    assert list(read.inputs) == ["data", "rate", "wait"]
+    assert read.defaults == {"wait": 2.0}
+    assert list(read.outputs) == ["moving"]
+    assert (move.__name__, move.__doc__) == ("move", "Move.")
+
+
+def test_a_record_is_called_flat_by_position_and_by_name() -> None:
+    assert move(8.0, 4.0).moving == move(8.0, rate=4.0).moving == move(rate=4.0, data=8.0).moving
+    assert wait_for(4.0, turns=3.0).waiting == 6.0
+    assert wait_for(4.0, 5.0, turns=3.0).waiting == 15.0
+    assert np.isnan(move(np.array([8.0, 0.5]), 4.0).moving).tolist() == [False, True]
+    assert np.isnan(move(8.0, rate=-1.0).moving)
+    assert isinstance(move(8.0, rate=-1.0), Moved)
+    plain = Model.from_function(inspect.unwrap(move))  # the engine decorates what is not
+    assert plain({"data": 8.0, "rate": 4.0}) == {"moving": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "told"),
+    [
+        ((8.0,), {}, r"move\(\): missing a required argument: 'rate'"),
+        ((8.0, 4.0, 1.0, 1.0), {}, r"move\(\): too many positional"),
+        ((8.0,), {"rat": 1.0}, r"move\(\): .*'(rate|rat)'"),
+        ((8.0, 4.0), {"rate": 1.0}, r"move\(\): multiple values for argument 'rate'"),
+    ],
+)
+def test_a_wrong_call_of_a_record_is_told(
+    args: tuple[float, ...], kwargs: dict[str, float], told: str
+) -> None:
+    with pytest.raises(TypeError, match=told):
+        move(*args, **kwargs)
+
+
+def test_a_record_may_have_a_default_and_be_a_dataclass() -> None:
+    @dataclass(frozen=True)
+    class Queue:
+        turns: Annotated[Floats, Quantity("1", "turns", low=1)]
+        slot: Annotated[Floats, Quantity("s", "slot")] = 1.0
+
+    def queue(data, queue=Queue(3.0)):  # type: ignore[no-untyped-def]
+        return Waited(np.asarray(data * queue.turns * queue.slot))
+
+    queue.__annotations__ = {"data": Data, "queue": Queue, "return": Waited}
+    read = Model.from_function(queue)
+    assert read.defaults == {"turns": 3.0, "slot": 1.0}
+    assert read({"data": 2.0, "slot": 4.0}) == {"waiting": 24.0}
+
+
+def test_what_is_wrong_with_a_record_is_told() -> None:
+    class Half(NamedTuple):
+        rate: Rate
+        wait: float
+
+    def twice(rate: Rate, link: Link) -> Waited:
+        raise NotImplementedError
+
+    def bare(data: Data, half: Half) -> Waited:
+        raise NotImplementedError
+
+    bare.__annotations__["half"] = Half
+    with pytest.raises(InputError, match="rate: is a parameter twice"):
+        Model.from_function(twice, "twice")
+    with pytest.raises(InputError, match=r"Half\.wait: has no quantity"):
+        Model.from_function(bare, "bare")
+
+
+def test_a_composed_model_is_a_signature() -> None:
+    sent = send(8.0, 4.0, turns=2.0)
+    assert isinstance(sent, Sent)
+    assert sent.moving == 2.0 and sent.waiting == 4.0
+    read = Model.from_function(send)
+    assert list(read.outputs) == ["moving", "waiting"]  # in the order of the parts
+    assert read({"data": 8.0, "rate": 4.0, "turns": 2.0}) == {"moving": 2.0, "waiting": 4.0}
+    with pytest.raises(TypeError, match=r"send\(\): missing a required argument: 'turns'"):
+        send(8.0, 4.0)
+
+
+def test_parts_that_do_not_make_the_whole_are_told() -> None:
+    @composed_of(move, half, square)
+    def whole(data: Data) -> Sent:
+        raise NotImplementedError
+
+    with pytest.raises(InputError) as caught:
+        Model.from_function(whole, "whole")
+    assert [(p.where, p.message.partition(",")[0]) for p in caught.value.problems] == [
+        ("rate", f"is an input of the part {__name__}:move"),
+        ("moving", f"is given twice by {__name__}:half and by a part before"),
+        ("square", f"is given by the part {__name__}:square"),
+        ("waiting", "is given by no part"),
+    ]

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from objectives.partition.blocks import decide
 from objectives.partition.cut import minimum_cut, nested_groups
-from objectives.partition.estimate import Architecture, estimate, latencies
+from objectives.partition.estimate import estimate, latencies
 from objectives.partition.graph import Controls, Dependencies, Graph, Registers
 from objectives.partition.milp import solve_program
-from objectives.partition.problem import Problem, problem_of
+from objectives.partition.problem import PartitionProblem, problem_of
+from objectives.partition.quantities import Architecture
 from objectives.partition.reduce import reduced
 from objectives.partition.solve import (
+    area_front,
     best_partition,
-    front,
     greedy_partition,
-    unlimited_partition,
 )
 from tests.partition_examples import organisation, random_program, some_architecture
 
@@ -57,7 +57,7 @@ def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np
     return found
 
 
-def total(problem: Problem) -> float:
+def total(problem: PartitionProblem) -> float:
     return float(np.abs(problem.cost).sum() + problem.inward.sum() + problem.outward.sum())
 
 
@@ -73,7 +73,7 @@ def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
         every = times(graph, mappings, a)
         area = mappings @ graph.area
         rounding = 1e-10 * total(problem)
-        most = unlimited_partition(problem)
+        most = best_partition(problem, np.inf)
         assert every[0] + most.change == pytest.approx(every.min(), abs=rounding)
         for size in rng.integers(0, graph.area.sum(), 2).tolist():
             best, quick = best_partition(problem, size), greedy_partition(problem, size)
@@ -146,7 +146,7 @@ def test_the_minimum_cut_is_that_of_another_library(scale: float) -> None:
             other.add_edge(int(second), int(first), capacity=outward * scale)
         value, _ = nx.minimum_cut(other, "CPU", "ACC")
         least = float(problem.cost[problem.cost < 0].sum()) * scale + value
-        bigger = Problem(
+        bigger = PartitionProblem(
             problem.cost * scale,
             problem.area,
             problem.first,
@@ -162,7 +162,7 @@ def test_the_smallest_of_equal_cuts_is_taken() -> None:
     nobody = np.zeros(0, np.int64)
     none = np.zeros(0)
     cost = np.array([0.0, -1.0, 0.0])
-    problem = Problem(cost, np.ones(3, np.int64), nobody, nobody, none, none, np.arange(3))
+    problem = PartitionProblem(cost, np.ones(3, np.int64), nobody, nobody, none, none, np.arange(3))
     assert minimum_cut(problem).tolist() == [False, True, False]
 
 
@@ -175,7 +175,7 @@ def test_the_exact_front_is_that_of_all_subsets() -> None:
         mappings = every_mapping(graph)
         area, change = mappings @ graph.area, times(graph, mappings, a)
         change -= change[0]
-        found = front(problem, exact=True)
+        found = area_front(problem, exact=True)
         rounding = 1e-9 * total(problem)
         assert found.area[0] == 0 and np.all(np.diff(found.area) > 0)
         assert np.all(np.diff(found.change) < 0)
@@ -198,7 +198,7 @@ def test_the_hull_bounds_the_front_and_its_points_are_on_it() -> None:
         assert best >= np.interp(size, area, change) - 1e-6
     for size, value in zip(area, change, strict=True):
         assert best_partition(problem, size).change == pytest.approx(value)
-    filled = front(problem, sizes=(17.0, 44.0))
+    filled = area_front(problem, sizes=(17.0, 44.0))
     assert set(area) <= set(filled.area.tolist())
 
 

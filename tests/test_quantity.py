@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dse.model import Array, Floats, Quantity, Resource, declared, nan_outside
+from dse.model import Array, Floats, Quantity, Resource, declared, model
 from dse.problems import InputError, Problem, nearest
 
 bounds = st.one_of(st.none(), st.floats(-1e6, 1e6), st.integers(-20, 20).map(float))
@@ -146,7 +146,7 @@ Positive = Annotated[Floats, Quantity("1", "positive", above=0)]
 Count = Annotated[Floats, Quantity("1", "a count", low=1, high=8, integer=True)]
 
 
-@nan_outside
+@model
 def add(x: Positive, n: Count = 1.0) -> Pair:
     """Add."""
     return Pair(np.asarray(np.log(x) + n), np.asarray(x))
@@ -178,7 +178,7 @@ def test_nan_outside_broadcasts_the_bad_elements() -> None:
 
 
 def test_nan_outside_is_applied_once_and_keeps_the_function_readable() -> None:
-    assert nan_outside(add) is add
+    assert model(add) is add
     assert add.__name__ == "add"
     assert list(declared(add)) == ["x", "n"]
 

@@ -98,7 +98,7 @@ def test_one_group_is_never_swapped() -> None:
 def test_streams_that_do_not_fill_the_last_group() -> None:
     # five streams on four stages hold two groups, three slots a turn idle: the round of eight
     five, eight = (sharing.round_robin(n, 4, 4, 3, 5e6, CLOCK) for n in (5, 8))
-    for name in five._fields:
+    for name in vars(five):
         if name != "total_throughput":
             assert getattr(five, name) == getattr(eight, name), name
     assert five.total_throughput == pytest.approx(5 * five.service_rate)
@@ -151,14 +151,14 @@ def test_outside_the_domain_is_nan_beside_good_elements(name: str, value: float)
     }
     mixed = sharing.round_robin(**{**good, name: np.array([good[name], value])})
     alone = sharing.round_robin(**good)
-    for field, column in mixed._asdict().items():
+    for field, column in vars(mixed).items():
         assert column[0] == getattr(alone, field), field
         assert np.isnan(column[1]), field
 
 
 def test_outputs_share_the_shape_of_the_inputs() -> None:
     shared = sharing.round_robin(8, 4, 4, np.arange(1.0, 6.0)[:, None], np.full(3, 1e6), CLOCK)
-    for name, column in shared._asdict().items():
+    for name, column in vars(shared).items():
         assert column.shape == (5, 3), name
 
 

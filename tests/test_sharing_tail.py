@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dse.model import Quantity, declared
 from dse.testing import check_model
 from objectives.sharing import exact_latency, latency_quantile, simulate, tail_latency
-from objectives.sharing.tail import WaitDistribution
+from objectives.sharing.tail import LONGEST_TAIL_PERIOD, WaitDistribution
 
 SETTINGS = [  # streams, depth, switch, period, utilization
     (8, 4, 4, 1, 0.6),
@@ -27,6 +28,16 @@ def round_length(streams: int, depth: int, switch: int, period: int) -> int:
 
 def test_model_keeps_the_contract() -> None:
     check_model(tail_latency, samples=24)
+
+
+def test_the_longest_period_of_its_domain_is_computed() -> None:
+    longest = declared(tail_latency)["schedule_period"]
+    assert isinstance(longest, Quantity) and longest.high == LONGEST_TAIL_PERIOD
+    design = {"streams": 8, "pipeline_depth": 4, "context_switch": 4, "arrival_rate": 0.0}
+    fixed = {**design, "clock_period": 1e-8, "schedule_period": longest.high}
+    check_model(tail_latency, fixed=fixed, samples=4)
+    beyond = tail_latency(**{**fixed, "schedule_period": longest.high + 1})
+    assert np.isnan(beyond.latency_p99)
 
 
 @pytest.mark.parametrize(("streams", "depth", "switch", "period", "load"), SETTINGS)

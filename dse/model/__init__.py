@@ -1,14 +1,18 @@
 """The contract of a model: what a quantity is, and what a function must declare to be a model.
 
-* `quantity`: `Quantity`, `Resource`, and what a function outside a domain gives;
+* `quantity`: `Quantity` and `Resource`;
+* `signature`: what a function declares, with its records laid flat;
+* `decorators`: `model` and `composed_of`, which make a function callable as a model;
 * `contract`: a `Model` read from an annotated function;
 * `units`: texts with units;
 * `section`: what a model may add to the report, as data;
 * `testing`: `check_model`, which holds any model to the contract.
 """
 
-from dse.model.contract import Model, composed_of
-from dse.model.quantity import Array, Floats, Quantity, Resource, declared, nan_outside
+from dse.model.contract import Model
+from dse.model.decorators import composed_of, model
+from dse.model.quantity import Array, Floats, Quantity, Resource
+from dse.model.signature import declared
 
 __all__ = [
     "Array",
@@ -18,5 +22,5 @@ __all__ = [
     "Resource",
     "composed_of",
     "declared",
-    "nan_outside",
+    "model",
 ]

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
-from dse.model.quantity import Array, Quantity, Resource, declared, nan_outside
+from dse.model.decorators import model
+from dse.model.quantity import Array, Quantity, Resource
+from dse.model.signature import declaration, fields_of, layout
 from dse.problems import InputError, Problem
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def composed_of(*parts: Callable[..., Any]) -> Callable[[F], F]:
-    """Declare that a model gathers the outputs of smaller models.
-
-    The engine then wires and runs the parts, so that an output needs the inputs of its own part
-    only: a break-even granularity can be asked for without naming a granularity. The function
-    itself stays what scripts call. `dse.model.testing.check_model` holds the whole to its parts.
-    """
-
-    def mark(function: F) -> F:
-        function.__parts__ = parts  # type: ignore[attr-defined]
-        return function
-
-    return mark
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +24,7 @@ class Model:
     name : str
         ``module:function``.
     function : callable
-        Takes the inputs by their own names, returns a NamedTuple of arrays.
+        Takes the inputs by their own names, returns a NamedTuple or a dataclass of arrays.
     inputs : mapping of str to Quantity or Resource
         By quantity name, in the order of the signature.
     defaults : mapping of str to float
@@ -70,29 +54,25 @@ class Model:
         Raises
         ------
         InputError
-            Where a parameter or an output lacks its declaration; all such at once.
+            If a parameter or an output lacks its declaration, or parts do not make the whole; all
+            such at once.
         """
         name = name or public_name(function)
         problems: list[Problem] = []
         inputs = _inputs(function, problems)
         outputs = _outputs(function, problems)
+        parts = tuple(cls.from_function(part) for part in getattr(function, "__parts__", ()))
+        if parts and not problems:
+            outputs = _joined(inputs, outputs, parts, problems)
         if problems:
             raise InputError(name, problems)
-        signature = inspect.signature(function)
+        parameters = layout(function).flat.parameters.values()
         defaults = {
-            n: p.default for n, p in signature.parameters.items() if p.default is not p.empty
+            each.name: each.default for each in parameters if each.default is not each.empty
         }
-        parts = tuple(cls.from_function(part) for part in getattr(function, "__parts__", ()))
-        return cls(
-            name,
-            nan_outside(function),
-            inputs,
-            defaults,
-            outputs,
-            {n: n for n in inputs},
-            {n: n for n in outputs},
-            parts,
-        )
+        own_inputs, own_outputs = ({n: n for n in names} for names in (inputs, outputs))
+        called = model(function)
+        return cls(name, called, inputs, defaults, outputs, own_inputs, own_outputs, parts)
 
     @property
     def quantities(self) -> dict[str, Quantity]:
@@ -176,7 +156,7 @@ def _read_only(value: Any) -> Any:
 def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Array:
     """Return an output as an array, or say what else was returned."""
     if not hasattr(result, field):
-        raise TypeError(f"returned {type(result).__name__}, not its NamedTuple with '{name}'")
+        raise TypeError(f"returned {type(result).__name__}, which has no '{name}'")
     value = np.asarray(getattr(result, field))
     if value.dtype.kind not in "biuf":
         raise TypeError(f"returned '{name}' of {value.dtype}, which are no real numbers")
@@ -188,49 +168,85 @@ def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Arra
 def _inputs(
     function: Callable[..., Any], problems: list[Problem]
 ) -> dict[str, Quantity | Resource]:
-    found = declared(function)
-    for name, parameter in inspect.signature(function).parameters.items():
+    found: dict[str, Quantity | Resource] = {}
+    laid = layout(function)
+    for name, parameter in laid.flat.parameters.items():
+        note = declaration(parameter.annotation)
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             problems.append(Problem(name, "takes any number of arguments", "name each input"))
         elif parameter.kind is parameter.POSITIONAL_ONLY:
             problems.append(Problem(name, "is positional only", "inputs are passed by name"))
-        elif name not in found:
-            problems.append(
-                Problem(
-                    name,
-                    "has no quantity",
-                    f'annotate it: {name}: Annotated[Floats, Quantity("unit", "what it is")]',
-                )
-            )
+        elif note is None:
+            record = next((r.kind.__name__ for r in laid.records.values() if name in r.fields), "")
+            where = f"{record}.{name}" if record else name
+            problems.append(_undeclared(where, name, "Floats"))
+        else:
+            found[name] = note
     return found
 
 
 def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str, Quantity]:
     result = get_type_hints(function, include_extras=True).get("return")
-    if not (isinstance(result, type) and hasattr(result, "_fields")):
-        problems.append(Problem("return", "is not a NamedTuple", "return a NamedTuple of arrays"))
+    fields = fields_of(result)
+    if fields is None:
+        problems.append(
+            Problem(
+                "return",
+                "is not a NamedTuple or a dataclass",
+                "return a NamedTuple or a dataclass of arrays",
+            )
+        )
         return {}
     hints = get_type_hints(result, include_extras=True)
+    kind = getattr(result, "__name__", str(result))
     outputs = {}
-    for field in result._fields:
-        notes = getattr(hints[field], "__metadata__", ())
-        quantity = next((n for n in notes if isinstance(n, Quantity)), None)
-        if quantity is None:
+    for field in fields:
+        quantity = declaration(hints[field])
+        if not isinstance(quantity, Quantity):
+            problems.append(_undeclared(f"{kind}.{field}", field, "Array"))
+            continue
+        outputs[field] = quantity
+        if quantity.part_of and quantity.part_of not in fields:
             problems.append(
                 Problem(
-                    f"{result.__name__}.{field}",
-                    "has no quantity",
-                    f'annotate it: {field}: Annotated[Array, Quantity("unit", "what it is")]',
+                    f"{kind}.{field}",
+                    f"is part of '{quantity.part_of}', which is no output",
+                    f"outputs: {', '.join(fields)}",
                 )
             )
-        else:
-            outputs[field] = quantity
-            if quantity.part_of and quantity.part_of not in result._fields:
-                problems.append(
-                    Problem(
-                        f"{result.__name__}.{field}",
-                        f"is part of '{quantity.part_of}', which is no output",
-                        f"outputs: {', '.join(result._fields)}",
-                    )
-                )
     return outputs
+
+
+def _undeclared(where: str, name: str, array: str) -> Problem:
+    remedy = f'annotate it: {name}: Annotated[{array}, Quantity("unit", "what it is")]'
+    return Problem(where, "has no quantity", remedy)
+
+
+def _joined(
+    inputs: Mapping[str, Any],
+    outputs: Mapping[str, Quantity],
+    parts: tuple[Model, ...],
+    problems: list[Problem],
+) -> dict[str, Quantity]:
+    """Return the outputs in the order of the parts; add what keeps parts from making the whole."""
+    known, given = set(inputs), set[str]()
+    for part in parts:
+        for name in part.inputs:
+            if name not in known and name not in part.defaults:
+                known.add(name)
+                message = f"is an input of the part {part.name}, and the whole does not take it"
+                problems.append(Problem(name, message, "make it a parameter of the whole"))
+        for name in part.outputs:
+            if name in given:
+                problems.append(
+                    Problem(name, f"is given twice by {part.name} and by a part before")
+                )
+            elif name not in outputs:
+                message = f"is given by the part {part.name}, and the whole does not return it"
+                problems.append(Problem(name, message, "make it a field of what is returned"))
+        given |= set(part.outputs)
+        known |= given
+    for name in outputs:
+        if name not in given:
+            problems.append(Problem(name, "is given by no part", "name the part that gives it"))
+    return {n: outputs[n] for part in parts for n in part.outputs if n in outputs}

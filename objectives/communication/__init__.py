@@ -7,12 +7,16 @@ read by :mod:`objectives.communication.readers`): :func:`offload_functions` for 
 Assumptions: docs/communication.md.
 """
 
-from objectives.communication.acceleration import acceleration, ceilings
-from objectives.communication.area import accelerator_area
+from objectives.communication.acceleration import (
+    Acceleration,
+    Ceilings,
+    acceleration,
+    ceilings,
+)
+from objectives.communication.area import Areas, accelerator_area
 from objectives.communication.cut import Cut, best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.model import offload_functions
-from objectives.communication.quantities import Acceleration, Areas, Ceilings, Offloading
+from objectives.communication.model import Offloading, offload_functions
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.selection import idle_functions
 from objectives.communication.setting import Setting

@@ -1,4 +1,4 @@
-"""Time, limits and area where functions of a program are accelerated.
+"""Time and ceilings if functions of a program are accelerated.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010, sections II, III.C and III.D (computation, local and global communication, their limits) and
@@ -18,26 +18,16 @@ the paper has no cost of a call, so they default to 0, 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, nan_outside
+from dse.model import Array, Floats, Quantity, model
+from objectives.communication.dataflow import Dataflows
 from objectives.communication.designs import Sums, design_sums, product
-from objectives.communication.quantities import (
-    Acceleration,
-    ByteTime,
-    Ceilings,
-    CommunicationFactor,
-    ComputationFactor,
-    InstructionTime,
-    MediumFactor,
-    Programs,
-    Selection,
-    SharedStore,
-    Workload,
-)
-from objectives.logca.quantities import Latency, LatencyPerByte, Overhead
+from objectives.communication.quantities import Accelerators, Costs, Programs, Selection
+from objectives.quantities import Workload
 
 
 class Parts(NamedTuple):
@@ -51,81 +41,84 @@ class Parts(NamedTuple):
     calls: Array
 
 
-@nan_outside
+def _part(about: str) -> Quantity:
+    return Quantity("cycle", about, low=0, part_of="accelerated_time")
+
+
+@dataclass(frozen=True, eq=False)
+class Acceleration:
+    """What `acceleration` gives."""
+
+    speedup: Annotated[Array, Quantity("1", "speedup of the whole program", "T0/T1", low=0)]
+    host_time: Annotated[Array, Quantity("cycle", "time on the host alone", "T0", low=0)]
+    accelerated_time: Annotated[Array, Quantity("cycle", "time with the accelerators", "T1", low=0)]
+    host_computation_time: Annotated[Array, _part("computing on the host")]
+    host_communication_time: Annotated[Array, _part("data in the host's store")]
+    computation_time: Annotated[Array, _part("computing in accelerators")]
+    local_time: Annotated[Array, _part("data in the accelerators' stores")]
+    global_time: Annotated[Array, _part("data on the shared medium")]
+    call_time: Annotated[Array, _part("overhead and latency of the calls")]
+    medium_bytes: Annotated[Array, Quantity("B", "bytes over the shared medium", low=0)]
+    store_bytes: Annotated[Array, Quantity("B", "bytes in the accelerators' stores", low=0)]
+    accelerators: Annotated[Array, Quantity("1", "accelerators", low=0, integer=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Ceilings:
+    """What `ceilings` gives."""
+
+    memory_wall: Annotated[
+        Array, Quantity("1", "speedup if accelerators compute in no time: memory wall", low=0)
+    ]
+    local_limit: Annotated[
+        Array, Quantity("1", "speedup if accelerators' stores take no time", low=0)
+    ]
+    accelerator_limit: Annotated[
+        Array,
+        Quantity("1", "speedup if neither does: environment and interfaces remain", low=0),
+    ]
+    medium_limit: Annotated[Array, Quantity("1", "speedup if the medium takes no time", low=0)]
+    amdahl_limit: Annotated[
+        Array, Quantity("1", "speedup if only the rest of the program takes time: Amdahl", low=0)
+    ]
+
+
+@model
 @np.errstate(all="ignore")
 def acceleration(
     dataflow: Programs,
     selection: Selection,
-    computation_factor: ComputationFactor,
-    communication_factor: CommunicationFactor = 1.0,
-    shared_store: SharedStore = 0.0,
-    medium_factor: MediumFactor = 1.0,
+    accelerators: Accelerators,
+    costs: Costs,
     workload: Workload = 0.0,
-    instruction_time: InstructionTime = 1.0,
-    byte_time: ByteTime = 1.0,
-    overhead: Overhead = 0.0,
-    latency: Latency = 0.0,
-    latency_per_byte: LatencyPerByte = 1.0,
 ) -> Acceleration:
     """Return speedup, time and its parts, and bytes moved; see :func:`offload_functions`."""
     sums = design_sums(dataflow, workload, selection)
-    base = design_sums(dataflow, workload, np.asarray(selection) * 0.0)
-    parts = time_parts(
-        sums,
-        computation_factor,
-        communication_factor,
-        shared_store,
-        medium_factor,
-        instruction_time,
-        byte_time,
-        overhead,
-        latency,
-        latency_per_byte,
-    )
-    host = instruction_time * base.host_instructions + byte_time * base.host_bytes
+    parts, host = time_parts(sums, accelerators, costs), _host(dataflow, workload, selection, costs)
     total = _sum(parts)
-    in_store, on_medium = _placed(sums, shared_store)
+    in_store, on_medium = _placed(sums, accelerators.shared_store)
     times = (_ratio(host, total), host, total, *parts)
     counts = (on_medium, in_store, sums.accelerators)
     return Acceleration(*_alike(times), *_alike(counts))
 
 
-@nan_outside
+@model
 @np.errstate(all="ignore")
 def ceilings(
     dataflow: Programs,
     selection: Selection,
-    computation_factor: ComputationFactor,
-    communication_factor: CommunicationFactor = 1.0,
-    shared_store: SharedStore = 0.0,
-    medium_factor: MediumFactor = 1.0,
+    accelerators: Accelerators,
+    costs: Costs,
     workload: Workload = 0.0,
-    instruction_time: InstructionTime = 1.0,
-    byte_time: ByteTime = 1.0,
-    overhead: Overhead = 0.0,
-    latency: Latency = 0.0,
-    latency_per_byte: LatencyPerByte = 1.0,
 ) -> Ceilings:
     """Return the limits of the speedup as factors grow: T0 over T1 without the parts that vanish.
 
     `memory_wall` for an infinite computation factor (section III.C), `local_limit` and
     `medium_limit` for that factor alone, `accelerator_limit` for computation and own store
-    (section III.D), `amdahl_limit` where everything of the accelerators is free.
+    (section III.D), `amdahl_limit` if everything of the accelerators is free.
     """
-    base = design_sums(dataflow, workload, np.asarray(selection) * 0.0)
-    parts = time_parts(
-        design_sums(dataflow, workload, selection),
-        computation_factor,
-        communication_factor,
-        shared_store,
-        medium_factor,
-        instruction_time,
-        byte_time,
-        overhead,
-        latency,
-        latency_per_byte,
-    )
-    host = instruction_time * base.host_instructions + byte_time * base.host_bytes
+    parts = time_parts(design_sums(dataflow, workload, selection), accelerators, costs)
+    host = _host(dataflow, workload, selection, costs)
     zero = np.zeros(())
     rest = (
         parts._replace(computation=zero),
@@ -137,28 +130,24 @@ def ceilings(
     return Ceilings(*_alike([_ratio(host, _sum(r)) for r in rest], _sum(parts).shape))
 
 
-def time_parts(
-    sums: Sums,
-    computation_factor: Floats,
-    communication_factor: Floats,
-    shared_store: Floats,
-    medium_factor: Floats,
-    instruction_time: Floats,
-    byte_time: Floats,
-    overhead: Floats,
-    latency: Floats,
-    latency_per_byte: Floats,
-) -> Parts:
+def time_parts(sums: Sums, accelerators: Accelerators, costs: Costs) -> Parts:
     """Return the parts of T1 of work that is split, elementwise."""
-    in_store, on_medium = _placed(sums, shared_store)
+    a, c = accelerators, costs
+    in_store, on_medium = _placed(sums, a.shared_store)
     return Parts(
-        sums.host_instructions * instruction_time,
-        sums.host_bytes * byte_time,
-        sums.accelerator_instructions * instruction_time / computation_factor,
-        in_store * byte_time / communication_factor,
-        product(on_medium, np.asarray(latency_per_byte) / medium_factor),
-        product(sums.calls, np.asarray(overhead) + latency),
+        sums.host_instructions * c.instruction_time,
+        sums.host_bytes * c.byte_time,
+        sums.accelerator_instructions * c.instruction_time / a.computation_factor,
+        in_store * c.byte_time / a.communication_factor,
+        product(on_medium, np.asarray(c.latency_per_byte) / c.medium_factor),
+        product(sums.calls, np.asarray(c.overhead) + c.latency),
     )
+
+
+def _host(dataflow: Dataflows, workload: Floats, selection: Floats, costs: Costs) -> Array:
+    """Return T0: the time with nothing accelerated, in the shape of the designs."""
+    base = design_sums(dataflow, workload, np.asarray(selection) * 0.0)
+    return costs.instruction_time * base.host_instructions + costs.byte_time * base.host_bytes
 
 
 def _placed(sums: Sums, shared_store: Floats) -> tuple[Array, Array]:
@@ -176,7 +165,7 @@ def _sum(parts: Parts) -> Array:
 
 
 def _ratio(host: Floats, total: Array) -> Array:
-    """Return T0/T1; 1 where both are 0."""
+    """Return T0/T1; 1 if both are 0."""
     return np.where((host == 0.0) & (total == 0.0), 1.0, np.asarray(host) / total)
 
 

@@ -7,35 +7,34 @@ for the Exploration of CPU-Accelerator Architectures", 2010.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 
-from dse.model import nan_outside
+from dse.model import Array, Quantity, model
 from objectives.communication.designs import design_sums, product
-from objectives.communication.quantities import (
-    Areas,
-    CommunicationFactor,
-    ComputationFactor,
-    InstructionArea,
-    InterfaceArea,
-    Programs,
-    Selection,
-    SharedStore,
-    StoreArea,
-    Workload,
-)
+from objectives.communication.quantities import Accelerators, AreaCosts, Programs, Selection
+from objectives.quantities import AREA, AREA_INTERFACE, Workload
 
 
-@nan_outside
+@dataclass(frozen=True, eq=False)
+class Areas:
+    """What `accelerator_area` gives."""
+
+    area: Annotated[Array, AREA]
+    area_engine: Annotated[Array, Quantity("LUT", "computation", low=0, part_of="area")]
+    area_store: Annotated[Array, Quantity("LUT", "stores", low=0, part_of="area")]
+    area_interface: Annotated[Array, AREA_INTERFACE]
+
+
+@model
 @np.errstate(all="ignore")
 def accelerator_area(
     dataflow: Programs,
     selection: Selection,
-    computation_factor: ComputationFactor,
-    instruction_area: InstructionArea,
-    store_area: StoreArea = 0.0,
-    interface_area: InterfaceArea = 0.0,
-    communication_factor: CommunicationFactor = 1.0,
-    shared_store: SharedStore = 0.0,
+    accelerators: Accelerators,
+    costs: AreaCosts,
     workload: Workload = 0.0,
 ) -> Areas:
     """Return the area of the accelerators, a proxy for comparing designs.
@@ -45,11 +44,11 @@ def accelerator_area(
     factor × `store_area`, since banks do. Interfaces: one an accelerator.
     """
     sums = design_sums(dataflow, workload, selection)
-    shared = np.asarray(shared_store) == 1.0
+    shared = np.asarray(accelerators.shared_store) == 1.0
     stores = np.where(shared, np.minimum(sums.accelerators, 1.0), sums.accelerators)
     parts = np.broadcast_arrays(
-        product(sums.code, computation_factor * np.asarray(instruction_area)),
-        product(stores, communication_factor * np.asarray(store_area)),
-        product(sums.accelerators, interface_area),
+        product(sums.code, accelerators.computation_factor * np.asarray(costs.instruction_area)),
+        product(stores, accelerators.communication_factor * np.asarray(costs.store_area)),
+        product(sums.accelerators, costs.interface_area),
     )
     return Areas((parts[0] + parts[1] + parts[2])[()], *(part.copy()[()] for part in parts))

@@ -10,21 +10,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from dse.model import Array
 from objectives.communication.tree import CallTree
+from objectives.programs import Calls
 
 MAX_CONTEXTS = 4000
-
-
-class Calls(NamedTuple):
-    """All calls of one function from another."""
-
-    times: float
-    weight: float
 
 
 @dataclass(frozen=True)

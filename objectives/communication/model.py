@@ -1,52 +1,35 @@
-"""Computation or communication: which functions of a program are worth accelerating.
-
-Source: M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator
-Bottlenecks", 2010. From the dataflow between functions (:mod:`objectives.communication.dataflow`,
-read by :mod:`objectives.communication.readers`): :func:`offload_functions` for chosen functions,
-:func:`verdicts` for each function on its own, :func:`best_cut` for the level of the call tree.
-Assumptions: docs/communication.md.
-"""
+"""Everything that is said of accelerating some functions of a program, in one call."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dse.model import composed_of
-from objectives.communication.acceleration import acceleration, ceilings
-from objectives.communication.area import accelerator_area
+from objectives.communication.acceleration import Acceleration, Ceilings, acceleration, ceilings
+from objectives.communication.area import Areas, accelerator_area
 from objectives.communication.quantities import (
-    ByteTime,
-    CommunicationFactor,
-    ComputationFactor,
-    InstructionArea,
-    InstructionTime,
-    InterfaceArea,
-    MediumFactor,
-    Offloading,
+    Accelerators,
+    AreaCosts,
+    Costs,
     Programs,
     Selection,
-    SharedStore,
-    StoreArea,
-    Workload,
 )
-from objectives.logca.quantities import Latency, LatencyPerByte, Overhead
+from objectives.quantities import Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Offloading(Acceleration, Ceilings, Areas):
+    """What `offload_functions` gives."""
 
 
 @composed_of(acceleration, ceilings, accelerator_area)
 def offload_functions(
     dataflow: Programs,
     selection: Selection,
-    computation_factor: ComputationFactor,
-    instruction_area: InstructionArea,
-    communication_factor: CommunicationFactor = 1.0,
-    shared_store: SharedStore = 0.0,
-    medium_factor: MediumFactor = 1.0,
+    accelerators: Accelerators,
+    areas: AreaCosts,
+    costs: Costs,
     workload: Workload = 0.0,
-    instruction_time: InstructionTime = 1.0,
-    byte_time: ByteTime = 1.0,
-    overhead: Overhead = 0.0,
-    latency: Latency = 0.0,
-    latency_per_byte: LatencyPerByte = 1.0,
-    store_area: StoreArea = 0.0,
-    interface_area: InterfaceArea = 0.0,
 ) -> Offloading:
     """Return what accelerating some functions of a program, each with all it calls, gives.
 
@@ -78,26 +61,3 @@ def offload_functions(
         The outputs of :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`; NaN
         where a selection or a workload names what is not there.
     """
-    given = {
-        "communication_factor": communication_factor,
-        "shared_store": shared_store,
-        "workload": workload,
-    }
-    costs = {
-        "medium_factor": medium_factor,
-        "instruction_time": instruction_time,
-        "byte_time": byte_time,
-        "overhead": overhead,
-        "latency": latency,
-        "latency_per_byte": latency_per_byte,
-    }
-    areas = {
-        "instruction_area": instruction_area,
-        "store_area": store_area,
-        "interface_area": interface_area,
-    }
-    return Offloading(
-        *acceleration(dataflow, selection, computation_factor, **given, **costs),
-        *ceilings(dataflow, selection, computation_factor, **given, **costs),
-        *accelerator_area(dataflow, selection, computation_factor, **given, **areas),
-    )

@@ -1,19 +1,21 @@
-"""What the numbers of the communication models mean: inputs and results.
+"""What the communication models take: quantities, and records of them.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010. The paper adds counts of instructions and of bytes; it leaves open what a byte costs against
-an instruction, so both costs are inputs here, 1 cycle each where a study says nothing.
+an instruction, so both costs are inputs here, 1 cycle each if a study says nothing.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
 
-from dse.model import Array, Floats, Quantity, Resource
+from dse.model import Floats, Quantity, Resource
 from objectives.communication.dataflow import Dataflows
 from objectives.communication.readers import load_dataflows
+from objectives.quantities import InterfaceArea, Latency, LatencyPerByte, Overhead
 
-Programs = Annotated[
+Programs: TypeAlias = Annotated[
     Dataflows,
     Resource(
         load_dataflows,
@@ -21,17 +23,7 @@ Programs = Annotated[
         Dataflows.greatest,
     ),
 ]
-Workload = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "which of the programs, by position in the folder",
-        low=0,
-        integer=True,
-        typical=(0, 0),
-    ),
-]
-Selection = Annotated[
+Selection: TypeAlias = Annotated[
     Floats,
     Quantity(
         "1",
@@ -42,7 +34,7 @@ Selection = Annotated[
         typical=(0, 3),
     ),
 ]
-ComputationFactor = Annotated[
+ComputationFactor: TypeAlias = Annotated[
     Floats,
     Quantity(
         "1",
@@ -52,7 +44,7 @@ ComputationFactor = Annotated[
         typical=(1, 100),
     ),
 ]
-CommunicationFactor = Annotated[
+CommunicationFactor: TypeAlias = Annotated[
     Floats,
     Quantity(
         "1",
@@ -62,13 +54,13 @@ CommunicationFactor = Annotated[
         typical=(1, 100),
     ),
 ]
-MediumFactor = Annotated[
+MediumFactor: TypeAlias = Annotated[
     Floats,
     Quantity(
         "1", "how much faster the shared medium is", above=0, better="higher", typical=(0.1, 10)
     ),
 ]
-SharedStore = Annotated[
+SharedStore: TypeAlias = Annotated[
     Floats,
     Quantity(
         "1",
@@ -78,7 +70,7 @@ SharedStore = Annotated[
         integer=True,
     ),
 ]
-InstructionTime = Annotated[
+InstructionTime: TypeAlias = Annotated[
     Floats,
     Quantity(
         "cycle/instruction",
@@ -88,7 +80,7 @@ InstructionTime = Annotated[
         typical=(0.25, 2),
     ),
 ]
-ByteTime = Annotated[
+ByteTime: TypeAlias = Annotated[
     Floats,
     Quantity(
         "cycle/B",
@@ -98,7 +90,7 @@ ByteTime = Annotated[
         typical=(0.1, 2),
     ),
 ]
-InstructionArea = Annotated[
+InstructionArea: TypeAlias = Annotated[
     Floats,
     Quantity(
         "LUT/instruction",
@@ -108,7 +100,7 @@ InstructionArea = Annotated[
         typical=(1, 100),
     ),
 ]
-StoreArea = Annotated[
+StoreArea: TypeAlias = Annotated[
     Floats,
     Quantity(
         "LUT",
@@ -118,113 +110,33 @@ StoreArea = Annotated[
         typical=(100, 1e4),
     ),
 ]
-InterfaceArea = Annotated[
-    Floats,
-    Quantity(
-        "LUT",
-        "area of the interface of one accelerator",
-        low=0,
-        better="lower",
-        typical=(0, 2e4),
-    ),
-]
-
-_Ratio = Annotated[Array, Quantity("1", "speedup of the whole program", "T0/T1", low=0)]
-_HostTime = Annotated[Array, Quantity("cycle", "time on the host alone", "T0", low=0)]
-_Accelerated = Annotated[Array, Quantity("cycle", "time with the accelerators", "T1", low=0)]
-_MediumBytes = Annotated[Array, Quantity("B", "bytes over the shared medium", low=0)]
-_StoreBytes = Annotated[Array, Quantity("B", "bytes in the accelerators' stores", low=0)]
-_Accelerators = Annotated[Array, Quantity("1", "accelerators", low=0, integer=True)]
 
 
-def _part(about: str) -> Quantity:
-    return Quantity("cycle", about, low=0, part_of="accelerated_time")
+@dataclass(frozen=True)
+class Accelerators:
+    """How fast the accelerators are, over the host, and whether they share a store."""
+
+    computation_factor: ComputationFactor
+    communication_factor: CommunicationFactor = 1.0
+    shared_store: SharedStore = 0.0
 
 
-_HostComputation = Annotated[Array, _part("computing on the host")]
-_HostCommunication = Annotated[Array, _part("data in the host's store")]
-_Computation = Annotated[Array, _part("computing in accelerators")]
-_Local = Annotated[Array, _part("data in the accelerators' stores")]
-_Global = Annotated[Array, _part("data on the shared medium")]
-_Calls = Annotated[Array, _part("overhead and latency of the calls")]
+@dataclass(frozen=True)
+class Costs:
+    """What instructions, bytes and calls cost; the paper has no cost of a call."""
 
-_MemoryWall = Annotated[
-    Array, Quantity("1", "speedup where accelerators compute in no time: memory wall", low=0)
-]
-_LocalLimit = Annotated[
-    Array, Quantity("1", "speedup where accelerators' stores take no time", low=0)
-]
-_AcceleratorLimit = Annotated[
-    Array,
-    Quantity("1", "speedup where neither does: environment and interfaces remain", low=0),
-]
-_MediumLimit = Annotated[Array, Quantity("1", "speedup where the medium takes no time", low=0)]
-_AmdahlLimit = Annotated[
-    Array, Quantity("1", "speedup where only the rest of the program takes time: Amdahl", low=0)
-]
-_Area = Annotated[Array, Quantity("LUT", "area of the accelerators", low=0)]
-_EngineArea = Annotated[Array, Quantity("LUT", "computation", low=0, part_of="area")]
-_StoresArea = Annotated[Array, Quantity("LUT", "stores", low=0, part_of="area")]
-_InterfacesArea = Annotated[Array, Quantity("LUT", "interfaces", low=0, part_of="area")]
+    medium_factor: MediumFactor = 1.0
+    instruction_time: InstructionTime = 1.0
+    byte_time: ByteTime = 1.0
+    overhead: Overhead = 0.0
+    latency: Latency = 0.0
+    latency_per_byte: LatencyPerByte = 1.0
 
 
-class Acceleration(NamedTuple):
-    """What `acceleration` gives."""
+@dataclass(frozen=True)
+class AreaCosts:
+    """What instructions of the code, stores and interfaces take."""
 
-    speedup: _Ratio
-    host_time: _HostTime
-    accelerated_time: _Accelerated
-    host_computation_time: _HostComputation
-    host_communication_time: _HostCommunication
-    computation_time: _Computation
-    local_time: _Local
-    global_time: _Global
-    call_time: _Calls
-    medium_bytes: _MediumBytes
-    store_bytes: _StoreBytes
-    accelerators: _Accelerators
-
-
-class Ceilings(NamedTuple):
-    """What `ceilings` gives."""
-
-    memory_wall: _MemoryWall
-    local_limit: _LocalLimit
-    accelerator_limit: _AcceleratorLimit
-    medium_limit: _MediumLimit
-    amdahl_limit: _AmdahlLimit
-
-
-class Areas(NamedTuple):
-    """What `accelerator_area` gives."""
-
-    area: _Area
-    area_engine: _EngineArea
-    area_store: _StoresArea
-    area_interface: _InterfacesArea
-
-
-class Offloading(NamedTuple):
-    """What `offload_functions` gives."""
-
-    speedup: _Ratio
-    host_time: _HostTime
-    accelerated_time: _Accelerated
-    host_computation_time: _HostComputation
-    host_communication_time: _HostCommunication
-    computation_time: _Computation
-    local_time: _Local
-    global_time: _Global
-    call_time: _Calls
-    medium_bytes: _MediumBytes
-    store_bytes: _StoreBytes
-    accelerators: _Accelerators
-    memory_wall: _MemoryWall
-    local_limit: _LocalLimit
-    accelerator_limit: _AcceleratorLimit
-    medium_limit: _MediumLimit
-    amdahl_limit: _AmdahlLimit
-    area: _Area
-    area_engine: _EngineArea
-    area_store: _StoresArea
-    area_interface: _InterfacesArea
+    instruction_area: InstructionArea
+    store_area: StoreArea = 0.0
+    interface_area: InterfaceArea = 0.0

@@ -1,4 +1,4 @@
-"""Dataflow from files: profiles of `dse profile`, callgrind's output, folders of two tables."""
+"""The dataflow of programs from their profiles, whatever form these have."""
 
 from __future__ import annotations
 
@@ -10,83 +10,54 @@ import numpy as np
 from dse.model import Array
 from dse.problems import InputError, Problem
 from dse.profile.document.schema import Profile
-from objectives.communication.callgrind import read_callgrind
+from objectives.communication.contexts import expand
 from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.tables import FUNCTIONS, read_tables
-from objectives.communication.tree import CallTree, entered
-
-_FORMS = (
-    "give a profile of `dse profile`, callgrind's output, "
-    f"or a folder with {FUNCTIONS} and transfers.csv; or a folder of such"
-)
+from objectives.communication.tree import CallTree, entered, inclusive_transfers, shares_inside
+from objectives.programs import Counts, Program, load_program, load_programs
 
 
 def load_dataflow(path: str | Path) -> Dataflow:
-    """Read the dataflow of one program.
-
-    Parameters
-    ----------
-    path : str or Path
-        A profile (JSON), callgrind's output, or a folder with two tables (docs/communication.md).
-
-    Raises
-    ------
-    InputError
-        Where it is none of them, or is wrong; with every problem found.
-    OSError
-        Where it cannot be read.
-    """
-    path = Path(path)
-    dataflow = _read(path)
-    if dataflow.computation.sum() + dataflow.total_bytes == 0:
-        message = "no function computes anything, and none reads anything"
-        raise InputError(str(path), [Problem("", message, "profile a run that does some work")])
-    return dataflow
-
-
-def _read(path: Path) -> Dataflow:
-    if path.is_dir():
-        return read_tables(path)
-    start = _start(path)
-    if start.lstrip().startswith("{"):
-        return from_profile(
-            Profile.load(path), path.name.removesuffix(".json").removesuffix(".profile")
-        )
-    if any(line.startswith(("# callgrind format", "events:")) for line in start.splitlines()):
-        return read_callgrind(path)
-    raise InputError(str(path), [Problem("", "this is no dataflow of a program", _FORMS)])
+    """Read the dataflow of one program; see :func:`objectives.programs.load_program`."""
+    return load_program(path, _dataflow)
 
 
 def load_dataflows(path: str | Path) -> Dataflows:
     """Read the dataflow of one program, or of each in a folder in the order of their names.
 
-    Parameters
-    ----------
-    path : str or Path
-        What :func:`load_dataflow` takes, or a folder of such.
-
-    Raises
-    ------
-    InputError
-        As :func:`load_dataflow`; for a folder all problems of all its files.
+    See :func:`objectives.programs.load_programs`.
     """
-    path = Path(path)
-    if not path.is_dir() or (path / FUNCTIONS).exists():
-        return Dataflows((load_dataflow(path),))
-    entries = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
-    programs, problems = [], []
-    for entry in entries:
-        try:
-            programs.append(load_dataflow(entry))
-        except InputError as error:
-            for p in error.problems:
-                where = f"{entry.name}: {p.where}" if p.where else entry.name
-                problems.append(Problem(where, p.message, p.remedy))
-    if not entries:
-        problems.append(Problem("", "the folder is empty", _FORMS))
-    if problems:
-        raise InputError(str(path), problems)
-    return Dataflows(tuple(programs))
+    return Dataflows(load_programs(path, _dataflow))
+
+
+def _dataflow(program: Program, name: str) -> Dataflow:
+    dataflow = from_counts(program) if isinstance(program, Counts) else from_profile(program, name)
+    if dataflow.computation.sum() + dataflow.total_bytes == 0:
+        message = "no function computes anything, and none reads anything"
+        raise InputError(name, [Problem("", message, "profile a run that does some work")])
+    return dataflow
+
+
+def from_counts(counts: Counts) -> Dataflow:
+    """Return the dataflow of counts by function; contexts and inclusive transfers are estimates."""
+    own = slice(counts.functions)
+    tree = expand(counts.invocations[own], counts.computation[own], counts.calls)
+    into, out = counts.transfers, counts.transfers
+    if counts.transfers.any():
+        into, out = inclusive_transfers(counts.transfers, shares_inside(tree, len(counts.names)))
+    return Dataflow(
+        counts.program,
+        counts.names,
+        counts.functions,
+        counts.invocations,
+        counts.computation,
+        counts.local_bytes,
+        counts.code,
+        counts.transfers,
+        into,
+        out,
+        tree,
+        counts.missing,
+    )
 
 
 def from_profile(profile: Profile, program: str = "") -> Dataflow:
@@ -180,8 +151,3 @@ def _matrix(rows: Sequence[tuple[int, int, float]], size: int) -> Array:
     for source, to, moved in rows:
         matrix[source, to] += moved
     return matrix
-
-
-def _start(path: Path) -> str:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(4096)

@@ -11,10 +11,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Quantity, nan_outside
+from dse.model import Array, Quantity, model
 from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.quantities import Programs, Selection, Workload
+from objectives.communication.quantities import Programs, Selection
 from objectives.communication.split import outermost
+from objectives.quantities import Workload
 
 _IdleFunctions = Annotated[
     Array,
@@ -28,7 +29,7 @@ class Idle(NamedTuple):
     idle_functions: _IdleFunctions
 
 
-@nan_outside
+@model
 def idle_functions(dataflow: Programs, selection: Selection, workload: Workload = 0.0) -> Idle:
     """Count the chosen functions that are only below other chosen ones, or that do not run.
 

@@ -17,7 +17,7 @@ import pandas as pd
 from objectives.communication.dataflow import Dataflow
 from objectives.communication.setting import Setting
 from objectives.communication.split import outermost, split, whole
-from objectives.logca import break_even
+from objectives.power_law import crossings, gain
 
 Knob = Literal["computation", "store", "medium", "interface", "calls", "everything"]
 _SENTENCES: dict[Knob, str] = {
@@ -205,14 +205,9 @@ def _logca(
     if not (calls > 0 and moved > 0 and own > 0):
         return _over(moved, calls) if calls else math.nan, math.nan, a, math.nan
     c = own / moved
-    pays = break_even(
-        overhead=setting.overhead,
-        latency=setting.latency,
-        latency_per_byte=setting.latency_per_byte / setting.medium_factor,
-        computational_index=c,
-        acceleration=a,
-    )
-    return moved / calls, c, a, float(pays.break_even)
+    per_byte = setting.latency_per_byte / setting.medium_factor
+    pays, _ = crossings(gain(c, a, 1.0), (setting.overhead, setting.latency, per_byte), 1.0)
+    return moved / calls, c, a, float(pays) if a > 0 else math.nan
 
 
 def _over(a: float, b: float) -> float:

@@ -13,15 +13,8 @@ or arrays of any shapes that broadcast, finite but for an infinite acceleration,
 outside the declared domains. No function raises on a value.
 """
 
-from objectives.logca.model import (
-    break_even,
-    half_acceleration,
-    limits,
-    offload,
-    speedup,
-    target,
-    times,
-)
+from objectives.logca.curve import Limits, Speedup, Times, limits, speedup, times
+from objectives.logca.model import Offload, offload
 from objectives.logca.printed import (
     printed_break_even,
     printed_break_even_newton,
@@ -30,35 +23,32 @@ from objectives.logca.printed import (
     printed_unbounded_acceleration_newton,
 )
 from objectives.logca.quantities import (
-    Acceleration,
-    BreakEven,
     Complexity,
     ComputationalIndex,
     Granularity,
-    HalfAcceleration,
-    Latency,
-    LatencyPerByte,
-    Limits,
-    Offload,
-    Overhead,
-    Speedup,
-    Target,
+    Interface,
+    Kernel,
     TargetSpeedup,
-    Times,
+)
+from objectives.logca.reach import (
+    BreakEven,
+    HalfAcceleration,
+    Target,
+    break_even,
+    half_acceleration,
+    target,
 )
 
 __all__ = [
-    "Acceleration",
     "BreakEven",
     "Complexity",
     "ComputationalIndex",
     "Granularity",
     "HalfAcceleration",
-    "Latency",
-    "LatencyPerByte",
+    "Interface",
+    "Kernel",
     "Limits",
     "Offload",
-    "Overhead",
     "Speedup",
     "Target",
     "TargetSpeedup",

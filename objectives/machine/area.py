@@ -15,13 +15,22 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, nan_outside
+from dse.model import Array, Floats, Quantity, model
+from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA
+from objectives.quantities import (
+    AREA,
+    AREA_INTERFACE,
+    Engines,
+    InterfaceArea,
+    Lanes,
+    PipelineDepth,
+)
 
 
 class Area(NamedTuple):
     """What `total_area` gives."""
 
-    area: Annotated[Array, Quantity("LUT", "area of the accelerator", low=0)]
+    area: Annotated[Array, AREA]
     area_engine: Annotated[Array, Quantity("LUT", "logic of all lanes", low=0, part_of="area")]
     area_registers: Annotated[Array, Quantity("LUT", "pipeline stages", low=0, part_of="area")]
     area_contexts: Annotated[
@@ -31,36 +40,20 @@ class Area(NamedTuple):
         Array, Quantity("LUT", "buffers of queued calls", low=0, part_of="area")
     ]
     area_cache: Annotated[Array, Quantity("LUT", "cache data", low=0, part_of="area")]
-    area_interface: Annotated[Array, Quantity("LUT", "interface", low=0, part_of="area")]
+    area_interface: Annotated[Array, AREA_INTERFACE]
 
 
-@nan_outside
+@model
 def total_area(
-    engine_area: Annotated[
-        Floats,
-        Quantity(
-            "LUT", "area of all lanes without pipelining", low=0, better="lower", typical=(1e3, 1e6)
-        ),
-    ],
+    engine_area: Annotated[Floats, ENGINE_AREA],
     memory_area_per_bit: Annotated[
         Floats,
         Quantity("LUT/bit", "area of a bit of memory", low=0, better="lower", typical=(0.01, 0.1)),
     ],
-    register_area: Annotated[
-        Floats,
-        Quantity("LUT", "area that pipelining adds", low=0, better="lower", typical=(0, 1e6)),
-    ] = 0.0,
-    interface_area: Annotated[
-        Floats,
-        Quantity("LUT", "area of the interface", low=0, better="lower", typical=(0, 2e4)),
-    ] = 0.0,
-    pipeline_depth: Annotated[
-        Floats,
-        Quantity("1", "pipeline stages of a lane", "C", low=1, integer=True, typical=(1, 64)),
-    ] = 1.0,
-    lanes: Annotated[
-        Floats, Quantity("1", "copies of the pipeline", low=1, integer=True, typical=(1, 16))
-    ] = 1.0,
+    register_area: Annotated[Floats, REGISTER_AREA] = 0.0,
+    interface_area: InterfaceArea = 0.0,
+    pipeline_depth: PipelineDepth = 1.0,
+    lanes: Lanes = 1.0,
     streams: Annotated[
         Floats,
         Quantity("1", "streams that share a pipeline", "N", low=0, integer=True, typical=(0, 256)),
@@ -68,17 +61,12 @@ def total_area(
     context_bits: Annotated[
         Floats, Quantity("bit", "state of a stream", low=0, better="lower", typical=(0, 4096))
     ] = 0.0,
-    buffer_bits: Annotated[
-        Floats,
-        Quantity("bit", "memory of the queued calls", low=0, better="lower", typical=(0, 1e6)),
-    ] = 0.0,
+    buffer_bits: Annotated[Floats, BUFFER_BITS] = 0.0,
     cache_size: Annotated[
         Floats,
         Quantity("bit", "data of the accelerator's cache", low=0, better="lower", typical=(0, 1e6)),
     ] = 0.0,
-    engines: Annotated[
-        Floats, Quantity("1", "engines on the chip", low=1, integer=True, typical=(1, 16))
-    ] = 1.0,
+    engines: Engines = 1.0,
 ) -> Area:
     """Return the area and its parts.
 

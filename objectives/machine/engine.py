@@ -17,54 +17,36 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, nan_outside
+from dse.model import Array, Floats, Quantity, model
+from objectives.machine.quantities import ENGINE_AREA, REGISTER_AREA
+from objectives.quantities import CLOCK_PERIOD, LANES, Acceleration, PipelineDepth
 
 _ROUNDING = 1e-12  # an acceleration of exactly k lanes must not become k + 1 of them
 
-PipelineDepth = Annotated[
-    Floats,
-    Quantity("1", "pipeline stages of a lane", "C", low=1, integer=True, typical=(1, 64)),
-]
 
+class Logic(NamedTuple):
+    """A lane of one stage, and what cutting it into stages costs: a row of ``engines``."""
 
-class Engine(NamedTuple):
-    """What `engine` gives."""
-
-    clock_period: Annotated[Array, Quantity("s", "clock period of the engine", "t_CLK", low=0)]
-    response_time: Annotated[Array, Quantity("s", "time of an element in a lane", "W_s", low=0)]
-    lane_acceleration: Annotated[Array, Quantity("1", "acceleration of one lane", low=0)]
-    lanes: Annotated[Array, Quantity("1", "copies of the pipeline", low=1, integer=True)]
-    engine_area: Annotated[Array, Quantity("LUT", "area of all lanes without pipelining", low=0)]
-    register_area: Annotated[Array, Quantity("LUT", "area that pipelining adds", low=0)]
-
-
-@nan_outside
-def engine(
-    acceleration: Annotated[
-        Floats,
-        Quantity("1", "peak speedup asked for", "A", above=0, better="higher", typical=(1, 100)),
-    ],
-    pipeline_depth: PipelineDepth,
     base_acceleration: Annotated[
         Floats,
         Quantity(
             "1", "acceleration of a lane of one stage", above=0, better="higher", typical=(0.1, 20)
         ),
-    ],
+    ]
     logic_delay: Annotated[
         Floats,
         Quantity("s", "delay of all the logic", above=0, better="lower", typical=(1e-8, 4e-7)),
-    ],
+    ]
     logic_steps: Annotated[
         Floats,
         Quantity("1", "parts that stay whole", low=1, integer=True, typical=(4, 1000)),
-    ],
+    ]
     register_delay: Annotated[
         Floats,
         Quantity(
             "s", "delay of a stage beside its logic", low=0, better="lower", typical=(1e-9, 6e-9)
         ),
-    ],
+    ]
     routing_delay: Annotated[
         Floats,
         Quantity(
@@ -74,20 +56,34 @@ def engine(
             better="lower",
             typical=(0, 2e-10),
         ),
-    ],
+    ]
     unsplit_stages: Annotated[
         Floats,
         Quantity("1", "stages that hold no logic", low=0, integer=True, typical=(0, 2)),
-    ],
+    ]
     lane_area: Annotated[
         Floats,
         Quantity("LUT", "area of a lane of one stage", above=0, better="lower", typical=(300, 2e5)),
-    ],
+    ]
     stage_area: Annotated[
         Floats,
         Quantity("LUT", "area of a further stage", low=0, better="lower", typical=(0, 2000)),
-    ],
-) -> Engine:
+    ]
+
+
+class Engine(NamedTuple):
+    """What `engine` gives."""
+
+    clock_period: Annotated[Array, CLOCK_PERIOD]
+    response_time: Annotated[Array, Quantity("s", "time of an element in a lane", "W_s", low=0)]
+    lane_acceleration: Annotated[Array, Quantity("1", "acceleration of one lane", low=0)]
+    lanes: Annotated[Array, LANES]
+    engine_area: Annotated[Array, ENGINE_AREA]
+    register_area: Annotated[Array, REGISTER_AREA]
+
+
+@model
+def engine(acceleration: Acceleration, pipeline_depth: PipelineDepth, logic: Logic) -> Engine:
     """Return clock, response time, lanes and areas of an engine.
 
     ``t(C) = logic_delay · ceil(n / (C − u)) / n + register_delay + routing_delay · C`` with n
@@ -98,9 +94,12 @@ def engine(
 
     Parameters
     ----------
-    acceleration, pipeline_depth, base_acceleration, logic_delay, logic_steps, register_delay, \
-routing_delay, unsplit_stages, lane_area, stage_area : float or ndarray
-        See the declarations; they broadcast with each other.
+    acceleration : float or ndarray
+        That the lanes together give at least.
+    pipeline_depth : float or ndarray
+        Stages C of a lane.
+    logic : Logic
+        Called by its fields, which broadcast with all else.
 
     Returns
     -------
@@ -117,27 +116,22 @@ routing_delay, unsplit_stages, lane_area, stage_area : float or ndarray
     >>> float(deep.lanes), float(flat.lanes), float(deep.register_area)
     (2.0, 3.0, 6000.0)
     """
-    period = _clock_period(
-        pipeline_depth, logic_delay, logic_steps, register_delay, routing_delay, unsplit_stages
-    )
-    base_period = _clock_period(
-        1.0, logic_delay, logic_steps, register_delay, routing_delay, unsplit_stages
-    )
-    lane_acceleration = base_acceleration * base_period / period
+    period = _clock_period(pipeline_depth, logic)
+    lane_acceleration = logic.base_acceleration * _clock_period(1.0, logic) / period
     lanes = np.maximum(np.ceil(acceleration / lane_acceleration * (1 - _ROUNDING)), 1.0)
     return Engine(
         period,
         pipeline_depth * period,
         lane_acceleration,
         lanes,
-        lanes * lane_area,
-        lanes * stage_area * (np.asarray(pipeline_depth) - 1.0),
+        lanes * logic.lane_area,
+        lanes * logic.stage_area * (np.asarray(pipeline_depth) - 1.0),
     )
 
 
-def _clock_period(
-    depth: Floats, logic: Floats, steps: Floats, register: Floats, routing: Floats, unsplit: Floats
-) -> Array:
-    split = np.maximum(np.asarray(depth, dtype=np.float64) - unsplit, 1.0)
-    period: Array = logic * np.ceil(steps / split) / steps + register + routing * depth
+def _clock_period(depth: Floats, logic: Logic) -> Array:
+    split = np.maximum(np.asarray(depth, dtype=np.float64) - logic.unsplit_stages, 1.0)
+    parts = np.ceil(logic.logic_steps / split)
+    stage = logic.logic_delay * parts / logic.logic_steps
+    period: Array = stage + logic.register_delay + logic.routing_delay * depth
     return period

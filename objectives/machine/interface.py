@@ -12,11 +12,13 @@ each call.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, nan_outside
+from dse.model import Array, Floats, Quantity, composed_of, model
+from objectives.machine.quantities import BUFFER_BITS
 
 _BUFFERS = 2.0  # one is filled while the other is worked on
 _BITS = 8.0  # of a byte
@@ -63,28 +65,27 @@ BufferedGranularity = Annotated[
 ]
 
 
-class CallCost(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class CallCost:
     """What `call_cost` gives."""
 
     overhead: Annotated[Array, Quantity("cycle", "setup of a call that is not hidden", "o", low=0)]
     latency: Annotated[Array, Quantity("cycle", "latency of a call that is not hidden", "L", low=0)]
 
 
-class CallBuffer(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class CallBuffer:
     """What `call_buffer` gives."""
 
-    buffer_bits: Annotated[Array, Quantity("bit", "memory of the queued calls", low=0)]
+    buffer_bits: Annotated[Array, BUFFER_BITS]
 
 
-class Attachment(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Attachment(CallCost, CallBuffer):
     """What `attach` gives."""
 
-    overhead: Annotated[Array, Quantity("cycle", "setup of a call that is not hidden", "o", low=0)]
-    latency: Annotated[Array, Quantity("cycle", "latency of a call that is not hidden", "L", low=0)]
-    buffer_bits: Annotated[Array, Quantity("bit", "memory of the queued calls", low=0)]
 
-
-@nan_outside
+@model
 def call_cost(
     interface_overhead: InterfaceOverhead,
     interface_latency: InterfaceLatency,
@@ -103,7 +104,7 @@ def call_cost(
     return CallCost(share * interface_overhead, share * (interface_latency + response_time))
 
 
-@nan_outside
+@model
 def call_buffer(buffered_granularity: BufferedGranularity, overlap: Overlap = 0.0) -> CallBuffer:
     """Return the memory that queueing takes: a double buffer of the hidden share of a call.
 
@@ -116,7 +117,6 @@ def call_buffer(buffered_granularity: BufferedGranularity, overlap: Overlap = 0.
 
 
 @composed_of(call_cost, call_buffer)
-@nan_outside
 def attach(
     interface_overhead: InterfaceOverhead,
     interface_latency: InterfaceLatency,
@@ -140,5 +140,3 @@ def attach(
     Attachment
         `overhead` and `latency` [cycle] as the LogCA model takes them, `buffer_bits` [bit].
     """
-    cost = call_cost(interface_overhead, interface_latency, response_time, overlap)
-    return Attachment(*cost, *call_buffer(buffered_granularity, overlap))

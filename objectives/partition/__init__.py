@@ -10,53 +10,58 @@ paper's greedy partitioner, is this package's (docs/partition.md).
   gives the time of a mapping of its blocks, for any number of architectures at once;
 * :func:`~objectives.partition.problem.problem_of` makes graph and architecture an optimisation
   problem, :func:`~objectives.partition.solve.best_partition` solves it,
-  :func:`~objectives.partition.solve.front` gives the whole front of area against time;
+  :func:`~objectives.partition.solve.area_front` gives the whole front of area against time;
 * :func:`~objectives.partition.blocks.decide` says which blocks move, and which of them only pay
   together.
 """
 
 from objectives.partition.blocks import Decision, Group, blocks_table, decide, moved_together
 from objectives.partition.estimate import (
-    Architecture,
     Estimate,
     cpu_time,
     estimate,
     theoretical_time,
 )
 from objectives.partition.graph import Graph, graph
-from objectives.partition.model import NODE_LIMIT, architecture_of, greedy, optimal
-from objectives.partition.problem import Problem, problem_of
-from objectives.partition.quantities import Greedy, Optimal
+from objectives.partition.model import (
+    NODE_LIMIT,
+    Greedy,
+    Optimal,
+    architecture_of,
+    greedy,
+    optimal,
+)
+from objectives.partition.problem import PartitionProblem, problem_of
+from objectives.partition.quantities import Architecture
 from objectives.partition.solve import (
-    Front,
+    AreaFront,
     Partition,
+    area_front,
     best_partition,
-    front,
     greedy_partition,
-    unlimited_partition,
 )
 from objectives.partition.workloads import Workloads
 
 __all__ = [
     "NODE_LIMIT",
     "Architecture",
+    "AreaFront",
     "Decision",
     "Estimate",
-    "Front",
     "Graph",
     "Greedy",
     "Group",
     "Optimal",
     "Partition",
-    "Problem",
+    "PartitionProblem",
     "Workloads",
     "architecture_of",
+    "area_front",
     "best_partition",
     "blocks_table",
     "cpu_time",
     "decide",
     "estimate",
-    "front",
     "graph",
     "greedy",
     "greedy_partition",
@@ -64,5 +69,4 @@ __all__ = [
     "optimal",
     "problem_of",
     "theoretical_time",
-    "unlimited_partition",
 ]

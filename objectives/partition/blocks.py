@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from objectives.partition.estimate import Architecture
 from objectives.partition.graph import Graph, Indices
-from objectives.partition.problem import Problem, problem_of
+from objectives.partition.problem import PartitionProblem, problem_of
+from objectives.partition.quantities import Architecture
 from objectives.partition.solve import Partition, best_partition, greedy_partition
 
 
@@ -88,7 +88,7 @@ def blocks_table(
 
 
 def moved_together(
-    problem: Problem, optimum: NDArray[np.bool_], greedy: NDArray[np.bool_]
+    problem: PartitionProblem, optimum: NDArray[np.bool_], greedy: NDArray[np.bool_]
 ) -> tuple[Group, ...]:
     """Return the connected groups of blocks that the optimum moves and greedy does not.
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array
-from objectives.partition.problem import Problem
+from objectives.partition.problem import PartitionProblem
 
 _BITS = 60  # of the sum of all capacities
 
@@ -106,7 +106,7 @@ class Network:
 class Whole:
     """A problem in whole numbers, which add up without rounding."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PartitionProblem) -> None:
         every = (problem.cost, problem.inward, problem.outward)
         most = max(float(sum(np.abs(x).sum() for x in every)), 1e-300)
         scale = _BITS - math.ceil(math.log2(most))
@@ -142,12 +142,12 @@ def _whole(values: Array, scale: int) -> list[int]:
     return [int(x) for x in np.rint(np.ldexp(values, scale)).tolist()]
 
 
-def minimum_cut(problem: Problem) -> NDArray[np.bool_]:
+def minimum_cut(problem: PartitionProblem) -> NDArray[np.bool_]:
     """Return the nodes of the optimum without an area limit, the fewest that reach it."""
     return Whole(problem).cut()
 
 
-def nested_groups(problem: Problem) -> list[NDArray[np.bool_]]:
+def nested_groups(problem: PartitionProblem) -> list[NDArray[np.bool_]]:
     """Return the sets on the hull of area against time, from the smallest to the largest.
 
     The first is empty, the last is :func:`minimum_cut`. Each is optimal for its area; the straight
@@ -162,7 +162,7 @@ def nested_groups(problem: Problem) -> list[NDArray[np.bool_]]:
     return sets
 
 
-def _split(problem: Problem, nodes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+def _split(problem: PartitionProblem, nodes: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
     """Cut nodes, which pay together, into groups of falling gain for each unit of area."""
     if len(nodes) == 0:
         return []

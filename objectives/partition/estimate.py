@@ -15,27 +15,7 @@ from numpy.typing import NDArray
 
 from dse.model import Array, Floats
 from objectives.partition.graph import Graph, Registers
-
-
-class Architecture(NamedTuple):
-    """CPU, accelerator, interface and memory; numbers, or arrays that broadcast.
-
-    Units and domains are those of :mod:`objectives.partition.quantities`, defaults those of
-    Table I.
-    """
-
-    shared_level: Floats = 2.0
-    accelerator_cache: Floats = 1.0
-    shared_penalty: Floats = 0.0
-    accelerator_efficiency: Floats = 0.5
-    interface_latency_factor: Floats = 1.0
-    cpu_efficiency: Floats = 1.0
-    control_latency: Floats = 2.0
-    register_push_latency: Floats = 1.0
-    register_pull_latency: Floats = 3.0
-    level1_latency: Floats = 3.0
-    level2_latency: Floats = 15.0
-    memory_latency: Floats = 200.0
+from objectives.partition.quantities import Architecture
 
 
 class Latencies(NamedTuple):

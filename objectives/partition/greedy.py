@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.problem import Problem
+from objectives.partition.problem import PartitionProblem
 
 
-def greedy_choice(problem: Problem, size: float) -> NDArray[np.bool_]:
+def greedy_choice(problem: PartitionProblem, size: float) -> NDArray[np.bool_]:
     """Return the nodes that the greedy partitioner moves to an accelerator of a size.
 
     Of the blocks that still fit and whose move alone saves time, the one that saves most for each

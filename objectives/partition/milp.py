@@ -15,7 +15,7 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.problem import Problem
+from objectives.partition.problem import PartitionProblem
 
 _MAGNITUDE = 1e6
 """Sum of all costs as HiGHS sees them: its absolute tolerances of 1e-6 are then 1e-12 of it."""
@@ -34,13 +34,17 @@ class Solved(NamedTuple):
 
 
 def solve_program(
-    problem: Problem, size: float, *, nodes: int | None = None, seconds: float | None = None
+    problem: PartitionProblem,
+    size: float,
+    *,
+    nodes: int | None = None,
+    seconds: float | None = None,
 ) -> Solved:
     """Return the nodes that save most within an area.
 
     Parameters
     ----------
-    problem : Problem
+    problem : PartitionProblem
         What to choose from.
     size : float
         Instructions that fit.
@@ -78,7 +82,7 @@ def solve_program(
     return Solved(chosen, value if value - bound <= _PROVEN * total else bound)
 
 
-def _program(problem: Problem, size: float, scale: float) -> highspy.HighsLp:
+def _program(problem: PartitionProblem, size: float, scale: float) -> highspy.HighsLp:
     """Return nodes and pairs as variables, a row for each pair, and one for the area.
 
     A pair's variable is at least second − first. Areas are whole numbers: half an instruction

@@ -1,63 +1,27 @@
-"""Which basic blocks of a program belong on an accelerator, and what that gains.
-
-Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
-of CPU-Accelerator Architectures", 2010. The estimate is the paper's; the optimum, beside the
-paper's greedy partitioner, is this package's (docs/partition.md).
-
-:func:`optimal` and :func:`greedy` are the models, over programs that ``dse profile`` has profiled:
-
-* :mod:`objectives.partition.graph` makes a profile a graph, :mod:`~objectives.partition.estimate`
-  gives the time of a mapping of its blocks, for any number of architectures at once;
-* :func:`~objectives.partition.problem.problem_of` makes graph and architecture an optimisation
-  problem, :func:`~objectives.partition.solve.best_partition` solves it,
-  :func:`~objectives.partition.solve.front` gives the whole front of area against time;
-* :func:`~objectives.partition.blocks.decide` says which blocks move, and which of them only pay
-  together.
-"""
+"""The models: the paper's greedy partition of a program, and the best one."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Annotated, TypeVar
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, declared, nan_outside
-from objectives.partition.estimate import (
-    Architecture,
-    cpu_time,
-    estimate,
-    theoretical_time,
-)
+from dse.model import Array, Floats, Quantity, model
+from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.graph import Graph
 from objectives.partition.problem import problem_of
 from objectives.partition.quantities import (
-    AcceleratorCache,
-    AcceleratorEfficiency,
     AcceleratorSize,
+    Architecture,
     CacheConfiguration,
-    ControlLatency,
-    CpuEfficiency,
-    Greedy,
-    InterfaceLatencyFactor,
-    Level1Latency,
-    Level2Latency,
-    MemoryLatency,
-    Optimal,
     Profiles,
-    RegisterPullLatency,
-    RegisterPushLatency,
-    SharedLevel,
-    SharedPenalty,
-    Workload,
 )
-from objectives.partition.solve import (
-    Partition,
-    best_partition,
-    greedy_partition,
-)
+from objectives.partition.solve import Partition, best_partition, greedy_partition
 from objectives.partition.workloads import Workloads
+from objectives.quantities import Workload
 
 NODE_LIMIT = 20_000
 """Nodes of the branch-and-bound tree at which :func:`optimal` stops: as everywhere, the same bytes
@@ -67,23 +31,75 @@ _REMEMBERED = 50_000
 """Designs whose figures are kept: tables, explanations and reports ask for them again and again."""
 
 
-@nan_outside
+@dataclass(frozen=True, eq=False)
+class Greedy:
+    """The outputs of :func:`objectives.partition.greedy`."""
+
+    accelerated_time: Annotated[
+        Array, Quantity("cycle", "time with the chosen blocks on the accelerator", "t", low=0.0)
+    ]
+    execution_time: Annotated[
+        Array,
+        Quantity("cycle", "instructions on registers", "t_e", low=0.0, part_of="accelerated_time"),
+    ]
+    memory_time: Annotated[
+        Array,
+        Quantity(
+            "cycle",
+            "loads, stores, and data that the other core holds",
+            "t_m",
+            low=0.0,
+            part_of="accelerated_time",
+        ),
+    ]
+    control_time: Annotated[
+        Array,
+        Quantity(
+            "cycle", "control passed between cores", "t_c", low=0.0, part_of="accelerated_time"
+        ),
+    ]
+    register_time: Annotated[
+        Array,
+        Quantity(
+            "cycle", "values passed between cores", "t_r", low=0.0, part_of="accelerated_time"
+        ),
+    ]
+    cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU alone", low=0.0)]
+    speedup: Annotated[
+        Array, Quantity("1", "time on the CPU alone over time with the accelerator", low=0.0)
+    ]
+    relative_speedup: Annotated[
+        Array, Quantity("1", "share of the theoretical gain that is reached; 0 where there is none")
+    ]
+    theoretical_speedup: Annotated[
+        Array,
+        Quantity("1", "speedup of everything on the accelerator, at no cost of interface", low=0.0),
+    ]
+    area_used: Annotated[
+        Array, Quantity("instruction", "instructions of the blocks on the accelerator", low=0.0)
+    ]
+    blocks_moved: Annotated[Array, Quantity("1", "blocks on the accelerator", low=0.0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Optimal(Greedy):
+    """The outputs of :func:`objectives.partition.optimal`."""
+
+    greedy_speedup: Annotated[Array, Quantity("1", "speedup of the greedy partition", low=0.0)]
+    greedy_gap: Annotated[
+        Array, Quantity("1", "time of the greedy partition over the optimum's, less 1", low=0.0)
+    ]
+    optimality_gap: Annotated[
+        Array, Quantity("1", "share of the time not proven necessary; 0: proven optimal", low=0.0)
+    ]
+
+
+@model
 def greedy(
     profiles: Profiles,
     workload: Workload,
-    shared_level: SharedLevel = 2.0,
-    accelerator_cache: AcceleratorCache = 1.0,
-    shared_penalty: SharedPenalty = 0.0,
+    architecture: Architecture,
     accelerator_size: AcceleratorSize = 128.0,
-    accelerator_efficiency: AcceleratorEfficiency = 0.5,
-    interface_latency_factor: InterfaceLatencyFactor = 1.0,
-    cpu_efficiency: CpuEfficiency = 1.0,
-    control_latency: ControlLatency = 2.0,
-    register_push_latency: RegisterPushLatency = 1.0,
-    register_pull_latency: RegisterPullLatency = 3.0,
-    level1_latency: Level1Latency = 3.0,
-    level2_latency: Level2Latency = 15.0,
-    memory_latency: MemoryLatency = 200.0,
     cache_configuration: CacheConfiguration = 0.0,
 ) -> Greedy:
     """Time and speedup of the paper's greedy partition; inputs and outputs as of :func:`optimal`.
@@ -96,27 +112,16 @@ def greedy(
     Greedy
         Arrays of the broadcast shape of the inputs.
     """
-    inputs = {name: value for name, value in locals().items() if name != "profiles"}
-    return Greedy(*_each_design(greedy, profiles, inputs, _greedy_row, len(Greedy._fields)))
+    inputs = (workload, cache_configuration, accelerator_size, *architecture)
+    return _each_design(Greedy, _greedy_row, profiles, inputs)
 
 
-@nan_outside
+@model
 def optimal(
     profiles: Profiles,
     workload: Workload,
-    shared_level: SharedLevel = 2.0,
-    accelerator_cache: AcceleratorCache = 1.0,
-    shared_penalty: SharedPenalty = 0.0,
+    architecture: Architecture,
     accelerator_size: AcceleratorSize = 128.0,
-    accelerator_efficiency: AcceleratorEfficiency = 0.5,
-    interface_latency_factor: InterfaceLatencyFactor = 1.0,
-    cpu_efficiency: CpuEfficiency = 1.0,
-    control_latency: ControlLatency = 2.0,
-    register_push_latency: RegisterPushLatency = 1.0,
-    register_pull_latency: RegisterPullLatency = 3.0,
-    level1_latency: Level1Latency = 3.0,
-    level2_latency: Level2Latency = 15.0,
-    memory_latency: MemoryLatency = 200.0,
     cache_configuration: CacheConfiguration = 0.0,
 ) -> Optimal:
     """Time and speedup of the best partition of a program between CPU and accelerator.
@@ -135,39 +140,29 @@ def optimal(
         Arrays of the broadcast shape of the inputs; NaN where there is no such workload or cache
         configuration, and where the latencies of the memory levels do not ascend.
     """
-    inputs = {name: value for name, value in locals().items() if name != "profiles"}
-    return Optimal(*_each_design(optimal, profiles, inputs, _optimal_row, len(Optimal._fields)))
+    inputs = (workload, cache_configuration, accelerator_size, *architecture)
+    return _each_design(Optimal, _optimal_row, profiles, inputs)
 
 
 Row = Callable[[Graph, Architecture, float], tuple[float, ...]]
+G = TypeVar("G", bound=Greedy)
 
 
-def _each_design(
-    model: Callable[..., Any],
-    profiles: Workloads,
-    inputs: Mapping[str, Floats],
-    row: Row,
-    width: int,
-) -> list[Array]:
-    """Return a column for each output; each distinct design is worked out once."""
-    columns = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in inputs.values()))
-    shape = columns[0].shape
-    quantities = [q for q in declared(model).values() if isinstance(q, Quantity)]
-    inside = np.logical_and.reduce(
-        [q.contains(column) for q, column in zip(quantities, columns, strict=True)]
-    )
-    designs = np.stack([column[inside] for column in columns], axis=1)
+def _each_design(kind: type[G], row: Row, profiles: Workloads, inputs: Sequence[Floats]) -> G:
+    """Return the outputs; each distinct design is worked out once.
+
+    Inputs are workload, cache configuration, size, and the fields of an architecture.
+    """
+    columns = np.broadcast_arrays(*(np.asarray(v, dtype=np.float64) for v in inputs))
+    designs = np.stack([column.ravel() for column in columns], axis=1)
     distinct, position = np.unique(designs, axis=0, return_inverse=True)
-    found = np.full((len(distinct), width), np.nan)
-    for i, values in enumerate(distinct.tolist()):
-        given = dict(zip(inputs, values, strict=True))
-        program = _graph(profiles, given)
-        architecture = architecture_of(given)
-        if program is not None and _sensible(architecture):
-            found[i] = row(program, _distinct(architecture), given["accelerator_size"])
-    answers = np.full((*shape, width), np.nan)
-    answers[inside] = found[position.ravel()]
-    return [answers[..., i][()] for i in range(width)]
+    found: Array = np.full((len(distinct), len(fields(kind))), np.nan)
+    for i, (workload, cache, size, *rest) in enumerate(distinct.tolist()):
+        program, architecture = _graph(profiles, workload, cache), Architecture(*rest)
+        if program is not None and _sensible(architecture, size):
+            found[i] = row(program, _distinct(architecture), size)
+    rows = found[position.reshape(columns[0].shape)]
+    return kind(*(rows[..., k][()] for k in range(rows.shape[-1])))
 
 
 def architecture_of(values: Mapping[str, float]) -> Architecture:
@@ -182,19 +177,19 @@ def _distinct(architecture: Architecture) -> Architecture:
     return architecture
 
 
-def _graph(profiles: Workloads, given: Mapping[str, float]) -> Graph | None:
-    """Return the graph that a design names, None where there is none."""
-    workload, cache = given["workload"], given["cache_configuration"]
-    if workload < len(profiles.graphs) and cache < len(profiles.graphs[int(workload)]):
+def _graph(profiles: Workloads, workload: float, cache: float) -> Graph | None:
+    """Return the graph that a design names, None if there is none."""
+    if 0 <= workload < len(profiles.graphs) and 0 <= cache < len(profiles.graphs[int(workload)]):
         return profiles.graphs[int(workload)][int(cache)]
     return None
 
 
-def _sensible(architecture: Architecture) -> bool:
-    """Tell whether times are finite and memory levels ascend."""
+def _sensible(architecture: Architecture, size: float) -> bool:
+    """Tell whether numbers are in their domains, times finite, and memory levels ascend."""
     a = architecture
-    largest = max(float(np.asarray(value)) for value in a)
-    return largest < 1e12 and a.level1_latency <= a.level2_latency <= a.memory_latency  # type: ignore[return-value]
+    levels = [float(x) for x in (a.level1_latency, a.level2_latency, a.memory_latency)]
+    inside = all(0 <= float(value) < 1e12 for value in a)
+    return size >= 0 and inside and levels == sorted(levels)
 
 
 @functools.lru_cache(_REMEMBERED)

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array
-from objectives.partition.estimate import Architecture, latencies
+from objectives.partition.estimate import latencies
 from objectives.partition.graph import Graph, Indices
+from objectives.partition.quantities import Architecture
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class PartitionProblem:
     """Blocks that can move, what moving each changes, and what separating two costs.
 
     Parameters
@@ -65,7 +66,7 @@ class Problem:
         found[self.members[moved]] = True
         return found[:-1]
 
-    def restricted(self, kept: NDArray[np.bool_]) -> Problem:
+    def restricted(self, kept: NDArray[np.bool_]) -> PartitionProblem:
         """Return the problem of some nodes, the others on the CPU."""
         one, two = kept[self.first], kept[self.second]
         cost = self.cost.copy()
@@ -73,7 +74,7 @@ class Problem:
         np.add.at(cost, self.second[two & ~one], self.inward[two & ~one])
         number = np.where(kept, np.cumsum(kept) - 1, -1)
         inside = one & two
-        return Problem(
+        return PartitionProblem(
             cost[kept],
             self.area[kept],
             number[self.first[inside]],
@@ -83,7 +84,7 @@ class Problem:
             np.append(number, -1)[self.members],
         )
 
-    def beyond(self, chosen: NDArray[np.bool_]) -> Problem:
+    def beyond(self, chosen: NDArray[np.bool_]) -> PartitionProblem:
         """Return the problem of the nodes that are not chosen, the chosen ones being moved.
 
         Its values are changes against the time with the chosen ones alone.
@@ -96,7 +97,7 @@ class Problem:
         loose = replace(self, cost=cost)._pairs(~one & ~two)
         return loose.restricted(~chosen)
 
-    def _pairs(self, kept: NDArray[np.bool_]) -> Problem:
+    def _pairs(self, kept: NDArray[np.bool_]) -> PartitionProblem:
         return replace(
             self,
             first=self.first[kept],
@@ -105,13 +106,13 @@ class Problem:
             outward=self.outward[kept],
         )
 
-    def contracted(self, label: Indices) -> Problem:
+    def contracted(self, label: Indices) -> PartitionProblem:
         """Return the problem with nodes of one label (0, 1, …) joined into one node."""
         count = int(label.max(initial=-1)) + 1
         first, second, inward, outward = joined(
             label[self.first], label[self.second], self.inward, self.outward
         )
-        return Problem(
+        return PartitionProblem(
             _sums(label, self.cost, count),
             _sums(label, self.area, count).astype(np.int64),
             first,
@@ -148,7 +149,7 @@ def _sums(label: Indices, values: Array | Indices, count: int) -> Array:
     return np.bincount(label, values, minlength=count).astype(np.float64)
 
 
-def problem_of(graph: Graph, architecture: Architecture) -> Problem:
+def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
     """Return the partitioning problem of a program on one architecture (numbers, no arrays)."""
     a = architecture
     memory = latencies(a)
@@ -174,5 +175,5 @@ def problem_of(graph: Graph, architecture: Architecture) -> Problem:
         np.concatenate([control, register, to_cpu]),
     )
     members = np.arange(len(graph))
-    whole = Problem(cost, graph.area, first, second, inward, outward, members)
+    whole = PartitionProblem(cost, graph.area, first, second, inward, outward, members)
     return whole._pairs((inward > 0) | (outward > 0)).restricted(graph.movable)

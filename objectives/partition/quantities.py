@@ -1,4 +1,4 @@
-"""What the numbers of :mod:`objectives.partition` mean: inputs, outputs and results.
+"""What the models of partitions take: quantities, and a record of them.
 
 Symbols and defaults are those of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance
 Estimation for the Exploration of CPU-Accelerator Architectures", 2010, section II-A and Table I.
@@ -8,22 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple, TypeAlias
 
-from dse.model import Array, Floats, Quantity, Resource
+from dse.model import Floats, Quantity, Resource
 from objectives.partition.workloads import Workloads
 
 Profiles: TypeAlias = Annotated[
     Workloads,
     Resource(Workloads.load, "profile of a program, or a folder of them", Workloads.greatest),
-]
-Workload: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "program, by its place among the profiles in order of file name",
-        low=0,
-        integer=True,
-        typical=(0, 0),
-    ),
 ]
 CacheConfiguration: TypeAlias = Annotated[
     Floats,
@@ -133,85 +123,22 @@ MemoryLatency: TypeAlias = Annotated[
     Quantity("cycle", "access that goes to main memory", "λ_m(MEM)", low=0.0, typical=(80, 400)),
 ]
 
-CpuTime = Annotated[Array, Quantity("cycle", "time of the program on the CPU alone", low=0.0)]
-AcceleratedTime = Annotated[
-    Array, Quantity("cycle", "time with the chosen blocks on the accelerator", "t", low=0.0)
-]
-ExecutionTime = Annotated[
-    Array,
-    Quantity("cycle", "instructions on registers", "t_e", low=0.0, part_of="accelerated_time"),
-]
-MemoryTime = Annotated[
-    Array,
-    Quantity(
-        "cycle",
-        "loads, stores, and data that the other core holds",
-        "t_m",
-        low=0.0,
-        part_of="accelerated_time",
-    ),
-]
-ControlTime = Annotated[
-    Array,
-    Quantity("cycle", "control passed between cores", "t_c", low=0.0, part_of="accelerated_time"),
-]
-RegisterTime = Annotated[
-    Array,
-    Quantity("cycle", "values passed between cores", "t_r", low=0.0, part_of="accelerated_time"),
-]
-Speedup = Annotated[
-    Array, Quantity("1", "time on the CPU alone over time with the accelerator", low=0.0)
-]
-RelativeSpeedup = Annotated[
-    Array, Quantity("1", "share of the theoretical gain that is reached; 0 where there is none")
-]
-TheoreticalSpeedup = Annotated[
-    Array,
-    Quantity("1", "speedup of everything on the accelerator, at no cost of interface", low=0.0),
-]
-AreaUsed = Annotated[
-    Array, Quantity("instruction", "instructions of the blocks on the accelerator", low=0.0)
-]
-BlocksMoved = Annotated[Array, Quantity("1", "blocks on the accelerator", low=0.0)]
-GreedySpeedup = Annotated[Array, Quantity("1", "speedup of the greedy partition", low=0.0)]
-GreedyGap = Annotated[
-    Array, Quantity("1", "time of the greedy partition over the optimum's, less 1", low=0.0)
-]
-OptimalityGap = Annotated[
-    Array, Quantity("1", "share of the time not proven necessary; 0: proven optimal", low=0.0)
-]
 
+class Architecture(NamedTuple):
+    """CPU, accelerator, interface and memory: numbers, or arrays that broadcast.
 
-class Greedy(NamedTuple):
-    """The outputs of :func:`objectives.partition.greedy`."""
+    Defaults are those of Table I.
+    """
 
-    accelerated_time: AcceleratedTime
-    execution_time: ExecutionTime
-    memory_time: MemoryTime
-    control_time: ControlTime
-    register_time: RegisterTime
-    cpu_time: CpuTime
-    speedup: Speedup
-    relative_speedup: RelativeSpeedup
-    theoretical_speedup: TheoreticalSpeedup
-    area_used: AreaUsed
-    blocks_moved: BlocksMoved
-
-
-class Optimal(NamedTuple):
-    """The outputs of :func:`objectives.partition.optimal`."""
-
-    accelerated_time: AcceleratedTime
-    execution_time: ExecutionTime
-    memory_time: MemoryTime
-    control_time: ControlTime
-    register_time: RegisterTime
-    cpu_time: CpuTime
-    speedup: Speedup
-    relative_speedup: RelativeSpeedup
-    theoretical_speedup: TheoreticalSpeedup
-    area_used: AreaUsed
-    blocks_moved: BlocksMoved
-    greedy_speedup: GreedySpeedup
-    greedy_gap: GreedyGap
-    optimality_gap: OptimalityGap
+    shared_level: SharedLevel = 2.0
+    accelerator_cache: AcceleratorCache = 1.0
+    shared_penalty: SharedPenalty = 0.0
+    accelerator_efficiency: AcceleratorEfficiency = 0.5
+    interface_latency_factor: InterfaceLatencyFactor = 1.0
+    cpu_efficiency: CpuEfficiency = 1.0
+    control_latency: ControlLatency = 2.0
+    register_push_latency: RegisterPushLatency = 1.0
+    register_pull_latency: RegisterPullLatency = 3.0
+    level1_latency: Level1Latency = 3.0
+    level2_latency: Level2Latency = 15.0
+    memory_latency: MemoryLatency = 200.0

@@ -17,10 +17,10 @@ from scipy.sparse.csgraph import connected_components
 
 from objectives.partition.cut import minimum_cut
 from objectives.partition.graph import Indices
-from objectives.partition.problem import Problem
+from objectives.partition.problem import PartitionProblem
 
 
-def reduced(problem: Problem, size: float) -> Problem:
+def reduced(problem: PartitionProblem, size: float) -> PartitionProblem:
     """Return a smaller problem with the same optimum within a size."""
     count = -1
     while count != len(problem):
@@ -31,7 +31,7 @@ def reduced(problem: Problem, size: float) -> Problem:
     return problem
 
 
-def _inseparable(problem: Problem) -> Indices:
+def _inseparable(problem: PartitionProblem) -> Indices:
     """Return a label (0, 1, …) for each node; nodes of one label are moved together or not."""
     count = len(problem)
     first, second = problem.first, problem.second

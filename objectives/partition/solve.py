@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.greedy import greedy_choice
 from objectives.partition.milp import solve_program
-from objectives.partition.problem import Problem
+from objectives.partition.problem import PartitionProblem
 from objectives.partition.reduce import reduced
 
 
@@ -25,7 +25,7 @@ class Partition(NamedTuple):
     """No partition within the size changes the time to less: equal to `change` where proven."""
 
 
-class Front(NamedTuple):
+class AreaFront(NamedTuple):
     """Partitions that no other dominates in area and time, by rising area; the first moves none."""
 
     area: NDArray[np.int64]
@@ -36,21 +36,14 @@ class Front(NamedTuple):
     """Which blocks of the graph, shape (points, blocks)."""
 
 
-def unlimited_partition(problem: Problem) -> Partition:
-    """Return the best partition whatever its area, the smallest of them: a minimum cut."""
-    chosen = minimum_cut(problem)
-    value = problem.value(chosen)
-    return Partition(problem.moved(chosen), value, value)
-
-
-def greedy_partition(problem: Problem, size: float) -> Partition:
+def greedy_partition(problem: PartitionProblem, size: float) -> Partition:
     """Return the paper's greedy partition; nothing is proven of it."""
     chosen = greedy_choice(problem, size)
     return Partition(problem.moved(chosen), problem.value(chosen), -np.inf)
 
 
 def best_partition(
-    problem: Problem,
+    problem: PartitionProblem,
     size: float,
     *,
     nodes: int | None = None,
@@ -60,7 +53,7 @@ def best_partition(
 
     Parameters
     ----------
-    problem : Problem
+    problem : PartitionProblem
         Of a program on one architecture.
     size : float
         Instructions that the accelerator holds.
@@ -83,7 +76,9 @@ def best_partition(
     return Partition(few.moved(chosen), value, min(solved.bound, value))
 
 
-def front(problem: Problem, sizes: tuple[float, ...] | None = None, exact: bool = False) -> Front:
+def area_front(
+    problem: PartitionProblem, sizes: tuple[float, ...] | None = None, exact: bool = False
+) -> AreaFront:
     """Return the front of area against time.
 
     Its convex hull comes from minimum cuts. Between the points of the hull the front has others:
@@ -91,7 +86,7 @@ def front(problem: Problem, sizes: tuple[float, ...] | None = None, exact: bool 
 
     Parameters
     ----------
-    problem : Problem
+    problem : PartitionProblem
         Of a program on one architecture.
     sizes : tuple of float, optional
         Areas for which to find the best partition besides.
@@ -113,7 +108,7 @@ def _grid(most: float) -> tuple[float, ...]:
     return tuple(np.unique(np.geomspace(8.0, most, 13).round())[:-1]) if most > 8 else ()
 
 
-def _every(problem: Problem, most: float) -> list[NDArray[np.bool_]]:
+def _every(problem: PartitionProblem, most: float) -> list[NDArray[np.bool_]]:
     """Return a best partition for each area at which the best time changes."""
     found = []
     left = most - 1
@@ -124,7 +119,7 @@ def _every(problem: Problem, most: float) -> list[NDArray[np.bool_]]:
     return found
 
 
-def _undominated(problem: Problem, moved: list[NDArray[np.bool_]]) -> Front:
+def _undominated(problem: PartitionProblem, moved: list[NDArray[np.bool_]]) -> AreaFront:
     chosen = [problem.chosen(each) for each in moved]
     area = np.array([int(problem.area[c].sum()) for c in chosen])
     change = np.array([problem.value(c) for c in chosen])
@@ -132,4 +127,4 @@ def _undominated(problem: Problem, moved: list[NDArray[np.bool_]]) -> Front:
     least = np.minimum.accumulate(change[order])
     better = np.concatenate([[True], change[order][1:] < least[:-1]])
     kept = order[better]
-    return Front(area[kept], change[kept], np.stack(moved)[kept])
+    return AreaFront(area[kept], change[kept], np.stack(moved)[kept])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from dse.problems import InputError, Problem
 from dse.profile.document.schema import Profile
 from objectives.partition.graph import Graph, graph
+from objectives.programs import Program, load_programs
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,60 +42,25 @@ class Workloads:
         }
 
     @classmethod
-    def of(cls, profiles: dict[str, Profile]) -> Self:
-        """Return the programs of some profiles, by name, in the order given.
-
-        Raises
-        ------
-        InputError
-            Where a profile has no caches.
-        """
-        without = [name for name, p in profiles.items() if not p.settings.caches]
-        if without:
-            remedy = "profile the program again, without --no-cache"
-            raise InputError(
-                "profiles", [Problem(n, "the profile has no caches", remedy) for n in without]
-            )
-        return cls(
-            tuple(
-                tuple(graph(p, name, cache) for cache in range(len(p.settings.caches)))
-                for name, p in profiles.items()
-            )
-        )
-
-    @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a profile, or every ``*.json`` of a folder.
+        """Read a profile, or every ``*.json`` of a folder; see `objectives.programs`.
 
         Raises
         ------
         InputError
             With every problem of every file.
-        FileNotFoundError
-            Where there is nothing at the path.
+        OSError
+            If it cannot be read, or there is nothing at the path.
         """
-        path = Path(path)
-        if not path.exists():
-            raise FileNotFoundError(str(path))
-        files = sorted(path.glob("*.json")) if path.is_dir() else [path]
-        if not files:
-            problem = Problem("", "holds no profile", "write one with: dse profile SOURCE -o FILE")
-            raise InputError(str(path), [problem])
-        profiles: dict[str, Profile] = {}
-        problems: list[Problem] = []
-        for file in files:
-            try:
-                profiles[file.name.removesuffix(".json").removesuffix(".profile")] = Profile.load(
-                    file
-                )
-            except InputError as error:
-                problems += [_inside(file, p) if path.is_dir() else p for p in error.problems]
-        if problems:
-            raise InputError(str(path), problems)
-        return cls.of(profiles)
+        return cls(load_programs(path, _graphs, "*.json"))
 
 
-def _inside(file: Path, problem: Problem) -> Problem:
-    """Return a problem of one file as one of its folder."""
-    where = f"{file.name}: {problem.where}" if problem.where else file.name
-    return replace(problem, where=where)
+def _graphs(program: Program, name: str) -> tuple[Graph, ...]:
+    """Return the graph of a program in each of its profile's cache configurations."""
+    if not isinstance(program, Profile):
+        message = "does not tell of the program's basic blocks"
+        raise InputError(name, [Problem("", message, "give a profile of `dse profile`")])
+    if not program.settings.caches:
+        remedy = "profile the program again, without --no-cache"
+        raise InputError(name, [Problem("", "the profile has no caches", remedy)])
+    return tuple(graph(program, name, cache) for cache in range(len(program.settings.caches)))

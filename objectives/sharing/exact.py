@@ -18,25 +18,15 @@ adds, the third the pipeline. Nothing cancels, at any load.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dse.model import Array, Floats, nan_outside
+from dse.model import Array, Floats, Quantity, model
 from dse.problems import Problem
-from objectives.sharing.quantities import (
-    ArrivalRate,
-    ClockPeriod,
-    ContextSwitch,
-    Latency,
-    LatencyError,
-    PipelineDepth,
-    SchedulePeriod,
-    Streams,
-    problems_in,
-    refuse,
-)
+from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic, problems_in, refuse
 from objectives.sharing.schedule import schedule, utilization
 
 Complex: TypeAlias = NDArray[np.complexfloating[Any, Any]]
@@ -45,21 +35,22 @@ _PAIRS = 1 << 13
 _ROUNDING = float(np.finfo(np.float64).eps)
 
 
-class ExactLatency(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ExactLatency:
     """The outputs of :func:`exact_latency`."""
 
-    latency: Latency
-    latency_error: LatencyError
+    latency: Annotated[
+        Array,
+        Quantity("s", "exact mean latency, from arrival to the end of the pipeline", "W", low=0),
+    ]
+    latency_error: Annotated[
+        Array, Quantity("s", "estimate of the rounding error of the exact mean latency", low=0)
+    ]
 
 
-@nan_outside
+@model
 def exact_latency(
-    streams: Streams,
-    pipeline_depth: PipelineDepth,
-    context_switch: ContextSwitch,
-    schedule_period: SchedulePeriod,
-    arrival_rate: ArrivalRate,
-    clock_period: ClockPeriod,
+    pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
 ) -> ExactLatency:
     """Mean latency of an element under the hierarchical round-robin schedule, exactly.
 
@@ -72,12 +63,12 @@ def exact_latency(
         Arrays of the broadcast shape of the inputs: inf where the arrival rate reaches the service
         rate, NaN where ``streams < pipeline_depth``.
     """
-    length, away = schedule(streams, pipeline_depth, context_switch, schedule_period)
-    load = utilization(length, schedule_period, arrival_rate, clock_period)
+    length, away = schedule(*pipeline, schedule_period)
+    load = utilization(length, schedule_period, *traffic)
     wait, error = mean_wait(length, away, schedule_period, load)
-    clocks = wait + pipeline_depth
+    clocks = wait + pipeline.pipeline_depth
     error = error + _ROUNDING * clocks
-    return ExactLatency(clocks * clock_period, error * clock_period)
+    return ExactLatency(clocks * traffic.clock_period, error * traffic.clock_period)
 
 
 def mean_wait(

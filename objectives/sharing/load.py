@@ -8,45 +8,44 @@ each lane is Poisson again.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, nan_outside
+from dse.model import Array, Floats, Quantity, composed_of, model
+from objectives.quantities import ENGINES, Lanes
 from objectives.sharing.quantities import Streams
 
 StreamRate = Annotated[
     Floats,
     Quantity("1/s", "elements that one stream asks for a second", low=0, typical=(1e3, 1e7)),
 ]
-Lanes = Annotated[
-    Floats, Quantity("1", "copies of the pipeline", low=1, integer=True, typical=(1, 16))
-]
 TotalStreams = Annotated[
     Floats, Quantity("1", "streams on the chip", low=1, integer=True, typical=(1, 256))
 ]
 
 
-class LaneArrivals(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class LaneArrivals:
     """What `lane_arrivals` gives."""
 
     arrival_rate: Annotated[Array, Quantity("1/s", "elements of one stream at a lane", "λ", low=0)]
 
 
-class EngineCount(NamedTuple):
-    """What `engine_count` gives."""
+@dataclass(frozen=True, eq=False)
+class EngineCount:
+    """What `engine_count` gives: as many as serve all streams."""
 
-    engines: Annotated[Array, Quantity("1", "engines that serve all streams", low=1, integer=True)]
+    engines: Annotated[Array, ENGINES]
 
 
-class ShareOut(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ShareOut(LaneArrivals, EngineCount):
     """What `share_out` gives."""
 
-    arrival_rate: Annotated[Array, Quantity("1/s", "elements of one stream at a lane", "λ", low=0)]
-    engines: Annotated[Array, Quantity("1", "engines that serve all streams", low=1, integer=True)]
 
-
-@nan_outside
+@model
 def lane_arrivals(stream_rate: StreamRate, lanes: Lanes) -> LaneArrivals:
     """Return what arrives at one lane from each stream: ``stream_rate / lanes`` [1/s].
 
@@ -56,7 +55,7 @@ def lane_arrivals(stream_rate: StreamRate, lanes: Lanes) -> LaneArrivals:
     return LaneArrivals(np.asarray(stream_rate, dtype=np.float64) / lanes)
 
 
-@nan_outside
+@model
 def engine_count(total_streams: TotalStreams, streams: Streams) -> EngineCount:
     """Return how many engines serve all streams, each of them `streams`; the last may have fewer.
 
@@ -81,4 +80,3 @@ def share_out(
     total_streams, streams : float or ndarray
         On the chip, and served by one engine.
     """
-    return ShareOut(*lane_arrivals(stream_rate, lanes), *engine_count(total_streams, streams))

@@ -6,43 +6,38 @@ depends on the load (Hall & Chamberlain 2014, second conclusion).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model import Array, nan_outside
+from dse.model import Array, Quantity, model
 from objectives.sharing.exact import mean_wait
-from objectives.sharing.quantities import (
-    LONGEST_PERIOD,
-    ArrivalRate,
-    BestSchedulePeriod,
-    ClockPeriod,
-    ContextSwitch,
-    LeastLatency,
-    PipelineDepth,
-    SmallestStableSchedulePeriod,
-    Streams,
-)
+from objectives.sharing.quantities import LONGEST_PERIOD, Pipeline, Traffic
 from objectives.sharing.schedule import schedule, utilization
 
 
-class ScheduleOptimum(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ScheduleOptimum:
     """The outputs of :func:`best_schedule_period`."""
 
-    best_schedule_period: BestSchedulePeriod
-    least_latency: LeastLatency
-    smallest_stable_schedule_period: SmallestStableSchedulePeriod
+    best_schedule_period: Annotated[
+        Array, Quantity("1", "schedule period of least exact mean latency", low=1, integer=True)
+    ]
+    least_latency: Annotated[
+        Array, Quantity("s", "exact mean latency at the best schedule period", low=0)
+    ]
+    smallest_stable_schedule_period: Annotated[
+        Array,
+        Quantity(
+            "1", "smallest schedule period that keeps up with the arrivals", low=1, integer=True
+        ),
+    ]
 
 
-@nan_outside
-def best_schedule_period(
-    streams: Streams,
-    pipeline_depth: PipelineDepth,
-    context_switch: ContextSwitch,
-    arrival_rate: ArrivalRate,
-    clock_period: ClockPeriod,
-) -> ScheduleOptimum:
+@model
+def best_schedule_period(pipeline: Pipeline, traffic: Traffic) -> ScheduleOptimum:
     """Find the integer schedule period of least exact mean latency.
 
     The search is a bisection on the sign of ``W(R + 1) − W(R)``, from the smallest stable period to
@@ -58,8 +53,7 @@ def best_schedule_period(
         (offered load ≥ 1), the best one also where none in the domain does; the latency too.
         NaN where ``streams < pipeline_depth``.
     """
-    rate = np.multiply(arrival_rate, clock_period)
-    columns = np.broadcast_arrays(streams, pipeline_depth, context_switch, rate)
+    columns = np.broadcast_arrays(*pipeline, np.multiply(*traffic))
     shape = columns[0].shape
     rows = np.stack([np.ravel(c).astype(np.float64) for c in columns], axis=1)
     rows, inverse = np.unique(rows, axis=0, return_inverse=True)  # grids repeat them
@@ -74,7 +68,7 @@ def best_schedule_period(
         best[some] = _least(chosen, smallest[some])
         least[some] = _wait(chosen, best[some]) + chosen.depth
     spread = inverse.reshape(-1)
-    least = least[spread].reshape(shape) * clock_period
+    least = least[spread].reshape(shape) * traffic.clock_period
     return ScheduleOptimum(
         best[spread].reshape(shape)[()], least[()], smallest[spread].reshape(shape)[()]
     )

@@ -1,14 +1,15 @@
-"""The quantities of the shared pipeline: what they mean, their units and their domains."""
+"""What the models of a shared pipeline take: quantities, and records of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeAlias, get_args
+from typing import Annotated, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity
+from dse.model import Floats, Quantity, declared
 from dse.problems import InputError, Problem
+from objectives.quantities import ClockPeriod, PipelineDepth
 
 LONGEST_PERIOD = 65_536
 """Largest schedule period in the domain; the cost of the exact latency grows with the period."""
@@ -23,18 +24,6 @@ Streams: TypeAlias = Annotated[
         high=1_000_000,
         integer=True,
         typical=(16, 64),
-    ),
-]
-PipelineDepth: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "pipeline stages of the C-slowed engine, which are streams held at a time",
-        "C",
-        low=1,
-        high=1_000_000,
-        integer=True,
-        typical=(1, 16),
     ),
 ]
 ContextSwitch: TypeAlias = Annotated[
@@ -66,74 +55,27 @@ ArrivalRate: TypeAlias = Annotated[
     Floats,
     Quantity("1/s", "elements that arrive in one stream a second", "λ", low=0, typical=(1e3, 1e6)),
 ]
-ClockPeriod: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "s", "clock period of the engine", "t_CLK", above=0, better="lower", typical=(1e-9, 1e-7)
-    ),
-]
 
-ServiceRate: TypeAlias = Annotated[
-    Array, Quantity("1/s", "service rate of a stream: its achievable throughput", "μ_s", low=0)
-]
-TotalThroughput: TypeAlias = Annotated[
-    Array, Quantity("1/s", "achievable throughput of all streams together", "T_TOT", low=0)
-]
-Utilization: TypeAlias = Annotated[
-    Array, Quantity("1", "arrival rate over service rate of a stream", "ρ", low=0)
-]
-QueueingTime: TypeAlias = Annotated[
-    Array,
-    Quantity(
-        "s", "mean wait in the queue by the M/D/1 formula", "W_q", low=0, part_of="latency_printed"
-    ),
-]
-SwappedOutTime: TypeAlias = Annotated[
-    Array,
-    Quantity(
-        "s",
-        "mean further wait while swapped out, as printed",
-        "W_h",
-        low=0,
-        part_of="latency_printed",
-    ),
-]
-PipelineTime: TypeAlias = Annotated[
-    Array, Quantity("s", "time in the pipeline", "W_s", low=0, part_of="latency_printed")
-]
-LatencyPrinted: TypeAlias = Annotated[
-    Array, Quantity("s", "mean latency by the printed approximation", "W", low=0)
-]
-QueueingOccupancy: TypeAlias = Annotated[
-    Array, Quantity("1", "mean elements waiting by the M/D/1 formula", "N_q", low=0)
-]
-SwappedOutOccupancy: TypeAlias = Annotated[
-    Array, Quantity("1", "mean further elements waiting while swapped out", "N_h", low=0)
-]
-Latency: TypeAlias = Annotated[
-    Array, Quantity("s", "exact mean latency, from arrival to the end of the pipeline", "W", low=0)
-]
-LatencyError: TypeAlias = Annotated[
-    Array, Quantity("s", "estimate of the rounding error of the exact mean latency", low=0)
-]
-BestSchedulePeriod: TypeAlias = Annotated[
-    Array, Quantity("1", "schedule period of least exact mean latency", low=1, integer=True)
-]
-LeastLatency: TypeAlias = Annotated[
-    Array, Quantity("s", "exact mean latency at the best schedule period", low=0)
-]
-SmallestStableSchedulePeriod: TypeAlias = Annotated[
-    Array,
-    Quantity("1", "smallest schedule period that keeps up with the arrivals", low=1, integer=True),
-]
+
+class Pipeline(NamedTuple):
+    """A pipeline and the streams that share it."""
+
+    streams: Streams
+    pipeline_depth: PipelineDepth
+    context_switch: ContextSwitch
+
+
+class Traffic(NamedTuple):
+    """What arrives in each stream, and the clock that serves it."""
+
+    arrival_rate: ArrivalRate
+    clock_period: ClockPeriod
+
 
 _DECLARED = {
-    "streams": Streams,
-    "pipeline_depth": PipelineDepth,
-    "context_switch": ContextSwitch,
-    "schedule_period": SchedulePeriod,
-    "arrival_rate": ArrivalRate,
-    "clock_period": ClockPeriod,
+    **declared(Pipeline),
+    "schedule_period": get_args(SchedulePeriod)[1],
+    **declared(Traffic),
 }
 
 
@@ -145,7 +87,7 @@ def problems_in(values: Mapping[str, float]) -> list[Problem]:
     """
     problems = []
     for name, value in values.items():
-        quantity = next(note for note in get_args(_DECLARED[name]) if isinstance(note, Quantity))
+        quantity = _DECLARED[name]
         if np.ndim(value) or not quantity.contains_all(value):
             shown = f"has shape {np.shape(value)}" if np.ndim(value) else f"is {value:g}"
             unit = "" if quantity.unit == "1" else f" {quantity.unit}"
@@ -166,6 +108,6 @@ def problems_in(values: Mapping[str, float]) -> list[Problem]:
 
 
 def refuse(source: str, problems: list[Problem]) -> None:
-    """Raise InputError where there are problems."""
+    """Raise InputError if there are problems."""
     if problems:
         raise InputError(source, problems)

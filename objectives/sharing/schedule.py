@@ -12,28 +12,13 @@ with fewer streams keeps its C slots a turn, some of them idle, so that every fo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, nan_outside
-from objectives.sharing.quantities import (
-    ArrivalRate,
-    ClockPeriod,
-    ContextSwitch,
-    LatencyPrinted,
-    PipelineDepth,
-    PipelineTime,
-    QueueingOccupancy,
-    QueueingTime,
-    SchedulePeriod,
-    ServiceRate,
-    Streams,
-    SwappedOutOccupancy,
-    SwappedOutTime,
-    TotalThroughput,
-    Utilization,
-)
+from dse.model import Array, Floats, Quantity, model
+from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic
 
 
 class Schedule(NamedTuple):
@@ -57,28 +42,56 @@ def schedule(
     return Schedule(away + turn, away)
 
 
-class PrintedLatency(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PrintedLatency:
     """The outputs of :func:`printed_latency`."""
 
-    service_rate: ServiceRate
-    total_throughput: TotalThroughput
-    utilization: Utilization
-    queueing_time: QueueingTime
-    swapped_out_time: SwappedOutTime
-    pipeline_time: PipelineTime
-    latency_printed: LatencyPrinted
-    queueing_occupancy: QueueingOccupancy
-    swapped_out_occupancy: SwappedOutOccupancy
+    service_rate: Annotated[
+        Array, Quantity("1/s", "service rate of a stream: its achievable throughput", "μ_s", low=0)
+    ]
+    total_throughput: Annotated[
+        Array, Quantity("1/s", "achievable throughput of all streams together", "T_TOT", low=0)
+    ]
+    utilization: Annotated[
+        Array, Quantity("1", "arrival rate over service rate of a stream", "ρ", low=0)
+    ]
+    queueing_time: Annotated[
+        Array,
+        Quantity(
+            "s",
+            "mean wait in the queue by the M/D/1 formula",
+            "W_q",
+            low=0,
+            part_of="latency_printed",
+        ),
+    ]
+    swapped_out_time: Annotated[
+        Array,
+        Quantity(
+            "s",
+            "mean further wait while swapped out, as printed",
+            "W_h",
+            low=0,
+            part_of="latency_printed",
+        ),
+    ]
+    pipeline_time: Annotated[
+        Array, Quantity("s", "time in the pipeline", "W_s", low=0, part_of="latency_printed")
+    ]
+    latency_printed: Annotated[
+        Array, Quantity("s", "mean latency by the printed approximation", "W", low=0)
+    ]
+    queueing_occupancy: Annotated[
+        Array, Quantity("1", "mean elements waiting by the M/D/1 formula", "N_q", low=0)
+    ]
+    swapped_out_occupancy: Annotated[
+        Array, Quantity("1", "mean further elements waiting while swapped out", "N_h", low=0)
+    ]
 
 
-@nan_outside
+@model
 def printed_latency(
-    streams: Streams,
-    pipeline_depth: PipelineDepth,
-    context_switch: ContextSwitch,
-    schedule_period: SchedulePeriod,
-    arrival_rate: ArrivalRate,
-    clock_period: ClockPeriod,
+    pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
 ) -> PrintedLatency:
     """Rates, occupancies and mean latency as printed (Hall & Chamberlain 2014, equations 1–5).
 
@@ -92,23 +105,25 @@ def printed_latency(
         Arrays of the broadcast shape of the inputs that matter to each; NaN where
         ``streams < pipeline_depth``.
     """
-    length, away = schedule(streams, pipeline_depth, context_switch, schedule_period)
-    load = utilization(length, schedule_period, arrival_rate, clock_period)
+    streams, depth, _ = pipeline
+    arrival_rate, clock_period = traffic
+    length, away = schedule(*pipeline, schedule_period)
+    load = utilization(length, schedule_period, *traffic)
     between = length / schedule_period * clock_period  # mean time from slot to slot, 1/μ
     rate = 1.0 / between
     free = np.where(load < 1, 1 - load, np.where(np.isnan(load), np.nan, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         queueing = np.where(free > 0, between * load / (2 * free), free + np.inf)
     swapped_out = away**2 / (2 * length) * clock_period
-    pipeline = np.where(np.isnan(load), np.nan, np.multiply(pipeline_depth, clock_period))
-    latency = queueing + swapped_out + pipeline
+    inside = np.where(np.isnan(load), np.nan, np.multiply(depth, clock_period))
+    latency = queueing + swapped_out + inside
     return PrintedLatency(
         service_rate=rate,
         total_throughput=streams * rate,
         utilization=load,
         queueing_time=queueing,
         swapped_out_time=swapped_out,
-        pipeline_time=pipeline,
+        pipeline_time=inside,
         latency_printed=latency,
         queueing_occupancy=arrival_rate * queueing,
         swapped_out_occupancy=arrival_rate * swapped_out,

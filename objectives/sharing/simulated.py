@@ -10,15 +10,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Quantity, nan_outside
-from objectives.sharing.quantities import (
-    ArrivalRate,
-    ClockPeriod,
-    ContextSwitch,
-    PipelineDepth,
-    SchedulePeriod,
-    Streams,
-)
+from dse.model import Array, Quantity, model
+from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic
 from objectives.sharing.schedule import printed_latency
 from objectives.sharing.simulation import simulate
 
@@ -34,14 +27,9 @@ class Simulated(NamedTuple):
     latency_simulated_high: Annotated[Array, Quantity("s", "upper end of its 99 % interval", low=0)]
 
 
-@nan_outside
+@model
 def simulated_latency(
-    streams: Streams,
-    pipeline_depth: PipelineDepth,
-    context_switch: ContextSwitch,
-    schedule_period: SchedulePeriod,
-    arrival_rate: ArrivalRate,
-    clock_period: ClockPeriod,
+    pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
 ) -> Simulated:
     """Simulate the schedule of `objectives.sharing.model.round_robin` under Poisson arrivals.
 
@@ -51,18 +39,13 @@ def simulated_latency(
         Mean latency [s] and the ends of its 99 % interval by batch means; inf at saturation. With
         no arrivals it is that of a lone element: the exact mean as the rate goes to 0.
     """
-    inputs = np.broadcast_arrays(
-        streams, pipeline_depth, context_switch, schedule_period, arrival_rate, clock_period
-    )
-    load = np.asarray(
-        printed_latency(
-            streams, pipeline_depth, context_switch, schedule_period, arrival_rate, clock_period
-        ).utilization
-    )
+    inputs = (*pipeline, schedule_period, *traffic)
+    load = np.asarray(printed_latency(*inputs).utilization)
+    columns = np.broadcast_arrays(*inputs)
     means = np.full((3, *load.shape), np.inf)
     for at in np.ndindex(load.shape):
         if load[at] < 1:
-            n, c, s, r, rate, clock = (float(x[at]) for x in inputs)
+            n, c, s, r, rate, clock = (float(x[at]) for x in columns)
             rate = max(rate, 1e-6 / (n * clock))  # an element now and then
             found = simulate(int(n), int(c), int(s), int(r), rate, clock, elements=ELEMENTS, seed=1)
             means[(slice(None), *at)] = found.latency, found.low, found.high

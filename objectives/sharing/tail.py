@@ -12,30 +12,41 @@ this is a model of its own, for studies that ask for the tail.
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from dse.model import Array, Floats, Quantity, nan_outside
+from dse.model import Array, Floats, Quantity, model
 from objectives.sharing.exact import Complex, complex_expm1, log_zero
-from objectives.sharing.quantities import (
-    ArrivalRate,
-    ClockPeriod,
-    ContextSwitch,
-    PipelineDepth,
-    SchedulePeriod,
-    Streams,
-)
+from objectives.sharing.quantities import Pipeline, Traffic
 from objectives.sharing.schedule import schedule, utilization
 
 LONGEST_TAIL_PERIOD = 1024
+"""Largest schedule period in the domain; time and memory grow with its square."""
 _DAMPING = 1e-13
 """Weight of what wraps round; rounding is amplified by the inverse of its fourth root."""
 _SETTLED = 1e-9
+_REMEMBERED = 50_000
+"""Designs whose quantiles are kept: tables, explanations and reports ask for them again."""
 _LEAST_LOAD = 1e-6
 """A lighter load differs from this one by less than the inversion resolves."""
+
+
+TailSchedulePeriod: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "turns of each stream before its group is swapped out",
+        "R_S",
+        low=1,
+        high=LONGEST_TAIL_PERIOD,
+        integer=True,
+        typical=(1, 128),
+    ),
+]
 
 
 class TailLatency(NamedTuple):
@@ -46,14 +57,9 @@ class TailLatency(NamedTuple):
     ]
 
 
-@nan_outside
+@model
 def tail_latency(
-    streams: Streams,
-    pipeline_depth: PipelineDepth,
-    context_switch: ContextSwitch,
-    schedule_period: SchedulePeriod,
-    arrival_rate: ArrivalRate,
-    clock_period: ClockPeriod,
+    pipeline: Pipeline, schedule_period: TailSchedulePeriod, traffic: Traffic
 ) -> TailLatency:
     """Find the 99th percentile of the latency exactly, to about six digits.
 
@@ -63,19 +69,9 @@ def tail_latency(
     -------
     TailLatency
         Array of the broadcast shape of the inputs: inf where the arrival rate reaches the service
-        rate, NaN where ``streams < pipeline_depth`` or ``schedule_period > 1024``.
+        rate, NaN where ``streams < pipeline_depth``.
     """
-    return TailLatency(
-        latency_quantile(
-            streams,
-            pipeline_depth,
-            context_switch,
-            schedule_period,
-            arrival_rate,
-            clock_period,
-            0.99,
-        )
-    )
+    return TailLatency(latency_quantile(*pipeline, schedule_period, *traffic, level=0.99))
 
 
 def latency_quantile(
@@ -89,7 +85,7 @@ def latency_quantile(
 ) -> Array:
     """Return the latency [s] that a share `level` of the elements does not exceed.
 
-    As :func:`tail_latency`, for any level above 0 and below 1.
+    As :func:`tail_latency`, for any level above 0 and below 1. NaN outside its domains.
 
     Raises
     ------
@@ -108,6 +104,7 @@ def latency_quantile(
     return (clocks[inverse.reshape(-1)].reshape(shape) * clock_period)[()]
 
 
+@functools.lru_cache(_REMEMBERED)
 def _quantile(
     length: float, away: float, depth: float, period: float, load: float, *, level: float
 ) -> float:

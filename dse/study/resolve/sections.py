@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dse.model.quantity import declared
+from dse.model.signature import declared
 from dse.model.section import Writer
 from dse.problems import InputError
 from dse.study.loading import load_function

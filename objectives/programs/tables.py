@@ -1,4 +1,4 @@
-"""Dataflow from a folder of tables: ``functions.csv``, ``transfers.csv`` and ``calls.csv``.
+"""A folder of tables: ``functions.csv``, ``transfers.csv`` and ``calls.csv``.
 
 The open door: whatever measures functions and the bytes between them can write these. The last
 table may be absent; without it every function is a program of its own, with no callees.
@@ -14,9 +14,7 @@ import numpy as np
 
 from dse.model import Array
 from dse.problems import InputError, Problem, nearest
-from objectives.communication.contexts import Calls, expand
-from objectives.communication.dataflow import Dataflow
-from objectives.communication.tree import inclusive_transfers, shares_inside
+from objectives.programs.counts import Calls, Counts
 
 FUNCTIONS, TRANSFERS, CALLS = "functions.csv", "transfers.csv", "calls.csv"
 _COLUMNS = {
@@ -29,12 +27,12 @@ _UNITS = {"local_bytes": "B", "bytes": "B", "computation": "instructions", "code
 Row = dict[str, str | float]
 
 
-def read_tables(folder: Path) -> Dataflow:
+def read_tables(folder: Path) -> Counts:
     """Read a folder of tables.
 
     ``functions.csv`` has the columns function, invocations, computation, local_bytes and, if you
     like, code; ``transfers.csv`` from, to, bytes; ``calls.csv`` caller, function, calls. A name in
-    brackets in the column "from", such as ``(input)``, is an origin of data and no function. Rows
+    brackets in the column "from", such as ``(input)``, is an origin of data, not a function. Rows
     of one pair add up.
 
     Raises
@@ -58,12 +56,10 @@ def read_tables(folder: Path) -> Dataflow:
         pair, more = (at[str(row["caller"])], at[str(row["function"])]), float(row["calls"])
         count = calls[pair].times + more if pair in calls else more
         calls[pair] = Calls(count, count)
-    tree = expand(invocations[: len(own)], computation[: len(own)], calls)
-    into, out = inclusive_transfers(transfers, shares_inside(tree, len(names)))
     missing = ["transfers of a function with its callees are sums over functions, not measured"]
     if not (folder / CALLS).exists():
         missing.append(f"there is no {CALLS}: each function is taken to call none")
-    return Dataflow(
+    return Counts(
         folder.name,
         names,
         len(own),
@@ -72,9 +68,7 @@ def read_tables(folder: Path) -> Dataflow:
         local_bytes,
         code,
         transfers,
-        into,
-        out,
-        tree,
+        calls,
         tuple(missing),
     )
 
@@ -111,7 +105,7 @@ def _table(path: Path, name: str, problems: list[Problem]) -> list[tuple[int, Ro
         try:
             lines = list(csv.reader(file, strict=True))
         except (csv.Error, UnicodeDecodeError) as error:
-            problems.append(Problem(name, f"is no table of comma-separated values: {error}"))
+            problems.append(Problem(name, f"is not a table of comma-separated values: {error}"))
             return []
     header = [cell.strip() for cell in lines[0]] if lines else []
     known = (*needed, *optional)

@@ -1,4 +1,4 @@
-"""Where one power law beats a straight line: the exact roots behind every LogCA granularity.
+"""Where one power law beats a straight line: the exact roots behind every break-even granularity.
 
 Offloading g bytes reaches a speedup s where ``gain · g**β ≥ per_byte · g + fixed`` with
 ``gain = C (1/s − 1/A)``, ``per_byte = l`` and ``fixed = o + L``. The set of such g is an interval.
@@ -18,9 +18,52 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.model import Array
+from dse.model import Array, Floats
 
 _MOST_STEPS = 100  # typical are 5; |β − 1| = 1e-12 takes 30
+
+
+def arrays(*values: Floats) -> tuple[Array, ...]:
+    """Return numbers and arrays as arrays of floats."""
+    return tuple(np.asarray(value, dtype=np.float64) for value in values)
+
+
+def is_number(values: Array, constant: float) -> bool:
+    """Tell whether an input is one number, such as its default: a pass over designs is spared."""
+    return values.ndim == 0 and bool(values == constant)
+
+
+@np.errstate(all="ignore")
+def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> Array:
+    """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact where A and s are close."""
+    c, a, s = arrays(computational_index, acceleration, speedup)
+    try:
+        with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
+            found = c * ((a - s) / a)
+    except FloatingPointError:  # inf / inf
+        found = c * np.where(np.isinf(a), 1.0, (a - s) / a)
+    return np.asarray(found if is_number(s, 1.0) else found / s)
+
+
+@np.errstate(all="ignore")
+def crossings(
+    gain: Array, interface: tuple[Floats, Floats, Floats], complexity: Floats
+) -> tuple[Array, Array]:
+    """Return the ends of the interval of granularities where the gain covers the interface.
+
+    Parameters
+    ----------
+    gain : ndarray
+        Of each byte**β: see :func:`gain`.
+    interface : tuple of array_like
+        Overhead o and latency L of a call, latency per byte l.
+    complexity : array_like
+        The exponent β.
+    """
+    o, fixed, per_byte, b = arrays(*interface, complexity)
+    cost = o if is_number(fixed, 0.0) else np.asarray(o + fixed)
+    lower, upper = interval(gain, per_byte, cost, b)
+    return lower[()], upper[()]
 
 
 @np.errstate(all="ignore")
@@ -164,4 +207,4 @@ def _left_root(offset: Array, exponent: Array, excess: Array, start: Array) -> A
     return root
 
 
-__all__ = ["entropy", "interval"]
+__all__ = ["arrays", "crossings", "entropy", "gain", "interval", "is_number"]

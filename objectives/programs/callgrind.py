@@ -1,4 +1,4 @@
-"""Dataflow from the output of valgrind's callgrind: who called whom, and instructions executed.
+"""The output of valgrind's callgrind: who called whom, and instructions executed.
 
 The format is that of "Callgrind Format Specification" in valgrind's manual, version 1. Callgrind
 counts all instructions, not the arithmetic and logical ones alone, and follows no data.
@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dse.problems import InputError, Problem, nearest
-from objectives.communication.contexts import Calls, expand
-from objectives.communication.dataflow import Dataflow
+from objectives.programs.counts import Calls, Counts
 
 MISSING = (
     "callgrind tells no transfers: communication counts as nothing, and only the limit that the "
@@ -44,7 +43,13 @@ class _Reading:
     has_events: bool = False
 
 
-def read_callgrind(path: Path) -> Dataflow:
+def is_callgrind(start: str) -> bool:
+    """Tell whether a file that starts with this text is callgrind's output."""
+    marks = ("# callgrind format", "events:")
+    return any(line.startswith(marks) for line in start.splitlines())
+
+
+def read_callgrind(path: Path) -> Counts:
     """Read a file that callgrind wrote (``callgrind.out.…``).
 
     Functions of one name count as one.
@@ -52,7 +57,7 @@ def read_callgrind(path: Path) -> Dataflow:
     Raises
     ------
     InputError
-        With the line of the first thing that is no callgrind output.
+        With the line of the first thing that is not callgrind output.
     """
     reading = _Reading()
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -62,7 +67,7 @@ def read_callgrind(path: Path) -> Dataflow:
             except ValueError as error:
                 remedy = str(error) or "see the callgrind format in valgrind's manual"
                 shown = line.strip()[:60]
-                problem = Problem(f"line {number}", f"{shown!r} is no callgrind output", remedy)
+                problem = Problem(f"line {number}", f"{shown!r} is not callgrind output", remedy)
                 raise InputError(str(path), [problem]) from None
     names = tuple(reading.own)
     if not names or not reading.has_events:
@@ -75,10 +80,8 @@ def read_callgrind(path: Path) -> Dataflow:
     invocations = np.where(invocations > 0, invocations, 1.0)  # the roots, which nobody calls
     computation = np.array([reading.own[name] for name in names])
     by_number = {(at[f], at[g]): calls for (f, g), calls in reading.calls.items()}
-    empty = np.zeros((len(names), len(names)))
     nothing = np.zeros(len(names))
-    tree = expand(invocations, computation, by_number)
-    return Dataflow(
+    return Counts(
         reading.program or path.name,
         names,
         len(names),
@@ -86,10 +89,8 @@ def read_callgrind(path: Path) -> Dataflow:
         computation,
         nothing,
         nothing,
-        empty,
-        empty,
-        empty,
-        tree,
+        np.zeros((len(names), len(names))),
+        by_number,
         MISSING,
     )
 

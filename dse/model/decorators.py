@@ -1,0 +1,140 @@
+"""What a function becomes to be called as a model: flat, and not a number outside its domain."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.quantity import Quantity
+from dse.model.signature import Layout, declared, fields_of, layout, values_of
+
+T = TypeVar("T")
+
+
+def model(function: Callable[..., T]) -> Callable[..., T]:
+    """Call a function by its quantities, and make its outputs NaN outside their domains.
+
+    The function takes quantities or records of them and returns a NamedTuple or a dataclass of
+    arrays. It is called with each quantity by its own name, or in the order of its signature. Every
+    output is NaN at the elements where an input is outside its declared domain; nothing is copied
+    if all inputs are inside. The engine does this to every model; a shipped model is decorated
+    where it is defined, so that scripts see the same.
+
+    Raises
+    ------
+    InputError
+        If two parameters, or fields of records, have one name.
+
+    >>> from typing import Annotated, NamedTuple
+    >>> from dse.model import Array, Floats
+    >>> Length = Annotated[Floats, Quantity("m", "length of a side", low=0)]
+    >>> Sides = NamedTuple("Sides", [("width", Length), ("height", Length)])
+    >>> class Area(NamedTuple):
+    ...     area: Annotated[Array, Quantity("m**2", "area")]
+    >>> @model
+    ... def area(sides: Sides) -> Area:
+    ...     return Area(np.asarray(sides.width * sides.height))
+    >>> area(np.array([4.0, -1.0]), height=2.0).area
+    array([ 8., nan])
+    """
+    marked: object = getattr(function, "__model__", None)
+    if marked is function:
+        return function
+    laid = layout(function)
+    names = tuple(laid.flat.parameters)
+    domains = {n: q for n, q in declared(function).items() if isinstance(q, Quantity)}
+    call = _built(function, laid) if laid.records else None
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> T:
+        given = {**dict(zip(names, args, strict=False)), **kwargs} if args else kwargs
+        bad: NDArray[np.bool_] | None = None
+        for name, value in given.items():
+            quantity = domains.get(name)
+            if quantity is not None and not quantity.contains_all(value):
+                outside = ~quantity.contains(value)
+                bad = outside if bad is None else bad | outside
+        if bad is None:
+            return function(*args, **kwargs) if call is None else call(args, given, kwargs)
+        with np.errstate(all="ignore"):  # what these elements give is thrown away
+            result = function(*args, **kwargs) if call is None else call(args, given, kwargs)
+        if fields_of(type(result)) is None:
+            return result  # the engine says what is wrong with it
+        columns = {n: np.where(bad, np.nan, value) for n, value in values_of(result).items()}
+        return type(result)(**columns)
+
+    called.__signature__ = laid.flat  # type: ignore[attr-defined]
+    # itself, and not a mere mark: functools.wraps copies marks to functions that do otherwise
+    called.__model__ = called  # type: ignore[attr-defined]
+    return called
+
+
+def _built(
+    function: Callable[..., T], laid: Layout
+) -> Callable[[tuple[Any, ...], Mapping[str, Any], Mapping[str, Any]], T]:
+    """Return the call that builds the function's records from flat arguments."""
+    parameters = laid.flat.parameters.values()
+    known = frozenset(each.name for each in parameters)
+    needed = frozenset(each.name for each in parameters if each.default is each.empty)
+    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+    most = sum(each.kind is each.POSITIONAL_OR_KEYWORD for each in parameters)
+    records = [(name, kind, fields) for name, (kind, fields) in laid.records.items()]
+    plain = laid.plain
+
+    def call(args: tuple[Any, ...], given: Mapping[str, Any], kwargs: Mapping[str, Any]) -> T:
+        if (
+            len(args) > most
+            or not needed <= given.keys() <= known
+            or len(given) < len(args) + len(kwargs)
+        ):
+            try:
+                laid.flat.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}(): {error}") from None
+        values = {**defaults, **given}
+        body = {name: values[name] for name in plain}
+        for name, kind, fields in records:
+            body[name] = kind(*[values[field] for field in fields])
+        return function(**body)
+
+    return call
+
+
+def composed_of(*parts: Callable[..., Any]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Make a function's signature a model that gathers the outputs of smaller models.
+
+    The parts are called in the order given, each with its own arguments by name: those of the
+    whole, and outputs of earlier parts. Together they give every output; the function's own body is
+    never run, it is a signature and a docstring. The engine wires and runs the parts, so that an
+    output needs the inputs of its own part only: a break-even granularity can be asked for without
+    a granularity.
+    """
+
+    def compose(function: Callable[..., T]) -> Callable[..., T]:
+        signature = layout(function).flat
+        kind = signature.return_annotation
+        outputs = tuple(fields_of(kind) or ())
+        inputs = [(part, tuple(inspect.signature(part).parameters)) for part in parts]
+
+        @functools.wraps(function)
+        def whole(*args: Any, **kwargs: Any) -> T:
+            try:
+                bound = signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}(): {error}") from None
+            bound.apply_defaults()
+            known = bound.arguments
+            for part, names in inputs:
+                known |= values_of(part(**{n: known[n] for n in names if n in known}))
+            return kind(**{name: known[name] for name in outputs})  # type: ignore[no-any-return]
+
+        whole.__signature__ = signature  # type: ignore[attr-defined]
+        whole.__parts__ = parts  # type: ignore[attr-defined]
+        return whole
+
+    return compose

@@ -1,0 +1,185 @@
+"""The speedup of an offload at a granularity, its times, and its bounds over all granularities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from dse.model import Array, Quantity, model
+from objectives.logca.quantities import Granularity, Interface, Kernel
+from objectives.power_law import arrays, entropy, is_number
+from objectives.quantities import Acceleration
+
+_TINY = float(np.finfo(np.float64).tiny)
+_AMPLE = 1e-150  # the product of two such numbers is still above _TINY
+
+
+@dataclass(frozen=True, eq=False)
+class Speedup:
+    """The output of :func:`speedup`."""
+
+    speedup: Annotated[Array, Quantity("1", "speedup at the granularity", "T0/T1", low=0.0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """The outputs of :func:`times`."""
+
+    host_time: Annotated[Array, Quantity("cycle", "time on the host", "T0", low=0.0)]
+    accelerated_time: Annotated[
+        Array, Quantity("cycle", "time with the accelerator", "T1", low=0.0)
+    ]
+    overhead_time: Annotated[
+        Array, Quantity("cycle", "time in set-up", low=0.0, part_of="accelerated_time")
+    ]
+    latency_time: Annotated[
+        Array, Quantity("cycle", "time on the interface", low=0.0, part_of="accelerated_time")
+    ]
+    compute_time: Annotated[
+        Array, Quantity("cycle", "time computing", low=0.0, part_of="accelerated_time")
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The outputs of :func:`limits`."""
+
+    speedup_at_one_byte: Annotated[Array, Quantity("1", "speedup at a granularity of 1 B", low=0.0)]
+    speedup_limit: Annotated[Array, Quantity("1", "speedup as granularity grows", low=0.0)]
+    peak_speedup: Annotated[Array, Quantity("1", "least upper bound of speedup", low=0.0)]
+    peak_granularity: Annotated[
+        Array, Quantity("B", "granularity of the peak speedup; inf: as it grows", low=0.0)
+    ]
+    computational_intensity: Annotated[
+        Array, Quantity("1", "host's work for each cycle of latency", "C/l", low=0.0)
+    ]
+    accelerator_computational_intensity: Annotated[
+        Array, Quantity("1", "accelerator's work for each cycle of latency", "C/A/l", low=0.0)
+    ]
+    latency_bound: Annotated[
+        Array,
+        Quantity(
+            "1", "1: latency bounds speedup; 0: compute does", low=0.0, high=1.0, integer=True
+        ),
+    ]
+
+
+@model
+@np.errstate(all="ignore")
+def speedup(
+    granularity: Granularity, interface: Interface, kernel: Kernel, acceleration: Acceleration
+) -> Speedup:
+    """Return the speedup T0/T1 at a granularity (ISCA 2017, equations 2 and 8 in one).
+
+    >>> t2 = dict(overhead=29e3, latency=1500, computational_index=90, acceleration=19)
+    >>> speedup(granularity=[100, 1000, 100_000], **t2).speedup
+    array([ 0.2906, 2.5541, 17.8506])
+    """
+    g, a = arrays(granularity, acceleration)
+    o, fixed, per_byte = arrays(*interface)
+    c, b = arrays(*kernel)
+    host = c * _power(g, b)
+    total = _interface(o, fixed, per_byte, g) + host / a
+    ratio = np.asarray(host / total)
+    # Both least values so large: T1 is finite, and T0, their product at least, in range as well.
+    least = total.min(initial=np.inf), ratio.min(initial=np.inf)
+    if not (least[0] >= _AMPLE and least[1] >= _AMPLE):
+        at = ~((host >= _TINY) & (total >= _TINY) & (total < np.inf))
+        inputs = (g, o, fixed, per_byte, c, b, a)
+        ratio[at] = _speedup_in_logarithms(*(np.broadcast_to(x, ratio.shape)[at] for x in inputs))
+    return Speedup(ratio[()])
+
+
+@model
+@np.errstate(all="ignore")
+def times(
+    granularity: Granularity, interface: Interface, kernel: Kernel, acceleration: Acceleration
+) -> Times:
+    """Return T0, T1 and the three parts of T1, at a granularity (ISCA 2017, section 2).
+
+    >>> float(times(granularity=1024, overhead=29e3, latency=1500, computational_index=90,
+    ...             acceleration=19).compute_time)
+    4850.526
+    """
+    g, a = arrays(granularity, acceleration)
+    o, fixed, per_byte = arrays(*interface)
+    c, b = arrays(*kernel)
+    host = c * _power(g, b)
+    computing = np.where(a < np.inf, host / a, 0.0)  # also where the host's time overflows
+    moving = fixed + per_byte * g
+    shape = np.broadcast_shapes(o.shape, moving.shape, computing.shape)
+    total = np.add(o, moving, out=np.empty(shape))
+    total += computing
+    parts = (np.broadcast_to(x, shape).copy()[()] for x in (o, moving, computing))
+    return Times(np.broadcast_to(host, shape).copy()[()], total[()], *parts)
+
+
+@model
+@np.errstate(all="ignore")
+def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> Limits:
+    """Return the bounds of speedup over all granularities, and what bounds it.
+
+    * ``speedup_at_one_byte``: equations 4 and 10; the papers write them as limits for g → 0, where
+      speedup itself goes to 0.
+    * ``speedup_limit`` for g → ∞, equations 3 and 9: A where l = 0 or β > 1; for l > 0, with β = 1,
+      1 / (1/A + l/C), with β < 1, 0.
+    * ``peak_speedup``: the least upper bound over all g > 0; reached, at ``peak_granularity``, only
+      where β < 1 and l > 0. The granularity is inf where speedup grows with g or never changes, and
+      0 where it only falls.
+    * ``computational_intensity`` C/l and C/A/l (section 2); inf for l = 0.
+    * ``latency_bound`` (section 3.1): 1 where l > 0 and β ≤ 1, else 0.
+    """
+    o, fixed, per_byte, c, b, a = np.broadcast_arrays(*arrays(*interface, *kernel, acceleration))
+    bends = (per_byte > 0.0) & (b < 1.0)
+    cost, log_line = np.logaddexp(np.log(o), np.log(fixed)), np.log(per_byte)
+    bend = np.where(bends, b, 0.5)  # a stand-in where it does not count
+    # The least (o + L) g**-β + l g**(1 - β), over C; at g = β (o + L) / ((1 - β) l).
+    least = np.exp((1.0 - bend) * cost + bend * log_line + entropy(bend) - np.log(c))
+    top = np.exp(np.log(bend) - np.log1p(-bend) + cost - log_line)
+    line = np.where((per_byte > 0.0) & (b == 1.0), per_byte / c, 0.0)
+    limit = np.where(line > 0.0, 1.0 / (1.0 / a + line), a)
+    limit = np.where(o + fixed < np.inf, limit, 0.0)  # a saturated engine answers never
+    bound = (per_byte > 0.0) & (b <= 1.0)
+    return Limits(
+        (1.0 / (1.0 / a + (o + fixed + per_byte) / c))[()],
+        np.where(bends, 0.0, limit)[()],
+        np.where(bends, 1.0 / (1.0 / a + least), limit)[()],
+        np.where(bends, top, np.inf)[()],
+        (c / per_byte)[()],
+        np.where(per_byte > 0.0, c / a / per_byte, np.inf)[()],
+        bound.astype(np.float64)[()],
+    )
+
+
+def _power(granularity: Array, complexity: Array) -> Array:
+    """Return g**β; by logarithm and exponential, which are faster than the general power."""
+    if is_number(complexity, 1.0):
+        return granularity
+    power = np.asarray(complexity * np.log(granularity))
+    np.exp(power, out=power)
+    np.copyto(power, granularity, where=complexity == 1.0)
+    return power
+
+
+def _speedup_in_logarithms(
+    granularity: Array,
+    overhead: Array,
+    latency: Array,
+    latency_per_byte: Array,
+    computational_index: Array,
+    complexity: Array,
+    acceleration: Array,
+) -> Array:
+    """Return the speedup as 1 / (T1 / T0), where T0 or T1 leaves the range of floats."""
+    size, work = np.log(granularity), np.log(computational_index)
+    cost = np.logaddexp(np.log(overhead), np.log(latency)) - work - complexity * size
+    line = np.log(latency_per_byte) - work + (1.0 - complexity) * size
+    return np.asarray(1.0 / (1.0 / acceleration + np.exp(cost) + np.exp(line)))
+
+
+def _interface(overhead: Array, latency: Array, latency_per_byte: Array, size: Array) -> Array:
+    """Return o + L + l g; nothing is added where a latency is the number 0."""
+    cost = overhead if is_number(latency, 0.0) else overhead + latency
+    return np.asarray(cost if is_number(latency_per_byte, 0.0) else cost + latency_per_byte * size)

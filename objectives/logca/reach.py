@@ -1,0 +1,101 @@
+"""From which granularity on an offload pays, reaches half the acceleration, or a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from dse.model import Array, Quantity, model
+from objectives.logca.quantities import Interface, Kernel, TargetSpeedup
+from objectives.power_law import arrays, crossings, gain
+from objectives.quantities import Acceleration
+
+
+@dataclass(frozen=True, eq=False)
+class BreakEven:
+    """The outputs of :func:`break_even`."""
+
+    break_even: Annotated[
+        Array, Quantity("B", "granularity from which offloading pays; inf: never", "g1", low=0.0)
+    ]
+    break_even_end: Annotated[
+        Array, Quantity("B", "granularity up to which offloading pays; inf: no end", low=0.0)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class HalfAcceleration:
+    """The outputs of :func:`half_acceleration`."""
+
+    half_acceleration: Annotated[
+        Array, Quantity("B", "granularity of half the acceleration; inf: never", "g_A/2", low=0.0)
+    ]
+    half_acceleration_end: Annotated[
+        Array, Quantity("B", "granularity up to which half is kept; inf: no end", low=0.0)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The outputs of :func:`target`."""
+
+    target_from: Annotated[
+        Array, Quantity("B", "granularity from which the target is met; inf: never", "g_s", low=0.0)
+    ]
+    target_to: Annotated[
+        Array, Quantity("B", "granularity up to which the target is met; inf: no end", low=0.0)
+    ]
+
+
+@model
+@np.errstate(all="ignore")
+def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> BreakEven:
+    """Return the granularities between which offloading pays: speedup ≥ 1.
+
+    The exact g1 that equations 5 and 11 of ISCA 2017 aim at, and the second crossing of sub-linear
+    kernels under a latency per byte. Both are inf where offloading never pays; `break_even` is
+    0 where it pays from the smallest granularity on, `break_even_end` inf where it pays for ever.
+
+    >>> pays = break_even(overhead=2000, latency_per_byte=5, computational_index=200,
+    ...                   complexity=0.7, acceleration=10)
+    >>> float(pays.break_even), float(pays.break_even_end)
+    (35.1747, 152717.3)
+    """
+    c, b = arrays(*kernel)
+    return BreakEven(*crossings(gain(c, acceleration, 1.0), interface, b))
+
+
+@model
+@np.errstate(all="ignore")
+def half_acceleration(
+    interface: Interface, kernel: Kernel, acceleration: Acceleration
+) -> HalfAcceleration:
+    """Return the granularities between which the speedup is at least A/2.
+
+    The exact g_{A/2} of equations 6 and 12 of ISCA 2017; ends as in :func:`break_even`.
+
+    >>> float(half_acceleration(overhead=29e3, latency=1500, computational_index=90,
+    ...                         acceleration=19).half_acceleration)
+    6438.89
+    """
+    c, b = arrays(*kernel)
+    return HalfAcceleration(*crossings(np.asarray(c / acceleration), interface, b))
+
+
+@model
+@np.errstate(all="ignore")
+def target(
+    target_speedup: TargetSpeedup, interface: Interface, kernel: Kernel, acceleration: Acceleration
+) -> Target:
+    """Return the granularities between which the speedup is at least a target.
+
+    Ends as in :func:`break_even`: (inf, inf) is never, (0, inf) is always.
+
+    >>> target(target_speedup=[1, 10, 20], overhead=29e3, latency=1500, computational_index=90,
+    ...        acceleration=19).target_from
+    array([ 357.716, 7154.321, inf])
+    """
+    c, b = arrays(*kernel)
+    return Target(*crossings(gain(c, acceleration, target_speedup), interface, b))

@@ -21,7 +21,8 @@ import numpy as np
 from networkx.algorithms.flow import dinitz, preflow_push
 
 import dse
-from dse.study.catalog import find_catalog, load_catalog
+from dse.study.catalog import load_catalog
+from dse.study.catalog_files import find_catalog
 from objectives.partition import (
     Workloads,
     area_front,

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+_LISTED = 30  # more problems than that are counted, not listed
+_NAMED = 12  # known names in a remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,18 @@ class Problem:
     message: str
     remedy: str = ""
 
+    def inside(self, place: str) -> Problem:
+        """Return the same problem, of something that stands at this place.
+
+        >>> str(Problem("row.area", "has no source").inside("made.toml"))
+        'made.toml: row.area: has no source'
+        """
+        return replace(self, where=f"{place}: {self.where}" if self.where else place)
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.message}" if self.where else self.message]
+        return "\n    ".join([*lines, self.remedy] if self.remedy else lines)
+
 
 class DseError(Exception):
     """Base of every error that a user can mend; its text is meant to be read."""
@@ -38,7 +53,7 @@ class InputError(DseError):
     source : str
         The file or folder.
     problems : iterable of Problem
-        At least one.
+        At least one; equal ones count once.
     """
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
@@ -52,24 +67,33 @@ class InputError(DseError):
     def _text(self) -> str:
         count = len(self.problems)
         lines = [f"{self.source}: {count} problem{'s' if count != 1 else ''}"]
-        for problem in self.problems:
-            lines.append(f"  {problem.where + ': ' if problem.where else ''}{problem.message}")
-            if problem.remedy:
-                lines.append(f"      {problem.remedy}")
+        lines += [f"  {problem}".replace("\n", "\n  ") for problem in self.problems[:_LISTED]]
+        if count > _LISTED:
+            lines.append(f"  … and {count - _LISTED} more")
         return "\n".join(lines)
 
 
+def closest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the known name that this one is nearest to; None if none is near.
+
+    Parameters
+    ----------
+    likeness : float
+        From 0 to 1: how alike they must be. A slip of the pen leaves 0.8 and more.
+    """
+    return next(iter(difflib.get_close_matches(name, sorted(set(known)), 1, likeness)), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a sentence with the nearest known name, or with all of them where they are few.
+    """Return a sentence with the nearest known name, or with the known names if none is near.
 
     >>> nearest("granularty", ["granularity", "overhead"])
     "did you mean 'granularity'?"
     """
-    names: Sequence[str] = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    names = sorted(set(known))
+    if (near := closest(name, names)) is not None:
+        return f"did you mean '{near}'?"
     if not names:
         return ""
-    shown = ", ".join(names[:12])
-    return f"known: {shown}" + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"known: {', '.join(names[:_NAMED])}{more}"

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dse.evaluate.conditions import Reduction
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.expression import read_relation
@@ -66,8 +67,7 @@ def objective(
         "",
         quantity,
         conditions=several if reduction else one,
-        reduction=reduction,
-        quantile=quantile,
+        reduction=Reduction(reduction, quantile) if reduction else None,
     )
 
 

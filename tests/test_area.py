@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.model.units import read
-from dse.study.catalog import find_catalog, load_catalog
+from dse.study.catalog import load_catalog
+from dse.study.catalog_files import find_catalog
 from dse.testing import check_model
 from objectives.machine.area import Area, total_area
 

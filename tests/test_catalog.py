@@ -7,7 +7,8 @@ import pytest
 
 from dse.model.units import read
 from dse.problems import InputError
-from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
+from dse.study.catalog import Catalog, load_catalog
+from dse.study.catalog_files import find_catalog, shipped_catalogs
 
 GOOD = """
 about = "Ways to attach an engine"
@@ -82,17 +83,17 @@ def test_says_every_problem_at_once(tmp_path: Path) -> None:
         """,
     )
     assert "about: is missing" in message
-    assert "sorce: is no table" in message
+    assert "sorce: is not a table" in message
     assert "did you mean 'source'?" in message
-    assert "Fast_Port: is no name of a row" in message
+    assert "Fast_Port: is not a name for a row" in message
     assert "Fast_Port.about: is missing" in message
-    assert "Fast_Port.overhead: is a truth value, no number" in message
+    assert "Fast_Port.overhead: is a truth value, not a number" in message
     assert "Fast_Port.overhead: has no source" in message
     assert "Fast_Port.latency.unt: is unknown in a figure" in message
     assert "did you mean 'unit'?" in message
     assert "Fast_Port.latency: has no source" in message
     assert "port.area: has the unknown unit 'furlong'" in message
-    assert "port.clock: 'fast' is no number" in message
+    assert "port.clock: 'fast' is not a number" in message
     assert "port.clock: has no source" in message
     assert message.startswith(f"{tmp_path / 'made.toml'}: 11 problems")
 
@@ -100,12 +101,12 @@ def test_says_every_problem_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("figure", "words"),
     [
-        ("[1, 2]", "is a list, no number"),
+        ("[1, 2]", "is a list, not a number"),
         ("nan", "is not a number"),
-        ("2020-01-01", "is date, no number"),
+        ("2020-01-01", "is a date, not a number"),
         ('{ unit = "B" }', "has no value"),
         ('{ value = "3 B", unit = "KiB" }', "has two units, 'B' and 'KiB'"),
-        ("{ value = 3, note = 4 }", "note: is 4, no text"),
+        ("{ value = 3, note = 4 }", "note: is 4, not a text"),
         ('"3 furlong"', "has the unknown unit 'furlong'"),
     ],
 )
@@ -119,11 +120,14 @@ def test_refuses_what_is_no_figure(tmp_path: Path, figure: str, words: str) -> N
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("about = ", "is no TOML"),
+        ("about = ", "is not TOML"),
         ('about = "x"', "has no rows"),
         ('about = "x"\n[row]\nabout = "y"', "row: has no figures"),
-        ('about = "x"\nsource="s"\n[row]\nabout = "y"\ntext = 3\na = 1', "row.text: is no table"),
-        ('about = "x"\nsource="s"\n[row]\nabout = "y"\n"a b" = 1', "is no name of a quantity"),
+        (
+            'about = "x"\nsource="s"\n[row]\nabout = "y"\ntext = 3\na = 1',
+            "row.text: is not a table",
+        ),
+        ('about = "x"\nsource="s"\n[row]\nabout = "y"\n"a b" = 1', "is not a name for a quantity"),
         ('about = "x"\nsource="s"\n[row]\nabout = "y"\na = 1\n[row.text]\nb = 1', "row.text.b"),
     ],
 )
@@ -135,7 +139,7 @@ def test_a_file_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         load_catalog(tmp_path / "absent.toml")
     (tmp_path / "latin.toml").write_bytes(b'about = "\xe9"')
-    with pytest.raises(InputError, match="is no TOML"):
+    with pytest.raises(InputError, match="is not TOML"):
         load_catalog(tmp_path / "latin.toml")
 
 
@@ -196,5 +200,5 @@ def test_names_of_the_literature_are_names_of_rows(tmp_path: Path) -> None:
     assert list(load_catalog(path).rows) == names
     for bad in ("+", "a--b", "a+b", "-a", "a b", ""):
         path.write_text(f'about = "rows"\nsource = "A book"\n["{bad}"]\nabout = "a"\nlevel = 1\n')
-        with pytest.raises(InputError, match="is no name of a row"):
+        with pytest.raises(InputError, match="is not a name for a row"):
             load_catalog(path)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from dse.model.units import read
-from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
+from dse.study.catalog import Catalog, load_catalog
+from dse.study.catalog_files import find_catalog, shipped_catalogs
 
 UNITS = {
     "latency": "cycle",

@@ -120,7 +120,7 @@ def test_a_domain_names_whole_bounds_in_full() -> None:
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ("objectives.partition:optimal", "a model belongs into study.models"),
+        ("objectives.partition:optimal", "a model belongs in study.models"),
         (
             "objectives.partition.reprt:integration",
             "did you mean 'objectives.partition.report:integration'?",

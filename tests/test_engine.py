@@ -11,7 +11,8 @@ from scipy.optimize import nnls
 
 from dse.model import Quantity, declared
 from dse.model.units import read
-from dse.study.catalog import find_catalog, load_catalog
+from dse.study.catalog import load_catalog
+from dse.study.catalog_files import find_catalog
 from dse.testing import check_model
 from objectives.machine.engine import Engine, engine
 

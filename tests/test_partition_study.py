@@ -15,7 +15,8 @@ import pytest
 import dse
 from dse.model.section import Bars, Lines, Section, Table
 from dse.run import report
-from dse.study.catalog import find_catalog, load_catalog
+from dse.study.catalog import load_catalog
+from dse.study.catalog_files import find_catalog
 from objectives.partition import (
     Workloads,
     architecture_of,

@@ -146,7 +146,7 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
     "rows that differ": (
         [(LATENCY, "link = { rows = { a = { latency = 1 }, b = { latency_per_byte = 1 } } }")],
         "",
-        ["space.link.a", "latency_per_byte", "same quantities"],
+        ["space.link.rows.a", "latency_per_byte", "same quantities"],
     ),
     "both directions": (
         [('minimize = "break_even"', 'minimize = "break_even"\nmaximize = "speedup"')],

@@ -123,7 +123,7 @@ def test_refused_with_one_message_and_at_once(text: str) -> None:
 def test_seconds_for_cycles_want_a_clock() -> None:
     with pytest.raises(UnitError, match="give 'clock'"):
         read("10 ns", "cycle")
-    with pytest.raises(UnitError, match="is in cycles where 's' is wanted"):
+    with pytest.raises(UnitError, match="is in cycles, but 's' is wanted"):
         read("10 cycle", "s")
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.evaluate.wiring import ModelError, Wiring
-from dse.problems import Problem
+from dse.evaluate.conflicts import conflicts
+from dse.evaluate.wiring import ModelError
 from tests.core_examples import model, wiring
 
 CALLS: list[str] = []
@@ -35,7 +35,7 @@ def test_the_order_of_the_models_does_not_matter(models: Any) -> None:
     wired = wiring(models, ["lanes"], size=8.0)
     (cost,) = wired.evaluate([("cost", {})], {"lanes": LANES})
     assert cost.tolist() == [80.0, 80.0, 80.0]
-    assert wired.problems() == []
+    assert conflicts(wired) == []
     assert wired.upstream["cost"] == {"area", "time", "lanes", "size"}
 
 
@@ -94,13 +94,9 @@ def test_defaults_are_used_where_nothing_is_given_and_missed_by_others() -> None
         assert wiring(order, x=3.0).needs(["y", "z"]).missing == {"scale": "strict"}
 
 
-def said(wired: Wiring) -> list[Problem]:
-    return wired.problems()
-
-
 def test_an_output_given_twice() -> None:
     other = model("other", lambda size: size, ["size"], ["area"])
-    (problem,) = said(wiring([AREA, other], ["lanes"], size=1.0))
+    (problem,) = conflicts(wiring([AREA, other], ["lanes"], size=1.0))
     assert problem.message == "'area' is given twice: by area and by other"
     assert "rename" in problem.remedy
 
@@ -110,17 +106,17 @@ def test_circles_are_named_once() -> None:
     b = model("b", lambda y: y, ["y"], ["w"])
     c = model("c", lambda w: w, ["w"], ["z"])
     for models in itertools.permutations([a, b, c]):
-        (problem,) = said(wiring(models, ["x"]))
+        (problem,) = conflicts(wiring(models, ["x"]))
         assert "in a circle: " in problem.message
         assert problem.message.count("→") == 3
-    (problem,) = said(wiring([model("selfish", lambda y: y, ["y"], ["y"])]))
+    (problem,) = conflicts(wiring([model("selfish", lambda y: y, ["y"], ["y"])]))
     assert problem.message.endswith("selfish → selfish")
 
 
 def test_units_that_do_not_fit() -> None:
     seconds = model("seconds", lambda x: x, {"x": "1"}, {"t": "s"})
     bytes_ = model("bytes", lambda t: t, {"t": "B"}, {"u": "B"})
-    (problem,) = said(wiring([seconds, bytes_], ["x"]))
+    (problem,) = conflicts(wiring([seconds, bytes_], ["x"]))
     assert problem.message == "'t' is in 's', but bytes takes it in 'B'"
 
 
@@ -170,7 +166,7 @@ def test_the_same_model_twice_under_other_names() -> None:
         y, middle = wired.evaluate([("y", {}), ("middle", {})], {"x": np.array([1.0, 3.0])})
         assert middle.tolist() == [2.0, 6.0]
         assert y.tolist() == [10.0, 30.0]
-        assert wired.problems() == []
+        assert conflicts(wired) == []
 
 
 def test_runs_are_listed_inner_ones_first_and_as_evaluated() -> None:
@@ -202,7 +198,7 @@ def test_a_ladder_of_models_is_walked_once_not_along_every_path() -> None:
     models = [rung(i) for i in reversed(range(60))]
     wired = wiring(models, a0=1.0, b0=1.0)
     assert len(wired.upstream["m59"]) == 120
-    assert wired.problems() == []
+    assert conflicts(wired) == []
     assert wired.evaluate([("a60", {})], {}) == [61.0]
     assert len(wired.runs([("a60", {})])) == 60
 
@@ -217,9 +213,3 @@ def test_a_model_that_raises_is_named_and_the_error_travels() -> None:
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own bytes
     assert str(again) == str(caught.value)
     assert again.model == "broken"
-
-
-def test_unknown_names_are_answered_with_the_nearest() -> None:
-    wired = wiring([COST, TIME, AREA], ["lanes"], size=8.0)
-    assert wired.unknown("lans") == "did you mean 'lanes'?"
-    assert wiring([]).unknown("x") == "list the quantities with: dse list"

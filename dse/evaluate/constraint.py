@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dse.evaluate.conditions import Conditions, Reduction, reduced
 from dse.evaluate.expression import Relation
-from dse.evaluate.objective import Conditions
 from dse.model.quantity import Array
 
 
@@ -29,10 +29,12 @@ class Constraint:
         Whether it is an upper bound; true for a relation.
     relation : Relation or None
         The relation, for a constraint by expression.
-    conditions : mapping
-        Inputs bound for it.
+    conditions : mapping of str to float or tuple of float
+        Inputs bound for it, and for several scenarios one number each.
     condition : str
         The same in words, such as ``"at granularity = 1 KiB"``; empty for none.
+    reduction : Reduction or None
+        How several scenarios become one number.
     """
 
     name: str
@@ -43,17 +45,28 @@ class Constraint:
     relation: Relation | None
     conditions: Conditions
     condition: str = ""
+    reduction: Reduction | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The quantities that it needs."""
         return tuple(sorted(self.relation.names)) if self.relation else (self.quantity,)
 
-    def value(self, values: Mapping[str, Any]) -> Array:
-        """Return the bounded quantity of each design, or by how much it violates the relation."""
+    def value(self, values: Mapping[str, Any], count: int) -> Array:
+        """Return the bounded quantity of each design, or by how much it violates the relation.
+
+        Parameters
+        ----------
+        values : mapping of str to ndarray
+            Each of `names`: of shape (designs,), or (scenarios, designs), or what broadcasts to it.
+        count : int
+            How many designs.
+        """
         if self.relation is not None:
-            return self.relation.violation(values)
-        return np.asarray(values[self.quantity], dtype=np.float64)
+            given = self.relation.violation(values)
+        else:
+            given = np.asarray(values[self.quantity], dtype=np.float64)
+        return reduced(given, self.conditions, self.reduction, count)
 
     def violation(self, value: Array) -> Array:
         """Return by how much designs with this value violate it; 0 or less if it holds."""

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.conditions import Conditions, scenarios
 from dse.evaluate.constraint import Constraint, violations
-from dse.evaluate.objective import Conditions, Objective
+from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import Key, Wiring
 from dse.model.quantity import Array
@@ -65,8 +66,8 @@ class Evaluator:
 
     @property
     def scenarios(self) -> int:
-        """The most scenarios of any objective: arrays are that many times the designs."""
-        return max((o.scenarios for o in self.objectives), default=1)
+        """The most scenarios of any target: arrays are that many times the designs."""
+        return max((scenarios(conditions) for _, conditions in self.requests()), default=1)
 
     def evaluate(self, points: Points) -> Evaluated:
         """Judge designs.
@@ -74,7 +75,7 @@ class Evaluator:
         Raises
         ------
         ModelError
-            Where a model raises.
+            If a model raises.
         """
         count = len(next(iter(points.values())))
         return self.evaluate_columns(self.space.columns(points), count)
@@ -82,11 +83,7 @@ class Evaluator:
     def objective_values(self, columns: Mapping[str, Array], count: int) -> Array:
         """Return the objectives (designs, objectives) of designs given as columns."""
         requests = [(o.quantity, o.conditions) for o in self.objectives]
-        found = np.empty((count, len(self.objectives)))
-        answers = self.wiring.evaluate(requests, columns)
-        for i, (objective, answer) in enumerate(zip(self.objectives, answers, strict=True)):
-            found[:, i] = objective.reduced(answer, count)
-        return found
+        return self._objectives(iter(self.wiring.evaluate(requests, columns)), count)
 
     def requests(self) -> list[tuple[str, Conditions]]:
         """Return every quantity that judging a design takes, with what is bound for it."""
@@ -101,18 +98,22 @@ class Evaluator:
     ) -> Evaluated:
         """Judge designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
         answers = iter(self.wiring.evaluate(self.requests(), columns, known))
-        objectives = np.empty((count, len(self.objectives)))
-        for i, objective in enumerate(self.objectives):
-            objectives[:, i] = objective.reduced(next(answers), count)
+        objectives = self._objectives(answers, count)
         constrained = np.empty((count, len(self.constraints)))
         with np.errstate(all="ignore"):
             for k, constraint in enumerate(self.constraints):
                 values = {name: next(answers) for name in constraint.names}
-                constrained[:, k] = constraint.value(values)
+                constrained[:, k] = constraint.value(values, count)
         feasible = ~np.isnan(objectives).any(axis=1)
         if self.constraints:
             feasible &= (self.violations(constrained) <= 0).all(axis=1)
         return Evaluated(objectives, constrained, np.asarray(feasible))
+
+    def _objectives(self, answers: Iterator[Array], count: int) -> Array:
+        found = np.empty((count, len(self.objectives)))
+        for i, objective in enumerate(self.objectives):
+            found[:, i] = objective.reduced(next(answers), count)
+        return found
 
     def violations(self, constrained: Array) -> Array:
         """Return by how much designs violate each constraint; see `constraint.violations`."""

@@ -41,7 +41,7 @@ _WORDS = "numbers, quantities, + - * / // % **, parentheses and " + ", ".join(_F
 
 
 class ExpressionError(ValueError):
-    """A text that is no relation; its message says what would be."""
+    """A text is not a relation; the message says what would be."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def read_relation(text: str) -> Relation:
     Raises
     ------
     ExpressionError
-        Where the text is none; the message says what is allowed.
+        If the text is not one; the message says what is allowed.
 
     >>> read_relation("lanes * ways <= 64").violation({"lanes": np.array([8., 9.]), "ways": 8})
     array([0., 8.])
@@ -96,7 +96,7 @@ def read_relation(text: str) -> Relation:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(
-            f"{text!r} is no relation, such as 'lanes * streams <= 64'"
+            f"{text!r} is not a relation, such as 'lanes * streams <= 64'"
         ) from error
     if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1):
         raise ExpressionError(f"{text!r} has not exactly one of <=, >=, <, >, ==")
@@ -119,7 +119,7 @@ def _check(node: ast.expr, names: set[str], text: str, depth: int) -> None:
         raise ExpressionError(f"the relation is nested more than {_DEEPEST} levels deep")
     match node:
         case ast.Constant(value=bool()):
-            raise ExpressionError("True and False are no numbers")
+            raise ExpressionError("True and False are not numbers")
         case ast.Constant(value=int() | float() as value):
             if abs(value) > sys.float_info.max:
                 raise ExpressionError("a number in the relation is too large")

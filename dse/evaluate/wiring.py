@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.objective import Conditions
+from dse.evaluate.conditions import Conditions
 from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import UnitError, factor
-from dse.problems import DseError, Problem, nearest
+from dse.problems import DseError
 
 Key = tuple[str, frozenset[tuple[str, float | tuple[float, ...]]]]
 """A model's name, and what is bound of the inputs that matter to it."""
@@ -50,7 +50,7 @@ class Wiring:
 
     @cached_property
     def producers(self) -> dict[str, Model]:
-        """Which model gives which output; the first where two do."""
+        """Which model gives which output; the first if two do."""
         found: dict[str, Model] = {}
         for model in self.models:
             for name in model.outputs:
@@ -70,7 +70,7 @@ class Wiring:
 
     @cached_property
     def resources(self) -> dict[str, Resource]:
-        """Every input that is no array, by name."""
+        """Every input that is not an array, by name."""
         return {n: d for m in self.models for n, d in m.inputs.items() if isinstance(d, Resource)}
 
     @cached_property
@@ -110,71 +110,12 @@ class Wiring:
                     try:
                         found[name] = factor(held, declaration.unit)
                     except UnitError:
-                        continue  # reported by `problems`
+                        continue  # told by `dse.evaluate.conflicts`
         return found
 
     @cached_property
     def _conversions(self) -> dict[str, dict[str, tuple[float, int]]]:
         return {model.name: self._factors(model) for model in self.models}
-
-    def problems(self) -> list[Problem]:
-        """Return what is wrong whatever is asked for: outputs given twice, units, circles."""
-        problems = []
-        for model in self.models:
-            for name in model.outputs:
-                if self.producers[name] is not model:
-                    problems.append(
-                        Problem(
-                            "study.models",
-                            f"'{name}' is given twice: by {self.producers[name].name} "
-                            f"and by {model.name}",
-                            'leave one out, or rename: { use = "…", rename = { '
-                            f'{name} = "another_name" }} }}',
-                        )
-                    )
-            for name, declaration in model.inputs.items():
-                if isinstance(declaration, Quantity):
-                    held = self.quantities[name].unit
-                    try:
-                        factor(held, declaration.unit)
-                    except UnitError:
-                        problems.append(
-                            Problem(
-                                "study.models",
-                                f"'{name}' is in {held!r}, but {model.name} takes it in "
-                                f"{declaration.unit!r}",
-                                "rename one of them",
-                            )
-                        )
-        problems += self._circles()
-        return problems
-
-    def _circles(self) -> list[Problem]:
-        done: set[str] = set()
-        problems = []
-
-        def visit(model: Model, path: tuple[Model, ...]) -> None:
-            if model in path:
-                circle = " → ".join(m.name for m in (*path[path.index(model) :], model))
-                problems.append(
-                    Problem(
-                        "study.models",
-                        f"the models need each other in a circle: {circle}",
-                        "rename the quantity that closes it",
-                    )
-                )
-                return
-            if model.name in done:
-                return
-            for name in model.inputs:
-                producer = self.producers.get(name)
-                if producer is not None:
-                    visit(producer, (*path, model))
-            done.add(model.name)
-
-        for model in self.models:
-            visit(model, ())
-        return problems
 
     def needs(self, targets: Iterable[str], bound: Iterable[str] = ()) -> Need:
         """Return every name that computing these targets visits, and those that nothing gives."""
@@ -236,20 +177,21 @@ class Wiring:
                 return columns[name]
             return self.constants[name]
 
+        def taken(name: str, conditions: Conditions, model: Model) -> Any:
+            """Return an input in the unit that a model takes it in."""
+            given = value(name, conditions)
+            if name in self._conversions[model.name]:
+                scale, power = self._conversions[model.name][name]
+                given = given * scale
+                if power:
+                    given = given * np.asarray(value("clock", conditions), np.float64) ** power
+            return given
+
         def run(model: Model, conditions: Conditions) -> Mapping[str, Any]:
             relevant, key = self.relevant(model, conditions)
             if key not in done:
-                given = {}
-                conversions = self._conversions[model.name]
-                for name in model.inputs:
-                    if self._has(name, relevant, columns):
-                        given[name] = value(name, relevant)
-                        if name in conversions:
-                            scale, power = conversions[name]
-                            given[name] = given[name] * scale
-                            if power:
-                                clock = np.asarray(value("clock", relevant), dtype=np.float64)
-                                given[name] = given[name] * clock**power
+                names = [n for n in model.inputs if self._has(n, relevant, columns)]
+                given = {name: taken(name, relevant, model) for name in names}
                 try:
                     done[key] = model(given)
                 except (Exception, SystemExit) as error:
@@ -259,7 +201,7 @@ class Wiring:
         return [value(name, conditions) for name, conditions in requests]
 
     def relevant(self, model: Model, conditions: Conditions) -> tuple[Conditions, Key]:
-        """Return what of a conditions matters to a model, and the key of that run."""
+        """Return what of the conditions matters to a model, and the key of that run."""
         upstream = self.upstream[model.name]
         found = {n: v for n, v in conditions.items() if n in upstream}
         return found, (model.name, frozenset(found.items()))
@@ -291,10 +233,6 @@ class Wiring:
             or name in columns
             or name in self.constants
         )
-
-    def unknown(self, name: str) -> str:
-        """Return the remedy for a name that no model knows."""
-        return nearest(name, self.known) or "list the quantities with: dse list"
 
 
 def _bound(given: float | tuple[float, ...]) -> Any:

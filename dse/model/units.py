@@ -1,7 +1,7 @@
 """Units: read where a string is met, printed where a number is shown; arrays are in base units.
 
 Cycles and seconds are different things that a clock relates: a text in seconds is accepted for a
-quantity in cycles (and the other way round) where a clock is given.
+quantity in cycles (and the other way round) if a clock is given.
 """
 
 from __future__ import annotations
@@ -55,15 +55,17 @@ word = 4 * byte
 
 _POWER = re.compile(r"(\*\*|\^)\s*-?\d(?![\d.]|\s*(\*\*|\^))")  # one digit, no towers
 _LONGEST = 60  # characters of a unit
+KNOWN_UNITS = "known are B, bit, s, cycle, Hz, m, J, W, LUT…, with prefixes such as k, M, n, Ki"
+"""What to write for a unit, in a sentence."""
 
 
 class UnitError(ValueError):
-    """A text that is no number with a fitting unit; its message says what would be."""
+    """A text is not a number with a unit that fits; the message says what would be."""
 
 
 @functools.cache
 def _registry() -> pint.UnitRegistry[Any]:
-    import pint  # a tenth of a second, spared where every number is in its base unit
+    import pint  # a tenth of a second, spared if every number is in its base unit
 
     registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, autoconvert_to_preferred=False)
     for line in _DEFINITIONS:
@@ -92,7 +94,7 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
     Raises
     ------
     UnitError
-        Where no factor relates them.
+        If no factor relates them.
 
     >>> factor("KiB", "B")
     (1024.0, 0)
@@ -108,7 +110,7 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
     for name, change in (("[cycle]", power), ("[time]", -power)):
         moved[name] = moved.get(name, 0) + change
     if {k: v for k, v in moved.items() if v} != {k: v for k, v in to_dimension.items() if v}:
-        raise UnitError(f"a value in {given!r} is no value in {wanted!r}")
+        raise UnitError(f"a value in {given!r} is not a value in {wanted!r}")
     ratio = from_scale / to_scale
     return (float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio), int(power)
 
@@ -128,7 +130,7 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     Raises
     ------
     UnitError
-        Where the text is no number, has an unknown unit, or one that does not fit.
+        If the text is not a number, has an unknown unit, or one that does not fit.
 
     >>> read("1 KiB", "B"), read("10 ns", "cycle", clock=1e9)
     (1024.0, 10.0)
@@ -141,7 +143,7 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     scale, power = factor(rest, unit)
     if power and clock is None:
         raise UnitError(
-            f"{text!r} is in {'seconds' if power > 0 else 'cycles'} where {unit!r} is wanted, "
+            f"{text!r} is in {'seconds' if power > 0 else 'cycles'}, but {unit!r} is wanted, "
             "and no clock relates them: give 'clock' in [inputs], such as clock = \"1 GHz\""
         )
     # in decimals, so that "0.3 us" is the number 3e-7 and not a neighbour of it
@@ -175,14 +177,14 @@ def show(value: float, unit: str) -> str:
 
 
 def split(text: str) -> tuple[float, str, str]:
-    """Split a text into its number, the number as written, and its unit (empty where it has none).
+    """Split a text into its number, the number as written, and its unit (empty if it has none).
 
     The number is the longest head of the text that is one; nothing is converted.
 
     Raises
     ------
     UnitError
-        Where the text does not begin with a number.
+        If the text does not begin with a number.
 
     >>> split("1.16 GHz")
     (1.16, '1.16', 'GHz')
@@ -199,7 +201,7 @@ def split(text: str) -> tuple[float, str, str]:
         return number, head, stripped[end:].strip()
     if stripped.lower() in ("inf", "infinity"):
         return math.inf, stripped, ""
-    raise UnitError(f'{text!r} is no number with a unit, such as "1.5 KiB"')
+    raise UnitError(f'{text!r} is not a number with a unit, such as "1.5 KiB"')
 
 
 @functools.lru_cache(maxsize=512)
@@ -217,15 +219,12 @@ def _dimension(unit: str) -> tuple[float, dict[str, int]]:
         or "^" in plain
         or re.search(r"[\d.]{2}|[02-9]", plain)
     ):
-        raise UnitError(f"{unit[:_LONGEST]!r} is no unit, such as B/cycle or m**2")
+        raise UnitError(f"{unit[:_LONGEST]!r} is not a unit, such as B/cycle or m**2")
     try:
         parsed = registry.parse_units("percent" if unit == "%" else unit.replace("\u03bc", "µ"))
         base = registry.Quantity(1.0, parsed).to_base_units()
     except (pint.errors.PintError, ValueError, TypeError, AttributeError, AssertionError) as error:
-        raise UnitError(
-            f"unknown unit {unit!r}; known are B, bit, s, cycle, Hz, m, J, W, LUT…, "
-            "with prefixes such as k, M, n, Ki"
-        ) from error
+        raise UnitError(f"unknown unit {unit!r}; {KNOWN_UNITS}") from error
     except Exception as error:  # pint lets its parser's own errors through for odd text
-        raise UnitError(f"{unit!r} is no unit") from error
+        raise UnitError(f"{unit!r} is not a unit") from error
     return float(base.magnitude), {k: int(float(str(v))) for k, v in base.dimensionality.items()}

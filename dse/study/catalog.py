@@ -6,26 +6,23 @@ converts it there (`dse.model.units.read` takes a figure's `text`).
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
+import datetime
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.model.units import UnitError, is_unit, split
+from dse.model.units import KNOWN_UNITS, UnitError, is_unit, split
 from dse.problems import InputError, Problem, nearest
-
-ENTRY_POINTS = "dse.catalogs"
-"""Entry-point group of the packages that offer catalogs."""
 
 _FILE_KEYS = ("about", "source", "note")
 _ROW_KEYS = ("about", "note", "source", "text")
 _FIGURE_KEYS = ("value", "unit", "source", "note")
 _ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
+_KINDS = {bool: "a truth value", list: "a list", dict: "a table", datetime.date: "a date"}
 _EXAMPLE = 'such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
 
 
@@ -38,7 +35,7 @@ class Figure:
     value : float or str
         The number, or a text with a number and a unit.
     unit : str
-        The unit that is written with it; empty where the value is in the quantity's base unit.
+        The unit that is written with it; empty if the value is in the quantity's base unit.
     source : str
         Where it is from: its own source, else the row's, else the catalog's.
     note : str
@@ -75,9 +72,9 @@ class Row:
     figures : mapping of str to Figure
         By quantity name.
     text : mapping of str to str
-        Facts that are no numbers.
+        Facts that are not numbers.
     note, source : str
-        Of the row as a whole; empty where not given.
+        Of the row as a whole; empty if not given.
     """
 
     name: str
@@ -117,7 +114,7 @@ def load_catalog(path: Path) -> Catalog:
     Raises
     ------
     InputError
-        Where the file cannot be read or used; it lists every problem.
+        If the file cannot be read or used; it lists every problem.
     """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -125,7 +122,7 @@ def load_catalog(path: Path) -> Catalog:
         problem = Problem("", f"cannot be read: {error.strerror or error}")
         raise InputError(str(path), [problem]) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        problem = Problem("", f"is no TOML: {error}", "see toml.io for the format")
+        problem = Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")
         raise InputError(str(path), [problem]) from error
     problems: list[Problem] = []
     about = _text(content, "about", "", problems, needed="what the rows are, in a sentence")
@@ -148,12 +145,12 @@ def _row(name: str, table: Any, source: str, problems: list[Problem]) -> Row | N
         close = nearest(name, _FILE_KEYS)
         remedy = "a row is a table: [name]; other keys of a catalog: " + ", ".join(_FILE_KEYS)
         problems.append(
-            Problem(name, "is no table", close if close.startswith("did you") else remedy)
+            Problem(name, "is not a table", close if close.startswith("did you") else remedy)
         )
         return None
     if not _ROW_NAME.fullmatch(name):
         problems.append(
-            Problem(name, "is no name of a row", "words joined by '-', as in user-port")
+            Problem(name, "is not a name for a row", "words joined by '-', as in user-port")
         )
     about = _text(table, "about", name, problems, needed="what the row is, in a sentence")
     note = _text(table, "note", name, problems)
@@ -172,7 +169,7 @@ def _row(name: str, table: Any, source: str, problems: list[Problem]) -> Row | N
 
 def _facts(name: str, given: Any, problems: list[Problem]) -> dict[str, str]:
     if not isinstance(given, dict):
-        problems.append(Problem(f"{name}.text", "is no table", f"[{name}.text]"))
+        problems.append(Problem(f"{name}.text", "is not a table", f"[{name}.text]"))
         return {}
     return {key: _text(given, key, f"{name}.text", problems) for key in given}
 
@@ -181,7 +178,7 @@ def _figure(where: str, given: Any, source: str, problems: list[Problem]) -> Fig
     key = where.rsplit(".", 1)[-1]
     if not key.isidentifier():
         problems.append(
-            Problem(where, "is no name of a quantity", "letters, digits and '_', as in latency")
+            Problem(where, "is not a name for a quantity", "letters, digits and '_', as in latency")
         )
     table = given if isinstance(given, dict) else {"value": given}
     before = len(problems)
@@ -224,8 +221,8 @@ def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[
     elif isinstance(given, int | float) and not isinstance(given, bool):
         value = number = float(given)
     else:
-        kind = {bool: "a truth value", list: "a list"}.get(type(given), f"{type(given).__name__}")
-        problems.append(Problem(where, f"is {kind}, no number", f"a figure is {_EXAMPLE}"))
+        kind = _KINDS.get(type(given), type(given).__name__)
+        problems.append(Problem(where, f"is {kind}, not a number", f"a figure is {_EXAMPLE}"))
         return value, unit
     if math.isnan(number):
         problems.append(Problem(where, "is not a number (nan)", f"a figure is {_EXAMPLE}"))
@@ -234,7 +231,7 @@ def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[
             Problem(
                 where,
                 f"has the unknown unit {unit!r}",
-                "known are B, bit, s, cycle, Hz, m, J, W, LUT…, with prefixes such as k, M, n, Ki",
+                KNOWN_UNITS,
             )
         )
     return value, unit
@@ -246,93 +243,8 @@ def _text(
     given = table.get(key, "")
     place = f"{where}.{key}" if where else key
     if not isinstance(given, str):
-        problems.append(Problem(place, f"is {given!r}, no text", f'{key} = "…"'))
+        problems.append(Problem(place, f"is {given!r}, not a text", f'{key} = "…"'))
         return ""
     if needed and not given.strip():
         problems.append(Problem(place, "is missing", f'{key} = "…": {needed}'))
     return given
-
-
-def find_catalog(name: str, folder: Path | None = None) -> Path:
-    """Find a catalog by name.
-
-    Parameters
-    ----------
-    name : str
-        ``"interfaces"``: ``interfaces.toml`` in the study's folder, else in a package that offers
-        catalogs. ``"mine.toml"``: that file in the study's folder.
-    folder : Path, optional
-        The study's folder.
-
-    Raises
-    ------
-    InputError
-        Where there is none, or where the file lies outside the study's folder.
-    """
-    if name.endswith(".toml"):
-        return _in_folder(name, folder)
-    if folder is not None and re.fullmatch(r"[\w.-]+", name):
-        path = folder / f"{name}.toml"
-        if path.is_file():
-            return _in_folder(path.name, folder)
-    shipped = shipped_catalogs()
-    for path in shipped:
-        if path.stem == name:
-            return path
-    known = [path.stem for path in (*_files(folder), *shipped)]
-    remedies = [nearest(name, known) or "no catalogs are known", *_silent_packages()]
-    raise InputError("catalog", [Problem("", f"there is no catalog {name!r}", "; ".join(remedies))])
-
-
-def shipped_catalogs() -> list[Path]:
-    """Return the catalogs of every installed package that offers some, by package and name.
-
-    A package offers its ``*.toml`` files by an entry point of the group ``dse.catalogs``, whose
-    value is the package's name. No package is imported for it.
-    """
-    return [path for _, folder in _packages() for path in _files(folder)]
-
-
-def _in_folder(name: str, folder: Path | None) -> Path:
-    if folder is None:
-        problem = Problem("", f"{name!r} names a file beside a study, and there is no study")
-        raise InputError("catalog", [problem])
-    root = folder.resolve()
-    path = (root / name).resolve()
-    if not path.is_relative_to(root):
-        remedy = f"copy it into {root}: a study reads files of its own folder only"
-        raise InputError("catalog", [Problem("", f"{name!r} lies outside the study", remedy)])
-    if not path.is_file():
-        remedy = nearest(name, [file.name for file in _files(folder)])
-        remedy = remedy or f"{root} holds no catalogs"
-        raise InputError("catalog", [Problem("", f"there is no file {name!r}", remedy)])
-    return path
-
-
-def _packages() -> Iterable[tuple[str, Path | None]]:
-    """Yield each package that offers catalogs, and its folder where one is found."""
-    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
-    for package in sorted({point.value for point in points}):
-        try:
-            found = importlib.util.find_spec(package)
-        except (ImportError, ValueError):
-            found = None
-        locations = list(found.submodule_search_locations or ()) if found else []
-        yield package, Path(locations[0]) if locations else None
-
-
-def _files(folder: Path | None) -> list[Path]:
-    return sorted(folder.glob("*.toml")) if folder is not None else []
-
-
-def _silent_packages() -> list[str]:
-    """Return a sentence for each package that should hold catalogs and does not."""
-    sentences = []
-    for package, folder in _packages():
-        if folder is None:
-            sentences.append(f"the package {package!r}, which offers catalogs, is not found")
-        elif not _files(folder):
-            sentences.append(
-                f"{folder} answers to the package name {package!r} and holds no catalogs"
-            )
-    return sentences

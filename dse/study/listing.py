@@ -6,7 +6,8 @@ import inspect
 from dataclasses import dataclass
 
 from dse.model.contract import Model
-from dse.study.catalog import Catalog, load_catalog, shipped_catalogs
+from dse.study.catalog import Catalog, load_catalog
+from dse.study.catalog_files import shipped_catalogs
 from dse.study.loading import shipped_models
 
 

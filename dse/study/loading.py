@@ -157,9 +157,12 @@ def _near(reference: str, source: str, package: str | None) -> str:
     """Return the reference with the module beside the missing one, else the nearest model."""
     function = reference.partition(":")[2]
     folder = Path(package).parent if package else None
-    files = folder.rglob("[!_]*.py") if folder else ()
+    files = folder.rglob("*.py") if folder else ()
+    named = [f.parent if f.name == "__init__.py" else f for f in files]
     modules = [
-        ".".join(f.relative_to(folder.parent).with_suffix("").parts) for f in files if folder
+        ".".join(f.relative_to(folder.parent).with_suffix("").parts)
+        for f in named
+        if folder and not f.name.startswith("_")
     ]
     if close := difflib.get_close_matches(source, modules, n=1):
         return f"did you mean '{close[0]}:{function}'?"

@@ -17,10 +17,11 @@ from dse.model.section import Writer
 from dse.problems import InputError, Problem
 from dse.search.base import Plan, Settings
 from dse.search.plan import plan
+from dse.study.reading import parse, read_toml
 from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan
-from dse.study.schema import StudyFile, parse, read_toml
+from dse.study.schema import StudyFile
 
 
 @dataclass(frozen=True)
@@ -156,18 +157,15 @@ def _study(
 ) -> ResolvedStudy:
     source = str(path) if path else "study"
     problems: list[Problem] = []
-    file, dropped = parse(raw, problems)
-    if file is None:
-        raise InputError(source, problems)
+    reading = parse(raw, problems)
+    file = reading.file
     folder = path.parent if path else None
-    context = Context(file, folder, functions, problems)
-    context.incomplete = any(entry.startswith("space.") for entry in dropped)
-    context.doubtful = {e.partition(".")[2] for e in dropped if e.startswith("inputs.")}
+    context = Context(reading, folder, functions, problems)
     resolved = resolve(context)
-    space = resolved.evaluator.space if resolved else None
+    space = resolved.evaluator.space if resolved.evaluator.space.variables else None
     chosen = plan(Settings(**dict(file.search)), space, len(file.objective), problems)
-    if problems or resolved is None or chosen is None:
-        raise InputError(source, problems or [Problem("", "is no study")])
+    if problems or chosen is None:
+        raise InputError(source, problems)
     return ResolvedStudy(
         file=file,
         text=text,

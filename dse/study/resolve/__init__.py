@@ -1,21 +1,37 @@
-"""From a study file to an evaluator: load, convert, join, and report every problem at once."""
+"""From a study's tables to an evaluator: every problem of every section at once.
+
+`models`, `rows`
+    What the study names: code, and rows of catalogs.
+`inputs`, `variables`, `free`
+    What sets quantities: constants, the space, and quantities that only relations name.
+`objectives`, `constraints`, `conditions`
+    What is asked of designs, and under which conditions.
+`curves`, `sections`
+    What the report draws and writes beside the front.
+`checks`
+    What the whole must satisfy.
+`context`
+    What all of these share: the problems, and what could not be read.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import NamedTuple
 
+from dse.evaluate.conflicts import conflicts
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.evaluate.wiring import Wiring
 from dse.model.section import Writer
 from dse.study.resolve.checks import check_dead, check_given_twice, check_missing, check_regions
+from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan, resolve_curves
 from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.models import resolve_models
-from dse.study.resolve.objectives import resolve_constraints, resolve_objectives
+from dse.study.resolve.objectives import resolve_objectives
 from dse.study.resolve.sections import resolve_sections
 from dse.study.resolve.variables import resolve_variables
 
@@ -28,30 +44,44 @@ class Resolved(NamedTuple):
     sections: tuple[tuple[str, Writer], ...]
 
 
-def resolve(ctx: Context) -> Resolved | None:
-    """Resolve everything; None where that is impossible (`problems` says why)."""
-    models = resolve_models(ctx)
+def resolve(ctx: Context) -> Resolved:
+    """Resolve everything; if `ctx.problems` says what is wrong, then as far as it can be."""
+    wiring = _wiring(ctx)
     sections = resolve_sections(ctx)
-    declared = Wiring(models, {}, frozenset())
-    wrong = declared.problems()
+    wrong = conflicts(wiring)
     ctx.problems += wrong
-    if wrong or not models:
-        return None  # nothing can be converted or ordered among such models
-    glossary = replace(declared, free=free_quantities(ctx, declared))
-    constants = resolve_constants(ctx, glossary)
-    variables = resolve_variables(ctx, glossary, constants)
-    if not variables:
-        return None
-    space = Space(variables)
-    wiring = replace(glossary, constants=constants, varied=frozenset(space.quantities()))
+    wiring = replace(wiring, free=free_quantities(ctx, wiring))
+    wiring = replace(wiring, constants=resolve_constants(ctx, wiring))
+    space = Space(resolve_variables(ctx, wiring))
+    wiring = replace(wiring, varied=frozenset(space.quantities()))
     check_given_twice(ctx, wiring, space)
+    before = len(ctx.problems)
     objectives = resolve_objectives(ctx, wiring)
     constraints = resolve_constraints(ctx, wiring)
-    if not any(p.where.startswith("study.models") for p in ctx.problems):
+    dropped = {entry.partition(".")[0] for entry in ctx.reading.dropped}
+    every_target = len(ctx.problems) == before and not dropped & {"objective", "constraint"}
+    if not wrong and not ctx.incomplete:
         check_missing(ctx, wiring, objectives, constraints)
-        check_dead(ctx, wiring, space, objectives, constraints)
+        if (
+            every_target
+            and "space" not in dropped
+            and space.variables.keys() == ctx.file.space.keys()
+        ):
+            check_dead(ctx, wiring, space, objectives, constraints)
     check_regions(ctx, wiring, objectives)
     curves = resolve_curves(ctx, wiring)
-    return Resolved(
-        Evaluator(wiring, space, tuple(objectives), tuple(constraints)), tuple(curves), sections
-    )
+    evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints))
+    return Resolved(evaluator, tuple(curves), sections)
+
+
+def _wiring(ctx: Context) -> Wiring:
+    """Return the models, and keep in mind what of the study could not be read at all."""
+    models = Wiring(resolve_models(ctx), {}, frozenset())
+    dropped = ctx.reading.dropped
+    ctx.unseen |= "study.models" in dropped
+    for entry in dropped:
+        section, _, name = entry.partition(".")
+        if section in ("inputs", "space"):
+            ctx.doubtful.add(name)
+            ctx.unread |= name not in models.known and name != "clock"
+    return models

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dse.evaluate.conditions import Conditions
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Space
@@ -11,7 +12,6 @@ from dse.evaluate.wiring import Wiring
 from dse.model.units import show
 from dse.problems import nearest
 from dse.study.resolve.context import Context
-from dse.study.resolve.objectives import targets
 
 
 def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
@@ -43,8 +43,6 @@ def check_missing(
     ctx: Context, wiring: Wiring, objectives: list[Objective], constraints: list[Constraint]
 ) -> None:
     """Demand that every input that a target needs has an origin."""
-    if ctx.incomplete:
-        return
     wanted: dict[str, tuple[str, list[str]]] = {}
     for target, names, binding in targets(objectives, constraints):
         for name, by in wiring.needs(names, binding).missing.items():
@@ -71,9 +69,10 @@ def check_dead(
     objectives: list[Objective],
     constraints: list[Constraint],
 ) -> None:
-    """Demand that every variable matters to a target, and every objective to a variable."""
-    if ctx.incomplete or len(objectives) < len(ctx.file.objective):
-        return
+    """Demand that every variable matters to a target, and every objective to a variable.
+
+    Every target and variable must have been read: what was left out may be what matters.
+    """
     used: set[str] = set()
     owners = space.quantities()
     for target, names, binding in targets(objectives, constraints):
@@ -96,6 +95,18 @@ def check_dead(
     for name in wiring.constants:
         if name not in used and name in ctx.file.inputs and name != "clock":  # it converts texts
             ctx.notes.append(f"inputs.{name} is not used by any objective or constraint")
+
+
+def targets(
+    objectives: list[Objective], constraints: list[Constraint]
+) -> list[tuple[str, tuple[str, ...], Conditions]]:
+    """Return every target: what it is, the quantities it needs, what is bound for it."""
+    found: list[tuple[str, tuple[str, ...], Conditions]] = []
+    for objective in objectives:
+        found.append((f"objective '{objective.name}'", (objective.quantity,), objective.conditions))
+    for constraint in constraints:
+        found.append((f"constraint '{constraint.name}'", constraint.names, constraint.conditions))
+    return found
 
 
 def check_regions(ctx: Context, wiring: Wiring, objectives: list[Objective]) -> None:
@@ -122,7 +133,8 @@ def check_regions(ctx: Context, wiring: Wiring, objectives: list[Objective]) -> 
         else:
             ctx.in_domain(wiring, "regions", table.axis, np.array([low, high]))
     names = [objective.name for objective in objectives]
-    if table.objective is not None and table.objective not in names:
+    some = len(objectives) < len(ctx.file.objective) or "objective" in ctx.reading.dropped
+    if table.objective is not None and table.objective not in names and not some:
         ctx.add(
             "regions.objective",
             f"no objective is called '{table.objective}'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,51 +12,100 @@ import numpy as np
 
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Floats, Quantity
-from dse.model.units import UnitError, factor, read, show
-from dse.problems import Problem, nearest
+from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, show, split
+from dse.problems import InputError, Problem, closest, nearest
+from dse.study.reading import Reading
 from dse.study.schema import StudyFile
+
+_ALIKE = 0.85  # a slip of the pen, where the name could also be one that was not read
 
 
 @dataclass
 class Context:
-    """Gathers problems, notes and files while a study is resolved, section by section."""
+    """Gathers problems, notes and files while a study is resolved, section by section.
 
-    file: StudyFile
+    What could not be read is kept in mind, so that no problem is told that only follows from
+    another one.
+    """
+
+    reading: Reading
     folder: Path | None
     functions: Mapping[str, Callable[..., Any]]
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
-    incomplete: bool = False
-    """Whether an entry that could set any quantity was taken out: nothing is then missing."""
+    unseen: bool = False
+    """Whether a model could not be loaded: any name may be one of its own."""
+    unread: bool = False
+    """Whether rows could not be read: any quantity may be set by them."""
     greatest: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Quantities that choose something in a resource: their greatest values, what there is."""
     doubtful: set[str] = field(default_factory=set)
     """Quantities that were meant to be given, but for a problem: they are not missing as well."""
 
+    @property
+    def file(self) -> StudyFile:
+        """The study's tables."""
+        return self.reading.file
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something was not read that could give any quantity: nothing is then missing."""
+        return self.unseen or self.unread
+
+    def numbered(self, section: str) -> Iterator[tuple[str, Any]]:
+        """Yield the entries of a list such as ``"objective"``, each with its place in the file."""
+        return self.reading.numbered(section)
+
     def add(self, where: str, message: str, remedy: str = "") -> None:
         """Note a problem."""
         self.problems.append(Problem(where, message, remedy))
 
+    def adopt(self, where: str, error: InputError) -> None:
+        """Note the problems of something that the study names at this place."""
+        self.problems += [problem.inside(where) for problem in error.problems]
+
     def number(
         self, where: str, name: str, given: float | str, unit: str, clock: float | None
     ) -> float | None:
-        """Read a number in the unit of a quantity; None, and a problem, where it cannot be."""
+        """Read a number in the unit of a quantity; None, and a problem, if it cannot be."""
+        value = None
         try:
             value = read(given, unit, clock) if isinstance(given, str) else float(given)
         except OverflowError:
             self.add(where, "is too large a number", f"{name} is in {unit}")
-            self.doubtful.add(name)
-            return None
         except UnitError as error:
             shown = "a plain number" if unit == "1" else f"a number in {unit}"
             self.add(where, str(error), f"{name} is {shown}, or a text with a unit of its kind")
+        if value is not None and math.isnan(value):
+            if clock is None or not math.isnan(clock):  # a clock that cannot be is told already
+                self.add(where, "NaN is not a value", f"{name} is in {unit}")
+            value = None
+        if value is None:
+            self.doubtful.add(name)
+        return value
+
+    def value(
+        self, wiring: Wiring, where: str, name: str, given: float | str, clock: float | None
+    ) -> float | None:
+        """Read a number that a quantity may be; None, and a problem, if it cannot be."""
+        unit = wiring.quantities[name].unit
+        value = self.number(where, name, given, unit, clock)
+        if value is None or not self.in_domain(wiring, where, name, value):
             self.doubtful.add(name)
             return None
-        if math.isnan(value):
-            self.add(where, "NaN is no value", f"{name} is in {unit}")
-            return None
         return value
+
+    def readable(self, where: str, given: float | str) -> bool:
+        """Demand a number and a known unit, of a quantity that no model declares."""
+        try:
+            unit = split(given)[2] if isinstance(given, str) else ""
+        except UnitError as error:
+            self.add(where, str(error))
+            return False
+        if not is_unit(unit):
+            self.add(where, f"unknown unit {unit!r}", KNOWN_UNITS)
+        return is_unit(unit)
 
     def in_domain(self, wiring: Wiring, where: str, name: str, values: Floats) -> bool:
         """Check values against the domain of every model that takes this quantity."""
@@ -77,17 +126,28 @@ class Context:
             return False
         return True
 
-    def unknown(self, wiring: Wiring, where: str, name: str, what: str) -> None:
-        """Note that no model knows a name, with the nearest one and its unit."""
-        if self.incomplete and any(p.where.startswith("study.models") for p in self.problems):
-            return  # the model that would know it is the one that could not be loaded
-        near = nearest(name, wiring.known)
-        unit = ""
-        for known in wiring.quantities:
-            if f"'{known}'" in near:
-                self.doubtful.add(known)
-                unit = f" [{wiring.quantities[known].unit}]: {wiring.quantities[known].about}"
-        self.add(where, f"unknown {what} '{name}'", near + unit)
+    def unknown(
+        self, wiring: Wiring, where: str, name: str, what: str, *, of_rows: bool = False
+    ) -> None:
+        """Note that no model knows a name, with the nearest one and its unit.
+
+        If what could know it was not read, only a name that is misspelt is told.
+
+        Parameters
+        ----------
+        of_rows : bool
+            Whether rows of a catalog may know it as well.
+        """
+        unsure = self.unseen or (of_rows and self.unread) or name in self.doubtful
+        near = closest(name, wiring.known, _ALIKE if unsure else 0.6)
+        if near is None and unsure:
+            return
+        remedy = f"did you mean '{near}'?" if near else nearest(name, wiring.known)
+        if near is not None:
+            self.doubtful.add(near)
+            if near in wiring.quantities:
+                remedy += f" [{wiring.quantities[near].unit}]: {wiring.quantities[near].about}"
+        self.add(where, f"unknown {what} '{name}'", remedy)
 
 
 def declarations(wiring: Wiring, name: str) -> list[Quantity]:
@@ -96,10 +156,15 @@ def declarations(wiring: Wiring, name: str) -> list[Quantity]:
     if held is None:
         return []
     found = [m.inputs[name] for m in wiring.models if name in m.inputs]
-    quantities = [
-        q for q in found if isinstance(q, Quantity) and factor(held.unit, q.unit) == (1.0, 0)
-    ]
+    quantities = [q for q in found if isinstance(q, Quantity) and _alike(held.unit, q.unit)]
     return quantities or [held]
+
+
+def _alike(one: str, other: str) -> bool:
+    try:
+        return factor(one, other) == (1.0, 0)
+    except UnitError:  # told by `dse.evaluate.conflicts`
+        return False
 
 
 def shown(given: float | str) -> str:

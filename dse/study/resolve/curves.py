@@ -10,8 +10,8 @@ from dse.evaluate.objective import Conditions
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Array
 from dse.model.units import show
+from dse.study.resolve.conditions import read_conditions
 from dse.study.resolve.context import Context
-from dse.study.resolve.objectives import read_conditions
 from dse.study.schema import CurveTable
 
 _POINTS = 121  # of a continuous axis
@@ -46,12 +46,11 @@ class CurvePlan:
 def resolve_curves(ctx: Context, wiring: Wiring) -> list[CurvePlan]:
     """Read the curves; one with a problem is left out."""
     plans = []
-    for i, table in enumerate(ctx.file.curve):
-        where = f"curve[{i + 1}]"
+    for where, table in ctx.numbered("curve"):
         before = len(ctx.problems)
-        if table.axis not in wiring.quantities:
+        known = table.axis in wiring.quantities
+        if not known:
             ctx.unknown(wiring, f"{where}.axis", table.axis, "input")
-            continue
         if table.axis in wiring.producers:
             ctx.add(f"{where}.axis", f"'{table.axis}' is an output, not an input")
         for name in table.quantities:
@@ -60,7 +59,7 @@ def resolve_curves(ctx: Context, wiring: Wiring) -> list[CurvePlan]:
         conditions = read_conditions(ctx, wiring, f"{where}.at", table.at)
         if table.axis in table.at:
             ctx.add(f"{where}.at.{table.axis}", f"'{table.axis}' is the axis", "leave one out")
-        grid = _grid(ctx, wiring, where, table)
+        grid = _grid(ctx, wiring, where, table) if known else None
         if len(ctx.problems) > before or grid is None:
             continue
         missing = wiring.needs(table.quantities, {*conditions, table.axis}).missing

@@ -7,7 +7,7 @@ from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Quantity
 from dse.model.units import is_unit
 from dse.study.resolve.context import Context
-from dse.study.resolve.inputs import catalog_rows, renamed
+from dse.study.resolve.rows import rows_of
 from dse.study.schema import CatalogRow, CatalogTable, RowsTable
 
 _ABOUT = "used in relations alone"
@@ -23,7 +23,7 @@ def free_quantities(ctx: Context, wiring: Wiring) -> dict[str, Quantity]:
         try:
             wanted |= read_relation(table.relation).names if table.relation else set()
         except ExpressionError:
-            continue  # reported where the constraint is read
+            continue  # told where the constraint is read
     wanted -= wiring.known
     if not wanted:
         return {}
@@ -37,26 +37,19 @@ def free_quantities(ctx: Context, wiring: Wiring) -> dict[str, Quantity]:
             names = {name for row in variable.rows.values() for name in row}
             found |= {name: Quantity("1", _ABOUT) for name in names & wanted}
         elif isinstance(variable, CatalogTable):
-            found |= _of_rows(
-                ctx, f"space.{key}", variable.catalog, variable.options, variable, wanted
-            )
+            found |= _of_rows(ctx, f"space.{key}", variable, wanted)
     for key, entry in ctx.file.inputs.items():
         if isinstance(entry, CatalogRow):
-            found |= _of_rows(ctx, f"inputs.{key}", entry.catalog, [entry.row], entry, wanted)
+            found |= _of_rows(ctx, f"inputs.{key}", entry, wanted)
     return found
 
 
 def _of_rows(
-    ctx: Context,
-    where: str,
-    catalog: str,
-    options: list[str] | None,
-    table: CatalogTable | CatalogRow,
-    wanted: set[str],
+    ctx: Context, where: str, table: CatalogTable | CatalogRow, wanted: set[str]
 ) -> dict[str, Quantity]:
     return {
         name: Quantity(figure.unit if is_unit(figure.unit) else "1", _ABOUT)
-        for row in catalog_rows(ctx, where, catalog, options).values()
-        for name, figure in renamed(row, table.rename)
+        for figures in rows_of(ctx, where, table).values()
+        for name, figure in figures.items()
         if name in wanted
     }

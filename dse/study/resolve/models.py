@@ -3,61 +3,82 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from dse.model.contract import Model
-from dse.model.units import is_unit
-from dse.problems import InputError, nearest
-from dse.study.loading import load_model
+from dse.model.units import KNOWN_UNITS, is_unit
+from dse.problems import InputError, closest, nearest
+from dse.study.loading import load_model, shipped_models
 from dse.study.resolve.context import Context
 from dse.study.schema import ModelUse
+
+_ALIKE = 0.75  # of the module's name and the function's, each for itself
 
 
 def resolve_models(ctx: Context) -> tuple[Model, ...]:
     """Load the models that the study names and return their leaves."""
     leaves: list[Model] = []
-    for i, entry in enumerate(ctx.file.study.models):
-        where = f"study.models[{i + 1}]"
-        reference = entry.use if isinstance(entry, ModelUse) else entry
-        try:
-            model = _model(ctx, reference)
-        except InputError as error:
-            for p in error.problems:
-                message = f"{p.where}: {p.message}" if p.where else p.message
-                ctx.add(where, message, p.remedy)
-            ctx.incomplete = True
+    for where, entry in ctx.numbered("study.models"):
+        renamed = entry.rename if isinstance(entry, ModelUse) else {}
+        model = _model(ctx, where, entry.use if isinstance(entry, ModelUse) else entry)
+        if model is None:
+            ctx.unseen = True
+            ctx.doubtful.update(renamed.values())
             continue
-        names = entry.rename if isinstance(entry, ModelUse) else {}
-        for name in names:
-            if name not in {*model.inputs, *model.outputs}:
-                known = [*model.inputs, *model.outputs]
-                ctx.add(
-                    f"{where}.rename.{name}",
-                    f"{reference} has no quantity '{name}'",
-                    nearest(name, known),
-                )
         for name, quantity in model.quantities.items():
             if not is_unit(quantity.unit):
-                ctx.add(
-                    where, f"'{name}' has the unknown unit {quantity.unit!r}", "see dse/units.py"
-                )
+                ctx.add(where, f"'{name}' has the unknown unit {quantity.unit!r}", KNOWN_UNITS)
+        names = _renamed(ctx, f"{where}.rename", model, renamed)
         try:
             leaves += model.renamed(names).leaves
         except InputError as error:
-            for p in error.problems:
-                ctx.add(
-                    f"{where}.rename", f"{reference} {p.message}", "give each a name of its own"
-                )
-            ctx.incomplete = True
+            for problem in error.problems:
+                message = f"{model.name} {problem.message}"
+                ctx.add(f"{where}.rename", message, "give each a name of its own")
+            ctx.unseen = True
     return _with_own_names(leaves)
 
 
-def _model(ctx: Context, reference: str) -> Model:
-    if reference in ctx.functions:
-        return Model.from_function(ctx.functions[reference], reference)
-    model, paths = load_model(reference, ctx.folder)
+def _model(ctx: Context, where: str, reference: str) -> Model | None:
+    """Load a model; if there is none of that name, the one that is surely meant."""
+    try:
+        if reference in ctx.functions:
+            return Model.from_function(ctx.functions[reference], reference)
+        model, paths = load_model(reference, ctx.folder)
+    except InputError as error:
+        ctx.adopt(where, error)
+        return _meant(reference)
     ctx.files += paths
     return model
+
+
+def _meant(reference: str) -> Model | None:
+    """Return the installed model whose module and name are each near to those that were written.
+
+    The study is refused anyway; with it, the other problems are told as well.
+    """
+    module, _, function = reference.partition(":")
+    near: dict[str, Model] = {}
+    for model in shipped_models():
+        of, _, name = model.name.partition(":")
+        if closest(module, [of], _ALIKE) and closest(function, [name], _ALIKE):
+            near[model.name] = model
+    best = closest(reference, near)
+    return near[best] if best else None
+
+
+def _renamed(ctx: Context, where: str, model: Model, names: Mapping[str, str]) -> dict[str, str]:
+    """Return the new names by the model's own; a misspelt one stands for the nearest."""
+    own = {*model.inputs, *model.outputs}
+    found: dict[str, str] = {}
+    for name, new in names.items():
+        if name not in own:
+            ctx.add(f"{where}.{name}", f"{model.name} has no quantity '{name}'", nearest(name, own))
+            ctx.doubtful.add(new)
+            name = closest(name, own - set(names)) or name
+        found[name] = new
+    return found
 
 
 def _with_own_names(leaves: list[Model]) -> tuple[Model, ...]:

@@ -24,26 +24,25 @@ def _is_model(function: Callable[..., Any]) -> bool:
 def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
     """Load the writers of sections, with the names that the study gives them."""
     writers = []
-    for i, reference in enumerate(ctx.file.report.sections):
-        where = f"report.sections[{i + 1}]"
+    for where, reference in ctx.numbered("report.sections"):
         try:
             function, paths = load_function(reference, ctx.folder, "section")
         except InputError as error:
-            for p in error.problems:
-                ctx.add(where, f"{p.where}: {p.message}" if p.where else p.message, p.remedy)
+            ctx.adopt(where, error)
             continue
         try:
             inspect.signature(function).bind("study", "result")
         except TypeError:
+            parameters = inspect.signature(function)
             ctx.add(
                 where,
-                f"{reference} writes no section: its parameters are {inspect.signature(function)}",
+                f"{reference} does not write a section: its parameters are {parameters}",
                 "a section is written by a function of the study and its result",
             )
             continue
         if _is_model(function):
-            message = f"{reference} writes no section: its parameters are quantities"
-            ctx.add(where, message, "a model belongs into study.models")
+            message = f"{reference} does not write a section: its parameters are quantities"
+            ctx.add(where, message, "a model belongs in study.models")
             continue
         ctx.files += paths
         writers.append((reference, function))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,146 +12,195 @@ from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model.units import show
 from dse.study.resolve.context import Context, declarations
-from dse.study.resolve.inputs import catalog_rows, check_rename, renamed
+from dse.study.resolve.rows import rows_of
 from dse.study.schema import CatalogTable, IntegerTable, RealTable, RowsTable, ValuesTable
 
+Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
+Written: TypeAlias = Mapping[str, Mapping[str, float | str]]
+"""For each option, its quantities and their numbers as written."""
+_EXACT = 2**53  # whole numbers are floats without loss up to there
 
-def resolve_variables(
-    ctx: Context, wiring: Wiring, constants: Mapping[str, Any]
-) -> dict[str, Variable]:
+
+def resolve_variables(ctx: Context, wiring: Wiring) -> dict[str, Variable]:
     """Read ``[space]``; a variable with a problem is left out."""
-    clock = constants.get("clock")
     variables: dict[str, Variable] = {}
     for key, table in ctx.file.space.items():
-        where = f"space.{key}"
-        variable: Variable | None
+        variable: Variable | None = None
         if isinstance(table, CatalogTable | RowsTable):
-            variable = _choice(ctx, wiring, where, table, clock)
-        elif key not in wiring.quantities:
-            ctx.unknown(wiring, where, key, "variable")
-            continue
+            variable = _choice(ctx, wiring, f"space.{key}", table)
+        elif key in wiring.quantities:
+            variable = _numeric(ctx, wiring, key, table)
         else:
-            variable = _numeric(ctx, wiring, where, key, table, clock)
-        if variable is None:
-            ctx.incomplete = True
-        else:
+            _undeclared(ctx, wiring, key, table)
+        if variable is not None:
             variables[key] = variable
     return variables
 
 
-def _numeric(
+def _undeclared(ctx: Context, wiring: Wiring, key: str, table: Numeric) -> None:
+    """Check what can be checked of a variable that no model takes."""
+    ctx.unknown(wiring, f"space.{key}", key, "variable")
+    kind, numbers = _numbers(table)
+    for number in numbers:
+        ctx.readable(f"space.{key}.{kind}", number)
+
+
+def _numeric(ctx: Context, wiring: Wiring, key: str, table: Numeric) -> Variable | None:
+    """Read a variable that is a number; None, and a problem, if it cannot be."""
+    kind, written = _numbers(table)
+    where = f"space.{key}.{kind}"
+    unit = wiring.quantities[key].unit
+    clock = wiring.constants.get("clock")
+    read = [ctx.number(where, key, number, unit, clock) for number in written]
+    numbers = [number for number in read if number is not None]
+    ctx.doubtful.add(key)  # if it is left out, it is not missing as well
+    if len(numbers) < len(read):
+        return None
+    if isinstance(table, ValuesTable):
+        return _values(ctx, wiring, where, key, numbers)
+    if not _range(ctx, wiring, where, key, numbers, table.log):
+        return None
+    if isinstance(table, IntegerTable):
+        return _integer(ctx, where, numbers, table)
+    return _real(ctx, wiring, where, key, numbers, table)
+
+
+def _numbers(table: Numeric) -> tuple[str, Sequence[float | str]]:
+    """Return the key of a variable's numbers, and the numbers."""
+    match table:
+        case ValuesTable():
+            return "values", table.values
+        case IntegerTable():
+            return "integer", table.integer
+        case RealTable():
+            return "real", table.real
+
+
+def _values(
+    ctx: Context, wiring: Wiring, where: str, key: str, numbers: Sequence[float]
+) -> Values | None:
+    twice = next((v for v in numbers if numbers.count(v) > 1), None)
+    if twice is not None:
+        ctx.add(where, f"{show(twice, wiring.quantities[key].unit)} is listed twice")
+        return None
+    inside = ctx.in_domain(wiring, where, key, np.array(numbers))
+    return Values(tuple(numbers)) if inside else None
+
+
+def _range(
+    ctx: Context, wiring: Wiring, where: str, key: str, bounds: Sequence[float], log: bool
+) -> bool:
+    """Demand two bounds of a quantity's domain, in order."""
+    low, high = bounds
+    unit = wiring.quantities[key].unit
+    if low > high:
+        ctx.add(
+            where,
+            f"low = {show(low, unit)} is greater than high = {show(high, unit)}",
+            f"write {where.rpartition('.')[2]} = [low, high], the lesser first",
+        )
+        return False
+    if math.isinf(low) or math.isinf(high):
+        ctx.add(where, "a bound is infinite", "give finite bounds")
+        return False
+    if log and low <= 0:
+        message = f"low = {show(low, unit)} has no logarithm"
+        ctx.add(where, message, "with log = true, low must be greater than 0")
+        return False
+    return ctx.in_domain(wiring, where, key, np.array([low, high]))
+
+
+def _integer(
+    ctx: Context, where: str, bounds: Sequence[float], table: IntegerTable
+) -> Integer | None:
+    if max(abs(bound) for bound in bounds) > _EXACT:
+        ctx.add(where, "a bound is beyond 2^53", "whole numbers are exact up to there")
+        return None
+    low, high = (int(bound) for bound in bounds)
+    return Integer(low, high, table.step, table.log)
+
+
+def _real(
     ctx: Context,
     wiring: Wiring,
     where: str,
     key: str,
-    table: RealTable | IntegerTable | ValuesTable,
-    clock: float | None,
-) -> Variable | None:
-    unit = wiring.quantities[key].unit
-    if isinstance(table, ValuesTable):
-        read_in = [ctx.number(f"{where}.values", key, v, unit, clock) for v in table.values]
-        numbers = tuple(v for v in read_in if v is not None)
-        if len(numbers) < len(read_in):
-            return None
-        if len(set(numbers)) < len(numbers):
-            twice = next(v for v in numbers if numbers.count(v) > 1)
-            ctx.add(f"{where}.values", f"{show(twice, unit)} stands there twice")
-            return None
-        return Values(numbers) if ctx.in_domain(wiring, where, key, np.array(numbers)) else None
-    kind = "real" if isinstance(table, RealTable) else "integer"
-    pair = table.real if isinstance(table, RealTable) else table.integer
-    bounds = [ctx.number(f"{where}.{kind}", key, v, unit, clock) for v in pair]
+    bounds: Sequence[float],
+    table: RealTable,
+) -> Real | None:
     low, high = bounds
-    if low is None or high is None:
-        return None
-    if low > high:
-        ctx.add(
-            f"{where}.{kind}",
-            f"low = {show(low, unit)} is greater than high = {show(high, unit)}",
-            f"write {kind} = [low, high], the lesser first",
-        )
-        return None
-    if math.isinf(low) or math.isinf(high):
-        ctx.add(f"{where}.{kind}", "a bound is infinite", "give finite bounds")
-        return None
-    if table.log and low <= 0:
-        ctx.add(
-            f"{where}.{kind}",
-            f"low = {show(low, unit)} has no logarithm",
-            "with log = true, low must be greater than 0",
-        )
-        return None
-    if not ctx.in_domain(wiring, f"{where}.{kind}", key, np.array([low, high])):
-        return None
-    if isinstance(table, IntegerTable) and max(abs(low), abs(high)) > 2**53:
-        ctx.add(f"{where}.integer", "a bound is beyond 2^53", "whole numbers are exact up to there")
-        return None
-    if isinstance(table, IntegerTable):
-        return Integer(int(low), int(high), table.step, table.log)
-    if any(q.integer for q in declarations(wiring, key)):
-        ctx.add(f"{where}.real", f"{key} is a whole number", "write integer = [low, high]")
+    if any(quantity.integer for quantity in declarations(wiring, key)):
+        ctx.add(where, f"{key} is a whole number", "write integer = [low, high]")
         return None
     if table.steps == 1 and low < high:
-        ctx.add(f"{where}.steps", "one step cannot hold both bounds", "give steps >= 2")
+        ctx.add(f"space.{key}.steps", "one step cannot hold both bounds", "give steps >= 2")
         return None
     return Real(low, high, table.log, 1 if low == high else table.steps)
 
 
 def _choice(
-    ctx: Context,
-    wiring: Wiring,
-    where: str,
-    table: CatalogTable | RowsTable,
-    clock: float | None,
+    ctx: Context, wiring: Wiring, where: str, table: CatalogTable | RowsTable
 ) -> Choice | None:
+    """Read a variable that chooses a row; None, and a problem, if it cannot be."""
+    before = len(ctx.problems)
     if isinstance(table, RowsTable):
-        listed = {o: list(row.items()) for o, row in table.rows.items()}
-        for option, figures in listed.items():
-            for name, _ in figures:
-                if name not in wiring.quantities:
-                    ctx.unknown(wiring, f"{where}.rows.{option}.{name}", name, "input")
+        where = f"{where}.rows"
+        written = _written_here(ctx, wiring, where, table)
     else:
-        if table.options and len(set(table.options)) < len(table.options):
-            twice = next(o for o in table.options if table.options.count(o) > 1)
-            ctx.add(f"{where}.options", f"'{twice}' stands there twice")
-            return None
-        rows = catalog_rows(ctx, where, table.catalog, table.options)
-        check_rename(ctx, where, rows, table.rename)
-        listed = {
-            o: [(n, f.text) for n, f in renamed(row, table.rename)] for o, row in rows.items()
-        }
-        if (table.options and len(rows) < len(table.options)) or not rows:
-            return None
-    sets = {o: {n for n, _ in figures if n in wiring.quantities} for o, figures in listed.items()}
-    every = set().union(*sets.values())
-    if not every:
-        if not ctx.incomplete:
+        written = _of_catalog(ctx, where, table)
+    names = _common(ctx, wiring, where, written)
+    rows = {o: _row(ctx, wiring, f"{where}.{o}", n, names) for o, n in written.items()}
+    if written and not names and len(ctx.problems) == before and not ctx.unseen:
+        every = {name for numbers in written.values() for name in numbers}
+        message = "no model takes any quantity that its rows set"
+        ctx.add(where, message, f"rows set: {', '.join(sorted(every))}")
+    if len(ctx.problems) > before or not names or any(len(r) < len(names) for r in rows.values()):
+        ctx.doubtful.update(names)
+        return None
+    return Choice(rows)
+
+
+def _written_here(ctx: Context, wiring: Wiring, where: str, table: RowsTable) -> Written:
+    for option, figures in table.rows.items():
+        for name, number in figures.items():
+            if name not in wiring.quantities:
+                place = f"{where}.{option}.{name}"
+                ctx.unknown(wiring, place, name, "input")
+                ctx.readable(place, number)
+    return table.rows
+
+
+def _of_catalog(ctx: Context, where: str, table: CatalogTable) -> Written:
+    options = table.options or []
+    if twice := next((o for o in options if options.count(o) > 1), None):
+        ctx.add(f"{where}.options", f"'{twice}' is listed twice")
+    rows = rows_of(ctx, where, table)
+    return {o: {n: figure.text for n, figure in figures.items()} for o, figures in rows.items()}
+
+
+def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[str]:
+    """Return the quantities that rows set and that a model takes; demand that all rows do."""
+    sets = {option: set(numbers) & set(wiring.quantities) for option, numbers in written.items()}
+    every = set[str]().union(*sets.values())
+    for option, names in sets.items():
+        if absent := sorted(every - names):
             ctx.add(
-                where,
-                "no model takes any quantity that its rows set",
-                f"rows set: {', '.join(sorted({n for f in listed.values() for n, _ in f}))}",
+                f"{where}.{option}",
+                f"does not set {', '.join(absent)}, which other options set",
+                "all options of a variable set the same quantities: leave it out, or add them",
             )
-        return None
-    short = {o: every - names for o, names in sets.items() if every - names}
-    for option, absent in short.items():
-        ctx.add(
-            f"{where}.{option}",
-            f"does not set {', '.join(sorted(absent))}, which other options set",
-            "all options of a variable set the same quantities: leave it out, or add them",
-        )
-    if short:
-        return None
-    converted: dict[str, dict[str, float]] = {}
-    for option, figures in listed.items():
-        converted[option] = {}
-        for name, number in figures:
-            if name in every:
-                unit = wiring.quantities[name].unit
-                value = ctx.number(f"{where}.{option}.{name}", name, number, unit, clock)
-                if value is not None and ctx.in_domain(
-                    wiring, f"{where}.{option}.{name}", name, value
-                ):
-                    converted[option][name] = value
-    if any(len(row) < len(every) for row in converted.values()):
-        return None
-    return Choice(converted)
+    return every
+
+
+def _row(
+    ctx: Context, wiring: Wiring, where: str, numbers: Mapping[str, float | str], names: set[str]
+) -> dict[str, float]:
+    """Read the numbers of a row that some model takes; those with a problem are left out."""
+    clock = wiring.constants.get("clock")
+    found: dict[str, float] = {}
+    for name, number in numbers.items():
+        if name in names:
+            value = ctx.value(wiring, f"{where}.{name}", name, number, clock)
+            if value is not None:
+                found[name] = value
+    return found

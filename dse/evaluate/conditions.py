@@ -1,0 +1,98 @@
+"""Conditions: inputs bound for one objective or constraint, and several scenarios as one number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from dse.model.quantity import Array
+
+Conditions: TypeAlias = Mapping[str, float | tuple[float, ...]]
+"""Inputs that are bound for one objective or constraint alone: a number, or one a scenario."""
+How = Literal["mean", "min", "max", "harmonic mean", "quantile"]
+
+
+def scenarios(conditions: Conditions) -> int:
+    """Return how many scenarios some conditions describe."""
+    return max((len(v) for v in conditions.values() if isinstance(v, tuple)), default=1)
+
+
+def scenario(conditions: Conditions, number: int) -> dict[str, float]:
+    """Return the conditions of one scenario, counted from 0."""
+    return {n: v[number] if isinstance(v, tuple) else v for n, v in conditions.items()}
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """How several scenarios become one number.
+
+    Parameters
+    ----------
+    how : str
+        The kind of mean, or the extreme.
+    share : float
+        For ``"quantile"``: which, from 0 to 1.
+    """
+
+    how: How
+    share: float = 0.5
+
+    def __call__(self, every: Array) -> Array:
+        """Return one number a design; NaN if one of its scenarios has none.
+
+        Parameters
+        ----------
+        every : ndarray, shape (scenarios, designs)
+            The values.
+        """
+        with np.errstate(all="ignore"):
+            match self.how:
+                case "mean":
+                    return np.asarray(every.mean(axis=0))
+                case "min":
+                    return np.asarray(every.min(axis=0))
+                case "max":
+                    return np.asarray(every.max(axis=0))
+                case "harmonic mean":
+                    return np.asarray(len(every) / (1.0 / every).sum(axis=0))
+                case "quantile":
+                    return _quantile(every, self.share)
+
+
+def reduced(
+    values: Array, conditions: Conditions, reduction: Reduction | None, count: int
+) -> Array:
+    """Return one number a design of values that were computed under some conditions.
+
+    Parameters
+    ----------
+    values : ndarray
+        Of shape (designs,), or (scenarios, designs), or what broadcasts to it.
+    reduction : Reduction or None
+        None for a single scenario.
+    count : int
+        How many designs.
+    """
+    if reduction is None:
+        return np.broadcast_to(values, (count,))
+    return reduction(np.broadcast_to(values, (scenarios(conditions), count)))
+
+
+def _quantile(every: Array, share: float) -> Array:
+    """Return a quantile along the first axis, between two values by their distance.
+
+    As numpy's, but for infinities: between a number and infinity lies infinity, not NaN.
+    """
+    place = share * (len(every) - 1)
+    low, weight = int(place), place - int(place)
+    ascending = np.sort(every, axis=0)  # NaN last
+    left, right = ascending[low], ascending[min(low + 1, len(every) - 1)]
+    found = (
+        left
+        if weight == 0.0
+        else np.where(left == right, left, left * (1 - weight) + right * weight)
+    )
+    return np.asarray(np.where(np.isnan(ascending[-1]), np.nan, found))

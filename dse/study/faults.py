@@ -1,0 +1,136 @@
+"""Faults: what the schema finds wrong with a study, in words, with the nearest known key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dse.problems import Problem, closest, nearest
+from dse.study.schema import KINDS, LISTS, NAMED, table_at
+
+_SAY = {
+    "missing": "is missing",
+    "string_type": "is not a text",
+    "int_type": "is not a whole number",
+    "float_type": "is not a number",
+    "bool_type": "is neither true nor false",
+    "list_type": "is not a list",
+    "dict_type": "is not a table",
+    "model_type": "is not a table",
+    "finite_number": "is not finite",
+    "too_short": "has too few entries",
+    "too_long": "has too many entries",
+    "string_too_short": "is empty",
+    "string_too_long": "is too long",
+}
+_UNIT = 'give a number in the base unit, or a text with a unit such as "1 KiB"'
+_VARIABLE = (
+    "give exactly one of real = [low, high], integer = [low, high], values = [...], "
+    'catalog = "name", rows = { option = {...} }'
+)
+_LENGTHS = {"min_length": "at least", "max_length": "at most"}
+_KIND_AT = {"space": 2, "inputs": 2, "study": 3}
+"""Where pydantic puts the kind of an entry into a place, by section."""
+_LONGEST = 60  # characters of what was given
+
+
+def corrected(content: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    """Note the unknown keys; each takes the place of the absent key that it is near to.
+
+    So what stands under a misspelt key is checked as well, and its absence is not told.
+    """
+    found: dict[str, Any] = _corrected(content, "", "", problems)
+    return found
+
+
+def _corrected(value: Any, path: str, where: str, problems: list[Problem]) -> Any:
+    if isinstance(value, list) and path in LISTS:
+        return [
+            _corrected(v, f"{path}.*", f"{where}[{i + 1}]", problems) for i, v in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    if path in NAMED:
+        return {k: _corrected(v, f"{path}.*", f"{where}.{k}", problems) for k, v in value.items()}
+    table = table_at(path, value)
+    if table is None:
+        return value
+    known = table.model_fields
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        place = f"{where}.{key}" if where else key
+        if key not in known:
+            problems.append(Problem(place, f"unknown key '{key}'", nearest(key, known)))
+            key = closest(key, set(known) - set(value) - set(found))
+        if key is not None:
+            found[key] = _corrected(inner, f"{path}.{key}" if path else key, place, problems)
+    return found
+
+
+def faults(details: Sequence[Mapping[str, Any]], content: Any) -> list[Problem]:
+    """Return one problem a place of what pydantic found: it tries each type that may stand there.
+
+    Parameters
+    ----------
+    details : sequence of mapping
+        Of `pydantic.ValidationError.errors`.
+    content : mapping
+        What was checked.
+    """
+    places: dict[str, list[Mapping[str, Any]]] = {}
+    for detail in details:
+        places.setdefault(_place(detail, content)[0], []).append(detail)
+    return [_fault(where, found, content) for where, found in places.items()]
+
+
+def _place(detail: Mapping[str, Any], content: Any) -> tuple[str, Any]:
+    """Return a place as people write it, and what stands there; pydantic's own words left out."""
+    words: list[str] = []
+    here = content
+    loc = detail["loc"]
+    for depth, step in enumerate(loc):
+        if depth == _KIND_AT.get(loc[0]) and step in KINDS:
+            continue
+        if isinstance(here, dict) and step in here:
+            here = here[step]
+            words.append(str(step))
+        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
+            here = here[step]
+            words[-1] += f"[{step + 1}]"
+    if detail["type"] == "missing":
+        words.append(str(loc[-1]))
+    return ".".join(words), here
+
+
+def _fault(where: str, found: Sequence[Mapping[str, Any]], content: Any) -> Problem:
+    kinds = {detail["type"] for detail in found}
+    detail = found[0]
+    value = _written(_place(detail, content)[1])
+    if kinds & {"union_tag_not_found", "union_tag_invalid"}:
+        return Problem(where, f"does not say what kind of variable it is: {value}", _VARIABLE)
+    if "finite_number" in kinds:
+        return Problem(where, f"{value} is not finite", _UNIT if "string_type" in kinds else "")
+    if {"int_type", "string_type"} <= kinds:
+        return Problem(where, f"{value} is neither a number nor a text", _UNIT)
+    if {"int_type", "float_type"} <= kinds:
+        return Problem(where, f"{value} is not a number")
+    message = _SAY.get(detail["type"]) or _reworded(detail["msg"])
+    context = detail.get("ctx", {})
+    wanted = [f"{word} {context[key]}" for key, word in _LENGTHS.items() if key in context]
+    if detail["type"] == "missing":
+        return Problem(where, message)
+    return Problem(where, f"{value} {message}", f"give {' and '.join(wanted)}" if wanted else "")
+
+
+def _reworded(text: str) -> str:
+    """Return pydantic's sentence without its subject."""
+    return (text[0].lower() + text[1:]).replace("input ", "", 1)
+
+
+def _written(value: Any) -> str:
+    try:
+        text = json.dumps(value, default=str, ensure_ascii=False)
+    except ValueError:  # a number of thousands of digits
+        return "a number that large"
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -1,0 +1,138 @@
+"""Reading a study: from a file to its tables, with whatever is sound of an unsound one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from dse.problems import InputError, Problem, nearest
+from dse.study.faults import corrected, faults
+from dse.study.schema import LISTS, StudyFile
+
+Entry = tuple[str | int, ...]
+"""The keys and positions, from 0, that lead to an entry."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A study's tables, less the entries that cannot be.
+
+    Parameters
+    ----------
+    file : StudyFile
+        What is left, and defaults for the rest.
+    dropped : frozenset of str
+        What was taken out: ``"inputs.overhead"``, ``"objective"``; without positions.
+    positions : mapping of str to tuple of int
+        For a list that lost entries: where each of those left stands in the file, from 0.
+    """
+
+    file: StudyFile
+    dropped: frozenset[str] = frozenset()
+    positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def numbered(self, section: str) -> Iterator[tuple[str, Any]]:
+        """Yield the entries of a list such as ``"objective"``, each with its place in the file."""
+        entries: Any = self.file
+        for name in section.split("."):
+            entries = getattr(entries, name)
+        positions = self.positions.get(section, range(len(entries)))
+        for position, entry in zip(positions, entries, strict=True):
+            yield f"{section}[{position + 1}]", entry
+
+
+def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
+    """Read a TOML file, its text and its content.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is not TOML.
+    """
+    if path.is_dir():
+        inside = sorted(p.name for p in path.glob("*.toml"))
+        remedy = f"name one of its studies: {', '.join(inside)}" if inside else "name a .toml file"
+        raise InputError(str(path), [Problem("", "is a folder, not a study file", remedy)])
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        near = nearest(path.name, (p.name for p in path.parent.glob("*.toml")))
+        raise InputError(str(path), [Problem("", "there is no such file", near)]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(path), [Problem("", f"cannot be read: {error}")]) from None
+    try:
+        return text, tomllib.loads(text)
+    except RecursionError:
+        raise InputError(str(path), [Problem("", "is nested too deeply")]) from None
+    except ValueError as error:  # TOMLDecodeError, or a whole number of thousands of digits
+        raise InputError(
+            str(path), [Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")]
+        ) from None
+
+
+def parse(raw: Mapping[str, Any], problems: list[Problem]) -> Reading:
+    """Check a study's content against the schema, and keep what is sound."""
+    content = corrected(_plain(raw), problems)
+    try:
+        return Reading(StudyFile.model_validate(content))
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    problems += faults(details, content)
+    unsound = {entry for detail in details if (entry := _entry(detail["loc"], detail["type"]))}
+    return _sound(content, unsound)
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy of tables and lists, which scripts may give as mappings and tuples."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _entry(loc: tuple[str | int, ...], kind: str) -> Entry | None:
+    """Return the least part of a study that can be taken out for a fault at this place."""
+    section = str(loc[0])
+    if kind in ("too_long", "too_short") and len(loc) == 1:
+        return None  # each of the entries is sound
+    if section == "regions":
+        return loc[:1]  # an axis without its ends is nothing
+    in_a_list = len(loc) > 2 and isinstance(loc[2], int)
+    return loc[:3] if in_a_list and f"{section}.{loc[1]}" in LISTS else loc[:2]
+
+
+def _sound(content: dict[str, Any], unsound: set[Entry]) -> Reading:
+    """Return what is left of a study without these entries."""
+    positions: dict[str, tuple[int, ...]] = {}
+
+    def left(value: Any, place: Entry) -> Any:
+        if isinstance(value, dict) and len(place) < 2:
+            inner = {k: left(v, (*place, k)) for k, v in value.items()}
+            return {k: v for k, v in inner.items() if (*place, k) not in unsound}
+        name = ".".join(map(str, place))
+        if isinstance(value, list) and name in LISTS:
+            kept = [i for i in range(len(value)) if (*place, i) not in unsound]
+            if len(kept) < len(value):
+                positions[name] = tuple(kept)
+            return [value[i] for i in kept]
+        return value
+
+    rest = left(content, ())
+    values: dict[str, Any] = {"space": {}, "objective": []}
+    study = {"name": "study", "models": [], **rest.get("study", {})}
+    models = study["models"]
+    rest["study"] = study | {"models": models or ["none:none"]}
+    for name, table in StudyFile.model_fields.items():
+        if name in rest:  # the annotation alone: a list may be shorter than the least
+            kind: Any = table.annotation
+            values[name] = TypeAdapter(kind).validate_python(rest[name])
+    if not models:
+        values["study"] = values["study"].model_copy(update={"models": []})
+    names = {".".join(s for s in entry if isinstance(s, str)) for entry in unsound}
+    names |= {name for name in ("space", "objective") if not values[name]}
+    names |= set() if models else {"study.models"}
+    return Reading(StudyFile.model_construct(**values), frozenset(names), positions)

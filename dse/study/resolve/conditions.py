@@ -1,0 +1,63 @@
+"""Conditions: the inputs that an objective, a constraint or a curve binds for itself alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dse.evaluate.conditions import Conditions
+from dse.evaluate.wiring import Wiring
+from dse.study.resolve.context import Context, shown
+
+_SCENARIOS = 100_000
+"""Scenarios beyond which a study is refused: each is an evaluation of every design."""
+
+
+def read_conditions(
+    ctx: Context, wiring: Wiring, where: str, given: Mapping[str, Any]
+) -> dict[str, float]:
+    """Read the inputs that are bound for one target alone; those with a problem are left out."""
+    clock = wiring.constants.get("clock")
+    conditions = {}
+    for name, number in given.items():
+        place = f"{where}.{name}"
+        if name not in wiring.quantities:
+            ctx.unknown(wiring, place, name, "input")
+            ctx.readable(place, number)
+            continue
+        value = ctx.value(wiring, place, name, number, clock)
+        if value is not None:
+            conditions[name] = value
+    return conditions
+
+
+def read_scenarios(
+    ctx: Context, wiring: Wiring, where: str, given: Mapping[str, list[Any]]
+) -> Conditions:
+    """Read lists of values: every combination of them is a scenario."""
+    count = math.prod(len(values) for values in given.values())
+    if count > _SCENARIOS:
+        message = f"makes {count:,} scenarios, more than {_SCENARIOS:,}"
+        ctx.add(where, message, "every combination of the values is one: give fewer")
+        return {}
+    read = {
+        name: [
+            bound[name]
+            for value in values
+            if name in (bound := read_conditions(ctx, wiring, where, {name: value}))
+        ]
+        for name, values in given.items()
+    }
+    every = tuple(itertools.product(*read.values()))
+    return {name: tuple(row[i] for row in every) for i, name in enumerate(read)}
+
+
+def in_words(at: Mapping[str, Any]) -> str:
+    """Return bound inputs as the study wrote them.
+
+    >>> in_words({"granularity": "1 KiB", "lanes": 4})
+    'at granularity = 1 KiB, lanes = 4'
+    """
+    return f"at {', '.join(f'{n} = {shown(v)}' for n, v in at.items())}" if at else ""

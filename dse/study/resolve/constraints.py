@@ -1,0 +1,78 @@
+"""Constraints: bounds on a quantity, and relations between quantities."""
+
+from __future__ import annotations
+
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.expression import ExpressionError, read_relation
+from dse.evaluate.wiring import Wiring
+from dse.study.resolve.conditions import in_words, read_conditions
+from dse.study.resolve.context import Context, shown
+from dse.study.schema import ConstraintTable
+
+
+def resolve_constraints(ctx: Context, wiring: Wiring) -> list[Constraint]:
+    """Read the constraints; one with two bounds gives two, one with a problem may be left out."""
+    constraints: list[Constraint] = []
+    for where, table in ctx.numbered("constraint"):
+        if (table.quantity is None) == (table.relation is None):
+            ctx.add(
+                where,
+                "does not say what is bounded",
+                'give quantity = "name" with at_most or at_least, '
+                'or relation = "lanes * streams <= 64"',
+            )
+            read_conditions(ctx, wiring, f"{where}.at", table.at)
+        elif table.relation is not None:
+            constraints += _relation(ctx, wiring, where, table)
+        else:
+            constraints += _bounds(ctx, wiring, where, table)
+    return constraints
+
+
+def _relation(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) -> list[Constraint]:
+    conditions = read_conditions(ctx, wiring, f"{where}.at", table.at)
+    for key in ("at_most", "at_least"):
+        if getattr(table, key) is not None:
+            ctx.add(f"{where}.{key}", "goes with quantity, not with relation")
+    try:
+        relation = read_relation(table.relation or "")
+    except ExpressionError as error:
+        ctx.add(f"{where}.relation", str(error))
+        return []
+    unknown = [n for n in sorted(relation.names) if n not in wiring.quantities]
+    for name in unknown:
+        ctx.unknown(wiring, f"{where}.relation", name, "quantity", of_rows=True)
+    at = in_words(table.at)
+    name = table.name or f"{relation.text} {at}".strip()
+    return [] if unknown else [Constraint(name, "", "1", 0.0, True, relation, conditions, at)]
+
+
+def _bounds(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) -> list[Constraint]:
+    conditions = read_conditions(ctx, wiring, f"{where}.at", table.at)
+    quantity = table.quantity or ""
+    given = {"at_most": table.at_most, "at_least": table.at_least}
+    if table.at_most is None and table.at_least is None:
+        ctx.add(where, f"sets no bound on '{quantity}'", "give at_most or at_least")
+    if quantity not in wiring.quantities:
+        ctx.unknown(wiring, f"{where}.quantity", quantity, "quantity")
+        for key, number in given.items():
+            if number is not None:
+                ctx.readable(f"{where}.{key}", number)
+        return []
+    unit = wiring.quantities[quantity].unit
+    clock = wiring.constants.get("clock")
+    at = in_words(table.at)
+    constraints = []
+    for key, number in given.items():
+        sign = "<=" if key == "at_most" else ">="
+        bound = None
+        if number is not None:
+            bound = ctx.number(f"{where}.{key}", quantity, number, unit, clock)
+        if number is not None and bound is not None:
+            label = f"{quantity} {sign} {shown(number)} {at}".strip()
+            both = None not in given.values()
+            name = f"{table.name} ({sign})" if table.name and both else table.name or label
+            constraints.append(
+                Constraint(name, quantity, unit, bound, sign == "<=", None, conditions, at)
+            )
+    return constraints

@@ -1,0 +1,61 @@
+"""Rows of catalogs, under the names that the study gives their quantities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from dse.problems import InputError, nearest
+from dse.study.catalog import Catalog, Figure, load_catalog
+from dse.study.catalog_files import find_catalog
+from dse.study.resolve.context import Context
+from dse.study.schema import CatalogRow, CatalogTable
+
+Figures = dict[str, Figure]
+"""The figures of a row by quantity name."""
+
+
+def rows_of(ctx: Context, where: str, table: CatalogTable | CatalogRow) -> dict[str, Figures]:
+    """Return the rows that an entry asks for, with a problem for each that is not there."""
+    catalog = _catalog(ctx, where, table.catalog)
+    if catalog is None:
+        return {}
+    _check_rename(ctx, where, catalog, table.rename)
+    every = {
+        name: {table.rename.get(n, n): figure for n, figure in row.figures.items()}
+        for name, row in catalog.rows.items()
+    }
+    asked = [table.row] if isinstance(table, CatalogRow) else table.options or list(every)
+    for option in asked:
+        if option not in every:
+            message = f"catalog '{table.catalog}' has no row '{option}'"
+            ctx.add(where, message, nearest(option, every))
+            ctx.doubtful.update(*every.values())
+    return {option: every[option] for option in asked if option in every}
+
+
+def _catalog(ctx: Context, where: str, name: str) -> Catalog | None:
+    try:
+        path: Path = find_catalog(name, ctx.folder)
+        catalog = load_catalog(path)
+    except InputError as error:
+        ctx.adopt(f"{where}.catalog", error)
+        ctx.unread = True
+        return None
+    ctx.files.append(path)
+    return catalog
+
+
+def _check_rename(ctx: Context, where: str, catalog: Catalog, rename: Mapping[str, str]) -> None:
+    """Demand that some row sets what is renamed, and that no row sets a quantity twice."""
+    names = {name for row in catalog.rows.values() for name in row.figures}
+    for name, new in rename.items():
+        if name not in names:
+            ctx.add(f"{where}.rename.{name}", f"no row sets '{name}'", nearest(name, names))
+            ctx.doubtful.add(new)
+    for row in catalog.rows.values():
+        counts = Counter(rename.get(name, name) for name in row.figures)
+        for name in (name for name, count in counts.items() if count > 1):
+            message = f"the row '{row.name}' would set '{name}' twice"
+            ctx.add(f"{where}.rename", message, "give each quantity a name of its own")

@@ -40,16 +40,18 @@ class Certificate:
     complete : bool
         Whether every design of the space was evaluated: the front is then the whole Pareto front.
     method : str
-        ``"exhaustive"``, or the search method.
+        The search method.
     designs : int or None
         Size of the space; None where it is continuous.
     evaluated, feasible, non_dominated : int
-        Counts of designs.
+        Counts of designs, each counted once however often it was drawn.
     statement : str
         The same in a sentence.
     stopped : str
         Why the search ended: ``"complete"``, ``"evaluations"``, ``"interrupted"``, ``"timeout"`` or
         the error.
+    numbered : bool
+        Whether designs are numbered as the space numbers them, and not as they were found.
     """
 
     complete: bool
@@ -60,6 +62,7 @@ class Certificate:
     non_dominated: int
     statement: str
     stopped: str
+    numbered: bool = False
 
 
 @dataclass(frozen=True)

@@ -153,6 +153,7 @@ class FrontBuilder:
     def __init__(self, objectives: int, columns: int = 0) -> None:
         self._gathered = Gathered(Archive.empty(objectives, columns))
         self._pivots = np.zeros((0, objectives))
+        self._chosen_of = self._gathered.settled  # the pivots
 
     def add(self, index: NDArray[np.int64], points: Array, beside: Array | None = None) -> None:
         """Add a chunk of designs.
@@ -166,6 +167,9 @@ class FrontBuilder:
         beside : ndarray, shape (designs, columns), optional
             What else to keep of each.
         """
+        if self._gathered.settled is not self._chosen_of:
+            self._chosen_of = self._gathered.settled
+            self._pivots = _pivots(self._chosen_of.points)
         rows = np.arange(len(index))
         for pivot in self._pivots:
             keep = ~((points >= pivot).all(axis=1) & (points > pivot).any(axis=1))
@@ -174,16 +178,12 @@ class FrontBuilder:
         keep = is_nondominated(points)
         rows, points = rows[keep], points[keep]
         kept = np.zeros((len(rows), 0)) if beside is None else beside[rows]
-        settled = self._gathered.settled
         self._gathered = self._gathered.added(Archive(index[rows], points, kept))
-        if self._gathered.settled is not settled:
-            self._pivots = _pivots(self._gathered.settled.points)
 
     def archive(self) -> Archive:
         """Return the archive of all that was added."""
         if self._gathered.waiting:
             self._gathered = Gathered(self._gathered.archive())
-            self._pivots = _pivots(self._gathered.settled.points)
         return self._gathered.settled
 
 

@@ -30,7 +30,7 @@ from dse.search.outcome import Outcome
 from dse.search.samplers import distributions, quiet
 from dse.study.urls import shown_url
 
-REGISTERED = 10_000
+REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
 _DIGEST = "dse:digest"  # the attribute that says which study the trials are of
 _STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study

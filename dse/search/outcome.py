@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.front import Archive, FrontBuilder
+from dse.evaluate.front import Archive
 from dse.evaluate.judging import some
 from dse.evaluate.space import Points
 from dse.search.convergence import Mark, convergence, marks
@@ -93,14 +93,14 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
 def _front(evaluator: Evaluator, judged: Evaluated) -> tuple[Archive, list[Mark]]:
     """Return the front of designs in the order of their evaluation, and what it was on the way."""
     points = judged.objectives * evaluator.signs
-    builder = FrontBuilder(points.shape[1])
+    archive = Archive.empty(points.shape[1])
     reached, start = [], 0
     for stop in marks(len(points)):
         rows = np.arange(start, stop)[judged.feasible[start:stop]]
-        builder.add(rows, points[rows])
-        reached.append((stop, builder.archive()))
+        archive = archive.merged(Archive(rows, points[rows], np.zeros((len(rows), 0))))
+        reached.append((stop, archive))
         start = stop
-    return builder.archive(), reached
+    return archive, reached
 
 
 def statement(

@@ -6,7 +6,9 @@ import os
 import shutil
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,21 +18,23 @@ from numpy.typing import NDArray
 from dse.problems import DseError, InputError, Problem
 from dse.result import folder as files
 from dse.result.record import Result
+from dse.result.spare import affordable, reserve
 from dse.result.tables import result_of
-from dse.search.base import Progress
-from dse.search.engine import Search, search
-from dse.search.exhaustive import Workers
+from dse.search.base import Progress, Search, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
+from dse.search.workers import NEVER, Workers
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
     from dse.model.section import Section
-    from dse.search.samplers import Store
+    from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
 _EXPLAINED = 40
 """Designs that the report explains in full."""
+_SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
+_AFTER = 0.5  # seconds of models after a time-out
 
 
 class StoppedError(DseError):
@@ -59,9 +63,8 @@ def run(
         Where a model raised; what was done is saved first.
     """
     if out is None:
-        return _run(
-            study, None, _store_of(study, None), _workers(study, workers, backend), progress
-        )
+        with _storage(study, None) as store:
+            return _run(study, None, store, _workers(study, workers, backend), progress)
     claimed = files.claim(out, study.digest, study.name)
     if claimed.state == "finished":
         result = files.load_result(out)
@@ -70,8 +73,8 @@ def run(
         return result
     with files.in_use(out):
         try:
-            store = _store_of(study, out)
-            return _run(study, out, store, _workers(study, workers, backend), progress)
+            with _storage(study, out) as store:
+                return _run(study, out, store, _workers(study, workers, backend), progress)
         except Exception:
             kept = (out / files.SUMMARY).is_file() or (out / files.CHECKPOINT).is_file()
             if claimed.state == "new" and not kept:
@@ -86,8 +89,18 @@ def _workers(study: ResolvedStudy, count: int | None, backend: str | None) -> Wo
     return Workers(count or table.workers or cores or 1, chosen)
 
 
-def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
+@contextmanager
+def _storage(study: ResolvedStudy, out: Path | None) -> Iterator[Store | None]:
     """Open the run's storage, the study's own or one in the folder: before the work, not after."""
+    store = _store_of(study, out)
+    try:
+        yield store
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
     url = study.file.run.storage
     if url is None and out is not None:
         path = str((out / files.STORAGE).resolve())
@@ -97,7 +110,7 @@ def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
         url = f"sqlite:///{path}"
     if url is None:
         return None
-    from dse.search.samplers import StorageError, Store
+    from dse.result.storage import StorageError, Store
 
     try:
         return Store.open(url, study.name, study.evaluator.objectives, study.digest)
@@ -116,17 +129,17 @@ def _run(
 ) -> Result:
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
-    under_way = search(
+    under_way = method_of(study.plan.method).start(
         study.evaluator,
         study.plan,
         chunk=study.file.run.chunk,
         workers=workers,
         state=_read(checkpoint) if checkpoint is not None else {},
-        store=store,
+        trials=store,
     )
     error: DseError | None = None
     try:
-        stopped = _follow(under_way, study.plan.timeout, checkpoint, progress, began)
+        stopped = _follow(study, under_way, checkpoint, progress, began)
     except DseError as raised:
         error, stopped = raised, f"error: {raised}"
     if under_way.progress().done == 0:
@@ -134,12 +147,15 @@ def _run(
             raise StoppedError(f"{study.name}: {error}") from error
         raise KeyboardInterrupt
     outcome = under_way.outcome()
+    stopped = "complete" if outcome.complete else stopped
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
         raise InputError(str(study.path or study.name), [Problem("constraint", message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers)
+    if store is not None and (note := store.note(outcome)):
+        result = replace(result, notes=(*result.notes, note))
     if out is not None and checkpoint is not None:
         if stopped not in files.FINISHED:
             _write(checkpoint, under_way)
@@ -174,17 +190,19 @@ def _read(checkpoint: Path) -> dict[str, NDArray[Any]]:
 
 
 def _follow(
+    study: ResolvedStudy,
     under_way: Search,
-    timeout: float | None,
     checkpoint: Path | None,
     progress: Callable[[Progress], None] | None,
     began: float,
 ) -> str:
     """Work until the end, a time-out or Ctrl-C; return the reason."""
     last = time.monotonic()
-    steps = under_way.steps()
+    timeout, columns = study.plan.timeout, len(study.evaluator.wiring.quantities)
+    until = NEVER if timeout is None else time.time() + timeout - (last - began)
+    state = under_way.progress()
     try:
-        for _ in steps:
+        for _ in under_way.steps(until):
             now = time.monotonic()
             state = under_way.progress()
             if progress is not None:
@@ -192,11 +210,14 @@ def _follow(
             if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
                 _write(checkpoint, under_way)
                 last = now
-            if timeout is not None and now - began > timeout and state.done < state.total:
-                return "timeout"
+            if timeout is not None and state.done < state.total:
+                kept = state.front if study.evaluator.space.size else state.done
+                if now - began > timeout - reserve(timeout, kept, columns):
+                    return "timeout"
     except KeyboardInterrupt:
         return "interrupted"
-    return "complete"
+    late = timeout is not None and time.monotonic() - began > timeout
+    return "timeout" if late and state.done < state.total else "complete"
 
 
 def _keep(
@@ -208,10 +229,20 @@ def _keep(
 ) -> None:
     """Write tables, study, storage and report into the run folder."""
     _copy_study(study, out / files.STUDY)
-    if study.plan.method in ("exhaustive", "evolution") and store is not None:
-        _register(study, outcome, store, result.certificate.stopped in files.FINISHED)
+    if store is not None and result.certificate.stopped in files.FINISHED:
+        store.register(study.evaluator, outcome)
     files.save(result, out)  # before the report, which runs models again
-    report(study, result, out / files.REPORT)
+    explained = _EXPLAINED
+    if result.certificate.stopped == "timeout":
+        per_design = _evaluations_of_an_explanation(study)
+        explained = affordable(study.evaluator, outcome.points, _AFTER) // per_design
+    report(study, result, out / files.REPORT, explained)
+
+
+def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:
+    """Return about how many designs are evaluated, at most, to explain one."""
+    inputs = len(study.evaluator.wiring.quantities)
+    return inputs * (_SWEPT if study.file.regions or study.curves else 2)
 
 
 def _copy_study(study: ResolvedStudy, folder: Path) -> None:
@@ -229,24 +260,13 @@ def _copy_study(study: ResolvedStudy, folder: Path) -> None:
             shutil.copyfile(path, target)
 
 
-def _register(study: ResolvedStudy, outcome: Outcome, store: Store, finished: bool) -> None:
-    """Write the front into the storage, once, when it is final."""
-    if not finished:
-        return
-    from dse.search.samplers import trials_of
-
-    if not store.trials():
-        rows = np.flatnonzero(outcome.on_front)
-        points = {n: v[rows] for n, v in outcome.points.items()}
-        store.append(
-            trials_of(
-                study.evaluator, outcome.numbers[rows], points, outcome.judged.objectives[rows]
-            )
-        )
-
-
-def report(study: ResolvedStudy, result: Result, path: Path) -> None:
+def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _EXPLAINED) -> None:
     """Write the report of a result, with the designs that matter most explained in full.
+
+    Parameters
+    ----------
+    explained : int
+        How many designs to explain, at most, beside the knee and the best ones; 0 for none at all.
 
     Raises
     ------
@@ -256,7 +276,7 @@ def report(study: ResolvedStudy, result: Result, path: Path) -> None:
     from dse.explain.explain import explain
     from dse.report import write_report
 
-    numbers = notable(result)
+    numbers = notable(result, explained)
     sections, failed = _sections(study, result)
     write_report(result, explain(study, result, numbers), path, study.shown_text, sections)
     if failed:
@@ -281,14 +301,14 @@ def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list
     return written, failed
 
 
-def notable(result: Result) -> list[int]:
+def notable(result: Result, count: int = _EXPLAINED) -> list[int]:
     """Return the designs to explain first: the knee, the best ones, and an even sample."""
     front = result.front
-    if len(front) == 0:
+    if len(front) == 0 or count <= 0:
         return []
     chosen = [front.knee().name, *(front.best(o.name).name for o in result.objectives)]
     every = front.designs.index.to_numpy()
-    if len(result.designs) <= _EXPLAINED:
+    if len(result.designs) <= count:
         every = result.designs.index[result.designs["feasible"].to_numpy(dtype=bool)].to_numpy()
-    spread = every[np.unique(np.linspace(0, len(every) - 1, _EXPLAINED).astype(int))]
-    return list(dict.fromkeys(int(n) for n in (*chosen, *spread)))[: _EXPLAINED + len(chosen)]
+    spread = every[np.unique(np.linspace(0, len(every) - 1, count).astype(int))]
+    return list(dict.fromkeys(int(n) for n in (*chosen, *spread)))[: count + len(chosen)]

@@ -123,7 +123,7 @@ class Terminal:
         evaluator = study.evaluator
         size = evaluator.space.size
         shown = f"{size:,} designs" if size is not None else "a continuous space"
-        budget = "" if study.plan.method == "exhaustive" else f" of {study.plan.evaluations:,}"
+        budget = "" if study.plan.evaluations == size else f" of {study.plan.evaluations:,}"
         self._out.print(
             f"{escape(study.name)}: no problems; {shown}, {study.plan.method} search{budget}"
         )

@@ -12,12 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import hypervolume, is_nondominated, recall
+from dse.evaluate.front import hypervolume, is_nondominated
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model
 from dse.search.base import Plan
 from dse.search.evolution import Evolved, evolve
 from tests.core_examples import constraint, evaluator, model, objective
+from tests.quality import recall
 
 Floats = NDArray[np.float64]
 
@@ -161,8 +162,8 @@ def test_constraints_are_respected_and_reached_from_outside() -> None:
 def test_infinite_and_undefined_values_do_not_lead_astray() -> None:
     def odd(x: Floats, y: Floats) -> tuple[Any, ...]:
         out = np.where(x > 0.5, np.nan, np.where(y > 0.9, np.inf, (x - 0.25) ** 2 + y))
-        excess = np.where(y > 0.5, np.inf, np.where(x < 0.1, np.nan, y))
-        return out, 1 - y, excess
+        third = np.where(y > 0.5, np.inf, np.where(x < 0.1, np.nan, y))
+        return out, 1 - y, third
 
     judge = evaluator(
         {"x": Real(0, 1), "y": Real(0, 1)},

@@ -14,17 +14,19 @@ from numpy.typing import NDArray
 from optuna._hypervolume import compute_hypervolume
 from optuna.study._multi_objective import _is_pareto_front
 
+from dse.evaluate import front
 from dse.evaluate.front import (
     Archive,
     FrontBuilder,
+    Gathered,
     hypervolume,
     is_nondominated,
     knee,
     ranks,
-    recall,
     scaled,
 )
 from tests.core_examples import brute_front
+from tests.quality import recall
 
 Floats = NDArray[np.float64]
 coordinates = (
@@ -74,27 +76,27 @@ def test_nondominated_is_optunas(objectives: int) -> None:
 
 def test_nothing_is_an_empty_front() -> None:
     assert is_nondominated(np.zeros((0, 3))).shape == (0,)
-    assert Archive.empty(2).merged(np.zeros(0, dtype=np.int64), np.zeros((0, 2))).points.size == 0
+    assert Archive.empty(2).merged(Archive.empty(2)).points.size == 0
     assert len(FrontBuilder(2).archive().index) == 0
 
 
 @given(points_of(most=60), st.data())
-def test_a_stream_does_not_depend_on_cuts_nor_order(points: Floats, data: st.DataObject) -> None:
+def test_a_front_does_not_depend_on_cuts_nor_order(points: Floats, data: st.DataObject) -> None:
     wanted = brute_front(points)
     order = np.array(data.draw(st.permutations(range(len(points)))))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(points)), max_size=6)))
-    stream = FrontBuilder(points.shape[1])
+    builder = FrontBuilder(points.shape[1])
     for low, high in itertools.pairwise([0, *cuts, len(points)]):
-        stream.add(order[low:high], points[order[low:high]])
+        builder.add(order[low:high], points[order[low:high]])
         if data.draw(st.booleans()):
-            stream.archive()  # looking does not change what comes out
-    archive = stream.archive()
+            builder.archive()  # looking does not change what comes out
+    archive = builder.archive()
     assert archive.index.tolist() == wanted
     assert np.array_equal(archive.points, points[wanted])
 
 
 @pytest.mark.parametrize("whole_numbers", [True, False])
-def test_a_long_stream_settles_and_uses_its_pivots(whole_numbers: bool) -> None:
+def test_many_chunks_settle_and_use_its_pivots(whole_numbers: bool) -> None:
     rng = np.random.default_rng(1)
     points = rng.random((20_000, 3))
     points = points / np.linalg.norm(points, axis=1)[:, None] + rng.exponential(0.02, (20_000, 3))
@@ -102,23 +104,55 @@ def test_a_long_stream_settles_and_uses_its_pivots(whole_numbers: bool) -> None:
         points = np.round(points * 60)  # many ties and duplicates
     wanted = np.flatnonzero(_is_pareto_front(points, assume_unique_lexsorted=False))
     for chunk in (500, 7_919, 20_000):
-        stream = FrontBuilder(3)
+        builder = FrontBuilder(3)
         for start in range(0, len(points), chunk):
             index = np.arange(start, min(start + chunk, len(points)))
-            stream.add(index, points[index])
-        assert np.array_equal(stream.archive().index, wanted)
+            builder.add(index, points[index])
+        assert np.array_equal(builder.archive().index, wanted)
 
 
 @given(points_of(most=12), st.integers(0, 12))
 def test_merging_archives_is_filtering_the_whole(points: Floats, cut: int) -> None:
     index = np.arange(len(points))
     empty = Archive.empty(points.shape[1])
-    one = empty.merged(index[:cut], points[:cut])
-    two = empty.merged(index[cut:], points[cut:])
-    forth = one.merged(two.index, two.points)
-    back = two.merged(one.index, one.points)
+    one = empty.merged(Archive(index[:cut], points[:cut], points[:cut] + 1))
+    two = empty.merged(Archive(index[cut:], points[cut:], points[cut:] + 1))
+    forth = one.merged(two)
+    back = two.merged(one)
     assert forth.index.tolist() == back.index.tolist() == brute_front(points)
     assert np.array_equal(forth.points, back.points)
+    assert np.array_equal(forth.beside, forth.points + 1)  # what is beside stays beside
+
+
+@given(points_of(most=40), st.lists(st.integers(0, 40), max_size=6))
+def test_gathering_archives_is_filtering_the_whole(points: Floats, cuts: list[int]) -> None:
+    gathered = Gathered(Archive.empty(points.shape[1], 1))
+    edges = [0, *sorted(min(c, len(points)) for c in cuts), len(points)]
+    for low, high in itertools.pairwise(edges):
+        index = np.arange(low, high)
+        gathered = gathered.added(Archive(index, points[low:high], np.column_stack([index * 2.0])))
+        found = gathered.archive()
+        assert found.index.tolist() == brute_front(points[:high])
+        assert np.array_equal(found.beside[:, 0], found.index * 2.0)
+        assert len(gathered) >= len(found.index)
+
+
+def test_gathering_merges_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    filtered: list[int] = []
+
+    def counted(points: Floats) -> NDArray[np.bool_]:
+        filtered.append(len(points))
+        return is_nondominated(points)
+
+    monkeypatch.setattr(front, "is_nondominated", counted)
+    x = np.linspace(1, 2, 100_000)
+    points = np.column_stack([x, 1 / x])
+    gathered = Gathered(Archive.empty(2))
+    for low in range(0, len(x), 500):
+        index = np.arange(low, low + 500)
+        gathered = gathered.added(Archive(index, points[index], np.zeros((500, 0))))
+    assert len(gathered.archive().index) == len(x)
+    assert sum(filtered) < 5 * len(x)  # merging each piece would filter 100 times as many
 
 
 def inclusion_exclusion(points: Floats, reference: Floats) -> float:
@@ -243,4 +277,5 @@ def test_large_fronts_are_recalled_in_bounded_memory(seed: int) -> None:
 
 def test_archives_keep_equal_points_of_different_designs() -> None:
     rows: Any = np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 2.0]])
-    assert Archive.empty(2).merged(np.array([9, 4, 5]), rows).index.tolist() == [4, 9]
+    added = Archive(np.array([9, 4, 5]), rows, np.zeros((3, 0)))
+    assert Archive.empty(2).merged(added).index.tolist() == [4, 9]

@@ -27,7 +27,7 @@ def sampled(count: int, seed: int = 0) -> tuple[Points, Evaluated]:
 
 def test_front_and_convergence_against_brute_force() -> None:
     points, judged = sampled(700)
-    outcome = of_sample(JUDGE, points, judged)
+    outcome = of_sample(JUDGE, points, judged, "x")
     rows = np.flatnonzero(judged.feasible)
     signed = judged.objectives * [1.0, -1.0]
     assert outcome.numbers.tolist() == list(range(700))
@@ -45,24 +45,25 @@ def test_a_design_drawn_twice_is_on_the_front_once() -> None:
     points = {"x": np.array([0.5, 0.5, 0.2]), "y": np.array([0.9, 0.9, 0.9])}
     objectives = np.array([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
     judged = Evaluated(objectives, np.zeros((3, 0)), np.ones(3, dtype=bool))
-    outcome = of_sample(JUDGE, points, judged)
-    assert outcome.on_front.tolist() == [
-        True,
-        False,
-        True,
-    ]  # another design with equal merits stays
-    assert outcome.tally.evaluated == 3
+    outcome = of_sample(JUDGE, points, judged, "x")
+    assert outcome.numbers.tolist() == [0, 2]  # by the first draw
+    assert outcome.on_front.all()  # another design with equal merits stays
+    assert outcome.tally.evaluated == outcome.tally.feasible == 2
+    assert (
+        "2 designs of a continuous space were evaluated by x in 3 draws, 1 of which repeated one"
+        in (outcome.statement)
+    )
 
 
 def test_infinite_merits_and_no_feasible_design() -> None:
     points = {"x": np.arange(3.0), "y": np.arange(3.0)}
     objectives = np.array([[1.0, 2.0], [math.inf, math.inf], [2.0, 3.0]])
     judged = Evaluated(objectives, np.zeros((3, 0)), np.ones(3, dtype=bool))
-    outcome = of_sample(JUDGE, points, judged)
+    outcome = of_sample(JUDGE, points, judged, "x")
     assert outcome.on_front.all()
     assert outcome.convergence["hypervolume"].iloc[-1] == pytest.approx(1.0)
     nothing = Evaluated(objectives, np.zeros((3, 0)), np.zeros(3, dtype=bool))
-    outcome = of_sample(JUDGE, points, nothing)
+    outcome = of_sample(JUDGE, points, nothing, "x")
     assert not outcome.on_front.any()
     assert len(outcome.convergence) == 0
 
@@ -71,6 +72,6 @@ def test_one_objective() -> None:
     judge = evaluator({"x": Real(0, 1)}, [], [objective("x")])
     points = {"x": np.array([0.4, 0.3, 0.6])}
     judged = Evaluated(points["x"][:, None], np.zeros((3, 0)), np.ones(3, dtype=bool))
-    outcome = of_sample(judge, points, judged)
+    outcome = of_sample(judge, points, judged, "x")
     assert outcome.on_front.tolist() == [False, True, False]
     assert outcome.convergence["hypervolume"].iloc[-1] == 1.0

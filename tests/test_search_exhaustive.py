@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.judging import DesignError
 from dse.evaluate.space import Choice, Integer, Real, Values
-from dse.search.exhaustive import State, Workers, _slab_size, enumerate_designs
-from dse.search.outcome import of_enumeration
+from dse.search.exhaustive import _slab_size, enumerate_designs, of_enumeration
+from dse.search.slabs import State
+from dse.search.workers import Workers
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
 ROWS = {"card": {"overhead": 90.0, "base": 4.0}, "port": {"overhead": 1.5, "base": 9.0}}
@@ -84,7 +85,7 @@ def parts(state: State) -> list[bytes]:
     arrays: list[NDArray[Any]] = [
         state.archive.index,
         state.archive.points,
-        tally.broken,
+        tally.violated,
         tally.least,
         tally.admitted,
         np.array([state.done, tally.evaluated, tally.feasible, tally.undefined]),

@@ -1,8 +1,9 @@
-"""Fronts: the non-dominated designs, kept as designs stream by, and how good a front is."""
+"""Fronts: the non-dominated of many designs, gathered piece by piece, and how good they are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import moocore
 import numpy as np
@@ -11,9 +12,9 @@ from numpy.typing import NDArray
 from dse.model.quantity import Array
 
 _PIVOTS = 24  # enough to throw out most dominated designs before the exact filter sees them
+_FEW = 2_048  # candidates that wait before they are worth merging
 _EXACT = 1e10  # of points to the power of objectives less two: about a tenth of a second
 _DIRECTIONS = 20_000
-_PAIRS = 4_000_000  # compared at once
 _DECADES = 2  # an objective that spans more than these is scaled in the logarithm
 
 
@@ -50,7 +51,7 @@ def hypervolume(points: Array, reference: Array) -> float:
     """Return the hypervolume that points dominate up to a reference point, less being better.
 
     Exact, but for many points in many objectives (more than 2,154 in five, 316 in six, 100 in
-    seven), where that would take minutes to years: there it is estimated along 20,000 fixed
+    seven): that would take minutes to years, so it is estimated along 20,000 fixed
     directions, to a few tenths of a percent.
     """
     inside = points[(points < reference).all(axis=1)]
@@ -67,33 +68,6 @@ def hypervolume(points: Array, reference: Array) -> float:
     return float(moocore.hv_approx(inside, ref=reference, nsamples=_DIRECTIONS, method="Rphi-FWE+"))
 
 
-def recall(found: Array, truth: Array, tolerance: float = 0.0) -> float:
-    """Return the share of a true front's distinct points that a found front holds.
-
-    Parameters
-    ----------
-    found, truth : ndarray, shape (designs, objectives)
-        Less is better.
-    tolerance : float
-        A true point also counts where a found one is worse by at most this share in each objective.
-    """
-    targets = np.unique(truth, axis=0)
-    if len(targets) == 0:
-        return 1.0
-    if tolerance > 0:
-        targets = targets + np.where(np.isfinite(targets), np.abs(targets) * tolerance, 0.0)
-    found = found[is_nondominated(found)]
-    hits = 0
-    rows = max(_PAIRS // max(len(found), 1), 1)
-    for start in range(0, len(targets), rows):
-        some = targets[start : start + rows]
-        reached = np.ones((len(some), len(found)), dtype=bool)
-        for i in range(truth.shape[1]):
-            reached &= found[:, i] <= some[:, i, None]
-        hits += int(reached.any(axis=1).sum())
-    return hits / len(targets)
-
-
 @dataclass(frozen=True)
 class Archive:
     """The non-dominated designs of all that were added, in the order of their numbers.
@@ -104,68 +78,113 @@ class Archive:
         Design numbers, ascending.
     points : ndarray, shape (designs, objectives)
         Their objectives, less being better.
+    beside : ndarray, shape (designs, columns)
+        What else is kept of each design.
     """
 
     index: NDArray[np.int64]
     points: Array
+    beside: Array
 
     @classmethod
-    def empty(cls, objectives: int) -> Archive:
+    def empty(cls, objectives: int, columns: int = 0) -> Archive:
         """Return an archive without designs."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros((0, objectives)))
+        return cls(np.zeros(0, dtype=np.int64), np.zeros((0, objectives)), np.zeros((0, columns)))
 
-    def merged(self, index: NDArray[np.int64], points: Array) -> Archive:
-        """Return the archive with more designs; the order of merging does not matter."""
-        if len(index) == 0:
+    def merged(self, *others: Archive) -> Archive:
+        """Return the archive with the designs of others; the order of merging does not matter."""
+        whole = self.joined(*others)
+        if len(whole.index) == len(self.index):
             return self
-        index = np.concatenate([self.index, index])
-        points = np.concatenate([self.points, points])
-        keep = is_nondominated(points)
-        index, points = index[keep], points[keep]
-        order = np.argsort(index, kind="stable")
-        return Archive(index[order], points[order])
+        kept = whole.rows(is_nondominated(whole.points))
+        return kept.rows(np.argsort(kept.index, kind="stable"))
+
+    def joined(self, *others: Archive) -> Archive:
+        """Return the designs of all, dominated ones included."""
+        filled = [archive for archive in (self, *others) if len(archive.index)]
+        if len(filled) < 2:
+            return filled[0] if filled else self
+        index, points, beside = zip(*((a.index, a.points, a.beside) for a in filled), strict=True)
+        return Archive(np.concatenate(index), np.concatenate(points), np.concatenate(beside))
+
+    def rows(self, rows: NDArray[Any]) -> Archive:
+        """Return some of the designs: positions, or a mask."""
+        return Archive(self.index[rows], self.points[rows], self.beside[rows])
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Archives that are merged when they are worth it, so that many stay near linear in cost.
+
+    Parameters
+    ----------
+    settled : Archive
+        Merged already.
+    waiting : tuple of Archive
+        Not yet.
+    """
+
+    settled: Archive
+    waiting: tuple[Archive, ...] = ()
+
+    def __len__(self) -> int:
+        """Return how many designs are held: the front's, and dominated ones that wait."""
+        return len(self.settled.index) + sum(len(archive.index) for archive in self.waiting)
+
+    def added(self, archive: Archive) -> Gathered:
+        """Return all with one more archive."""
+        if len(archive.index) == 0:
+            return self
+        grown = Gathered(self.settled, (*self.waiting, archive))
+        few = max(_FEW, len(self.settled.index) // 2)
+        return Gathered(grown.archive()) if len(grown) - len(self.settled.index) > few else grown
+
+    def archive(self) -> Archive:
+        """Return the one archive of all."""
+        return self.settled.merged(*self.waiting)
 
 
 class FrontBuilder:
     """An archive under construction: chunks go in, their dominated designs fall out early.
 
-    Candidates are gathered until they are worth an exact filtering, so that the cost stays near
-    linear; what comes out does not depend on how the designs were cut into chunks.
+    What comes out does not depend on how the designs were cut into chunks.
     """
 
-    def __init__(self, objectives: int) -> None:
-        self._archive = Archive.empty(objectives)
-        self._waiting: list[tuple[NDArray[np.int64], Array]] = []
-        self._count = 0
+    def __init__(self, objectives: int, columns: int = 0) -> None:
+        self._gathered = Gathered(Archive.empty(objectives, columns))
         self._pivots = np.zeros((0, objectives))
+        self._chosen_of = self._gathered.settled  # the pivots
 
-    def add(self, index: NDArray[np.int64], points: Array) -> None:
-        """Add a chunk of designs: numbers and objectives, less being better, without NaN."""
+    def add(self, index: NDArray[np.int64], points: Array, beside: Array | None = None) -> None:
+        """Add a chunk of designs.
+
+        Parameters
+        ----------
+        index : ndarray of int, shape (designs,)
+            Their numbers.
+        points : ndarray, shape (designs, objectives)
+            Their objectives, less being better, without NaN.
+        beside : ndarray, shape (designs, columns), optional
+            What else to keep of each.
+        """
+        if self._gathered.settled is not self._chosen_of:
+            self._chosen_of = self._gathered.settled
+            self._pivots = _pivots(self._chosen_of.points)
+        rows = np.arange(len(index))
         for pivot in self._pivots:
             keep = ~((points >= pivot).all(axis=1) & (points > pivot).any(axis=1))
             if not keep.all():
-                index, points = index[keep], points[keep]
-        if len(index) == 0:
-            return
+                rows, points = rows[keep], points[keep]
         keep = is_nondominated(points)
-        self._waiting.append((index[keep], points[keep]))
-        self._count += int(keep.sum())
-        if self._count > max(2_048, len(self._archive.index) // 2):
-            self._settle()
-
-    def _settle(self) -> None:
-        if self._waiting:
-            self._archive = self._archive.merged(
-                np.concatenate([index for index, _ in self._waiting]),
-                np.concatenate([points for _, points in self._waiting]),
-            )
-            self._waiting, self._count = [], 0
-            self._pivots = _pivots(self._archive.points)
+        rows, points = rows[keep], points[keep]
+        kept = np.zeros((len(rows), 0)) if beside is None else beside[rows]
+        self._gathered = self._gathered.added(Archive(index[rows], points, kept))
 
     def archive(self) -> Archive:
         """Return the archive of all that was added."""
-        self._settle()
-        return self._archive
+        if self._gathered.waiting:
+            self._gathered = Gathered(self._gathered.archive())
+        return self._gathered.settled
 
 
 def _pivots(points: Array) -> Array:
@@ -179,7 +198,7 @@ def _pivots(points: Array) -> Array:
 
 
 def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Scale a front to the unit cube, 0 best, in the logarithm where values span decades.
+    """Scale a front to the unit cube, 0 best, in the logarithm if values span decades.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def explain(
 def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:
     space = study.evaluator.space
     size = space.size
-    if result.certificate.method == "exhaustive" and size is not None:
+    if result.certificate.numbered and size is not None:
         bad = [n for n in numbers if not 0 <= n < size]
         allowed = f"designs are numbered 0 to {size - 1:,}"
         if not bad:

@@ -53,7 +53,7 @@ def payload(
     """
     rows, count = _rows(result, explanations)
     designs = result.designs.iloc[rows]
-    searched = result.certificate.method != "exhaustive" and len(result.convergence) > 1
+    searched = len(result.convergence) > 1
     return {
         "study": result.name,
         "objectives": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import math
 import os
@@ -18,6 +19,7 @@ import pandas as pd
 
 from dse.evaluate.objective import Objective
 from dse.problems import InputError, Problem
+from dse.result import csv_text
 from dse.result.record import Certificate, Column, Result
 from dse.study.study import ResolvedStudy, read_study
 
@@ -234,8 +236,7 @@ def save(result: Result, folder: Path) -> None:
     """Write a result's tables and summary into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     front = result.front.designs
-    write_whole(folder / FRONT, lambda p: front.to_csv(p, lineterminator="\n"))
-    write_whole(folder / DESIGNS, lambda p: result.designs.to_csv(p, lineterminator="\n"))
+    _save_tables(result.designs, folder)
     best = result.summary().to_dict(orient="index") if len(front) else {}
     content = {
         "format": FORMAT,
@@ -253,6 +254,21 @@ def save(result: Result, folder: Path) -> None:
         "kept": len(result.designs),
     }
     write_json(folder / SUMMARY, content)
+
+
+def _save_tables(designs: pd.DataFrame, folder: Path) -> None:
+    """Write all kept designs, and the front: the same rows, without the marks at their ends."""
+    marks = designs[["feasible", "on_front"]]
+    table = designs.drop(columns=list(marks))
+    rows = csv_text.rows(table)
+    front = itertools.compress(rows, marks["on_front"])
+    ends = [f",{feasible},{on_front}" for feasible, on_front in marks.itertuples(index=False)]
+    whole = map("".join, zip(rows, ends, strict=True))
+    head = csv_text.header(table)
+    write_whole(folder / FRONT, lambda p: csv_text.write(p, [head, *front]))
+    write_whole(
+        folder / DESIGNS, lambda p: csv_text.write(p, [f"{head},feasible,on_front", *whole])
+    )
 
 
 def _objective(content: Mapping[str, Any]) -> Objective:

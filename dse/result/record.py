@@ -12,6 +12,7 @@ import pandas as pd
 from dse.evaluate.expression import read_relation
 from dse.evaluate.objective import Objective
 from dse.model.quantity import Array
+from dse.problems import DseError
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,18 @@ class Certificate:
     complete : bool
         Whether every design of the space was evaluated: the front is then the whole Pareto front.
     method : str
-        ``"exhaustive"``, or the search method.
+        The search method.
     designs : int or None
         Size of the space; None where it is continuous.
     evaluated, feasible, non_dominated : int
-        Counts of designs.
+        Counts of designs, each counted once however often it was drawn.
     statement : str
         The same in a sentence.
     stopped : str
         Why the search ended: ``"complete"``, ``"evaluations"``, ``"interrupted"``, ``"timeout"`` or
         the error.
+    numbered : bool
+        Whether designs are numbered as the space numbers them, and not as they were found.
     """
 
     complete: bool
@@ -60,6 +63,11 @@ class Certificate:
     non_dominated: int
     statement: str
     stopped: str
+    numbered: bool = False
+
+
+class EmptyFrontError(DseError):
+    """The best of no design was asked for."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +106,12 @@ class Front:
         Raises
         ------
         KeyError
-            Where no objective has that name.
+            If no objective has that name.
+        EmptyFrontError
+            If there is no design.
         """
         chosen = self._objective(objective)
+        self._filled()
         values = self.designs[chosen.name].to_numpy(dtype=np.float64) * chosen.sign
         return self.designs.iloc[int(np.argmin(values))]
 
@@ -108,7 +119,13 @@ class Front:
         """Return the design nearest to the ideal, each objective scaled to its range on the front.
 
         Objectives that span more than two decades are scaled in the logarithm.
+
+        Raises
+        ------
+        EmptyFrontError
+            If there is no design.
         """
+        self._filled()
         from dse.evaluate.front import knee
 
         signs = np.array([o.sign for o in self.objectives])
@@ -144,6 +161,11 @@ class Front:
             raise KeyError(f"the reference lacks {', '.join(missing)}")
         worst = np.array([reference[o.name] * o.sign for o in self.objectives])
         return hypervolume(self.points, worst)
+
+    def _filled(self) -> None:
+        if len(self.designs) == 0:
+            why = self.source.certificate.statement
+            raise EmptyFrontError(f"{self.source.name}: there is no design on the front. {why}")
 
     def _objective(self, name: str) -> Objective:
         for objective in self.objectives:
@@ -214,10 +236,10 @@ class Result:
         return self.front.hypervolume(reference)
 
     def summary(self) -> pd.DataFrame:
-        """Return for each objective its best value on the front, with the design that has it."""
+        """Return for each objective its best value on the front, and its design."""
         front = self.front
         rows = []
-        for objective in self.objectives:
+        for objective in self.objectives if len(front) else ():
             best = front.best(objective.name)
             worst = front.designs[objective.name] * objective.sign
             rows.append(
@@ -231,7 +253,8 @@ class Result:
                     "design": best.name,
                 }
             )
-        return pd.DataFrame(rows).set_index("objective")
+        columns = ["objective", "direction", "condition", "best", "worst", "unit", "design"]
+        return pd.DataFrame(rows, columns=columns).set_index("objective")
 
     def __str__(self) -> str:
         return f"{self.name}: {self.certificate.statement}\n{self.summary().to_string()}"

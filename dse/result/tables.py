@@ -13,8 +13,9 @@ import pandas as pd
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice
 from dse.result.record import Certificate, Column, Result
-from dse.search.exhaustive import Workers
+from dse.result.spare import affordable
 from dse.search.outcome import Outcome
+from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
 
 
@@ -31,7 +32,7 @@ def result_of(
         designs=_designs(study, outcome),
         certificate=certificate,
         convergence=outcome.convergence,
-        notes=(*study.notes, *_flat_knobs(study, outcome)),
+        notes=(*study.notes, *_flat_knobs(study, outcome, stopped)),
         provenance=_provenance(study, certificate, seconds, workers),
         constants=_constants(study),
     )
@@ -49,36 +50,28 @@ def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
 
 def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certificate:
     tally, plan = outcome.tally, study.plan
-    size = study.evaluator.space.size
-    front = int(outcome.on_front.sum())
-    complete = plan.method == "exhaustive" and stopped == "complete"
-    if not complete and stopped == "complete":
-        stopped = "evaluations"
-    if complete:
-        statement = (
-            f"Complete: all {tally.evaluated:,} designs of the space were evaluated, and the "
-            f"{front:,} on the front are its whole Pareto front{_distinct(outcome, front)}."
-        )
+    statement = outcome.statement
+    if outcome.complete:
+        stopped = "complete"
     else:
-        share = f" of {size:,}" if size is not None else " of a continuous space"
+        stopped = "evaluations" if stopped == "complete" else stopped
         why = {
             "evaluations": "the evaluations that the study allows were used",
             "interrupted": "it was interrupted",
             "timeout": f"the time of {plan.timeout:g} s was over" if plan.timeout else "",
         }.get(stopped, stopped)
-        statement = (
-            f"Not certified: {tally.evaluated:,} designs{share} were evaluated by {plan.method}; "
-            f"{front:,} are non-dominated among them. The search ended because {why}."
-        )
+        statement += f" The search ended because {why}."
     return Certificate(
-        complete, plan.method, size, tally.evaluated, tally.feasible, front, statement, stopped
+        outcome.complete,
+        plan.method,
+        study.evaluator.space.size,
+        tally.evaluated,
+        tally.feasible,
+        int(outcome.on_front.sum()),
+        statement,
+        stopped,
+        outcome.numbered,
     )
-
-
-def _distinct(outcome: Outcome, front: int) -> str:
-    """Return how many points the front has, where designs share them."""
-    points = len(np.unique(outcome.judged.objectives[outcome.on_front], axis=0))
-    return f" ({points:,} distinct points)" if points < front else ""
 
 
 def _columns(study: ResolvedStudy) -> dict[str, Column]:
@@ -145,14 +138,20 @@ def _designs(study: ResolvedStudy, outcome: Outcome) -> pd.DataFrame:
     return table
 
 
-def _flat_knobs(study: ResolvedStudy, outcome: Outcome) -> list[str]:
+def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[str]:
     """Return a note for each variable that changes nothing, though a model takes it.
 
-    Sampled: up to 64 kept designs, with the variable set to each end of its range in turn.
+    Sampled: up to 64 kept designs, with the variable set to each end of its range in turn; after a
+    time-out as many of them as half a second allows.
     """
     evaluator = study.evaluator
-    count = len(outcome.numbers)
-    rows = np.unique(np.linspace(0, count - 1, 64).astype(int))
+    count, most = len(outcome.numbers), 64
+    if stopped == "timeout":
+        each = 3 * len(evaluator.space.variables)
+        most = min(most, affordable(evaluator, outcome.points, 0.5) // each)
+    rows = np.unique(np.linspace(0, count - 1, most).astype(int))
+    if len(rows) == 0:
+        return []
     unit = evaluator.space.to_unit({n: v[rows] for n, v in outcome.points.items()})
     notes = []
     for i, name in enumerate(evaluator.space.variables):

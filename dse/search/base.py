@@ -1,10 +1,35 @@
-"""What every search shares: what a study asks for, what is planned, and how far it is."""
+"""What every search shares: what a study asks for, what is planned, how far it is; and the table.
+
+A search method is one module and a line in `METHODS`. The module has what `Method` names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from numpy.typing import NDArray
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Space
+from dse.problems import Problem
+from dse.search.outcome import Outcome
+from dse.search.workers import NEVER, Workers
+
+METHODS: Mapping[str, str] = {
+    "exhaustive": "dse.search.exhaustive",
+    "evolution": "dse.search.evolution",
+    "NSGAIISampler": "dse.search.samplers",
+    "NSGAIIISampler": "dse.search.samplers",
+    "TPESampler": "dse.search.samplers",
+    "GPSampler": "dse.search.samplers",
+    "RandomSampler": "dse.search.samplers",
+    "QMCSampler": "dse.search.samplers",
+}
+"""What each method is called, and its module: imported when a study asks for it, as some are slow
+to import."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +45,7 @@ class Settings:
     seed : int
         Of everything random.
     timeout : float or None
-        Seconds after which the search stops.
+        Seconds after which the run ends.
     options : mapping
         The method's own.
     """
@@ -40,17 +65,17 @@ class Plan:
     Parameters
     ----------
     method : str
-        ``"exhaustive"``, ``"evolution"`` or the class name of an Optuna sampler.
+        A name of `METHODS`.
     evaluations : int
-        How many designs are evaluated.
+        How many designs are evaluated; draws of a sampler, which may repeat designs.
     generation : int
         How many together.
     seed : int
         Of everything random.
     timeout : float or None
-        Seconds after which the search stops.
+        Seconds after which the run ends.
     options : mapping
-        The sampler's own.
+        The method's own.
     """
 
     method: str
@@ -68,11 +93,96 @@ class Progress:
     Parameters
     ----------
     done, total : int
-        Designs evaluated, and to evaluate.
+        Designs evaluated, and to evaluate; draws of a sampler.
     front : int
-        Non-dominated designs so far.
+        Non-dominated designs so far; of a large front a recent figure.
+    repeats : int
+        How many of those done were designs that had been evaluated before.
     """
 
     done: int
     total: int
     front: int
+    repeats: int = 0
+
+
+class Trials(Protocol):
+    """A storage as a sampler sees it: finished trials, in order, in the sampler's own terms."""
+
+    def trials(self) -> Sequence[Any]:
+        """Return the finished trials."""
+
+    def append(self, trials: Sequence[Any], state: Mapping[str, Any] | None = None) -> None:
+        """Write finished trials in one transaction, and what `state` is to return from now on."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what a sampler noted of the study itself."""
+
+
+class Search(Protocol):
+    """A search under way.
+
+    `steps` yields after each piece of work; in between, `progress`, `outcome` and `state` tell how
+    far it is, what it has found, and what a resumed search needs.
+    """
+
+    def steps(self, until: float = NEVER) -> Iterator[None]:
+        """Work, a piece at a time; end early once `time.time` is beyond `until`.
+
+        Raises
+        ------
+        DesignError
+            If a model raises.
+        """
+
+    def progress(self) -> Progress:
+        """Return how far it is."""
+
+    def outcome(self) -> Outcome:
+        """Return what it has found so far, and what its certificate says."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what is needed to go on; nothing if the storage holds it."""
+
+
+class Method(Protocol):
+    """A search method: what a module of `METHODS` has."""
+
+    def plan(
+        self,
+        method: str,
+        settings: Settings,
+        space: Space,
+        objectives: int,
+        problems: list[Problem],
+    ) -> Plan:
+        """Check what a study asks for, add what is wrong to `problems`, and return the plan."""
+
+    def start(
+        self,
+        evaluator: Evaluator,
+        plan: Plan,
+        *,
+        chunk: int,
+        workers: Workers,
+        state: Mapping[str, NDArray[Any]],
+        trials: Trials | None,
+    ) -> Search:
+        """Return the search, at the point where a checkpoint or the storage left it.
+
+        Parameters
+        ----------
+        chunk : int
+            Designs evaluated at once.
+        workers : Workers
+            Who evaluates.
+        state : mapping of str to ndarray
+            What an earlier `Search.state` returned; empty on a first run.
+        trials : Trials, optional
+            The storage, for a method that writes designs there as it goes.
+        """
+
+
+def method_of(name: str) -> Method:
+    """Return a search method by its name in `METHODS`."""
+    return cast("Method", import_module(METHODS[name]))

@@ -8,7 +8,7 @@ Latin hypercube; in a finite space no design is evaluated twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +16,96 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.front import ranks, scaled
-from dse.evaluate.judging import judge
-from dse.evaluate.space import Choice, Space, Values
+from dse.evaluate.front import is_nondominated, ranks, scaled
+from dse.evaluate.space import Space
 from dse.model.quantity import Array
-from dse.search.base import Plan
+from dse.problems import Problem
+from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.outcome import Outcome, of_sample
+from dse.search.variation import children
+from dse.search.workers import NEVER, Judges, Workers, is_late
 
-_CROSSOVER, _MUTATION = 15.0, 20.0  # distribution indices: how near children stay to parents
+EVALUATIONS = 100_000
+"""Designs that are evaluated if the study does not say."""
 _DRAWS = 4  # rounds of random designs before those left are counted
 _LEFT = 20  # a space of at most this many times the designs seen is listed for what is left
+
+
+def plan(
+    method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
+) -> Plan:
+    """Plan an evolution; see `base.Method`."""
+    if settings.options:
+        problems.append(
+            Problem(
+                "search.options",
+                "evolution has no options",
+                "use generation, evaluations and seed",
+            )
+        )
+    total = settings.evaluations or EVALUATIONS
+    generation = min(settings.generation or min(1_000, max(total // 10, 2)), total)
+    most = total if space.size is None else min(total, space.size)
+    return Plan(method, most, generation, settings.seed, settings.timeout, {})
+
+
+def start(
+    evaluator: Evaluator,
+    plan: Plan,
+    *,
+    chunk: int,
+    workers: Workers,
+    state: Mapping[str, NDArray[Any]],
+    trials: Trials | None,
+) -> Search:
+    """Return the evolution; see `base.Method`."""
+    return _Evolution(evaluator, plan, Judges(evaluator, workers, chunk), state)
+
+
+class _Evolution:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        plan: Plan,
+        judges: Judges,
+        arrays: Mapping[str, NDArray[Any]],
+    ) -> None:
+        self._evaluator, self._plan, self._judges = evaluator, plan, judges
+        self._state: Evolved | None = None
+        if arrays:
+            judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+            self._state = Evolved(arrays["unit"], judged, arrays["parents"])
+
+    def steps(self, until: float = NEVER) -> Iterator[None]:
+        states = evolve(self._evaluator, self._plan, self._state, self._judges, until)
+        for self._state in states:
+            yield
+
+    def progress(self) -> Progress:
+        if self._state is None:
+            return Progress(0, self._plan.evaluations, 0)
+        rows = self._state.parents[self._state.judged.feasible[self._state.parents]]
+        points = self._state.judged.objectives[rows] * self._evaluator.signs
+        front = int(is_nondominated(points).sum())
+        return Progress(len(self._state.unit), self._plan.evaluations, front)
+
+    def outcome(self) -> Outcome:
+        if self._state is None:
+            raise ValueError("the search has not begun")
+        points = self._evaluator.space.from_unit(self._state.unit)
+        return of_sample(self._evaluator, points, self._state.judged, self._plan.method)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        if self._state is None:
+            return {}
+        judged = self._state.judged
+        return {
+            "unit": self._state.unit,
+            "parents": self._state.parents,
+            "objectives": judged.objectives,
+            "constrained": judged.constrained,
+            "feasible": judged.feasible,
+        }
 
 
 @dataclass(frozen=True)
@@ -46,37 +127,48 @@ class Evolved:
     parents: NDArray[np.int64]
 
 
-def evolve(evaluator: Evaluator, plan: Plan, start: Evolved | None = None) -> Iterator[Evolved]:
+def evolve(
+    evaluator: Evaluator,
+    plan: Plan,
+    start: Evolved | None = None,
+    judges: Judges | None = None,
+    until: float = NEVER,
+) -> Iterator[Evolved]:
     """Search; yield the state after each generation.
 
     The random numbers of a generation depend on the seed and on how many designs there are, so that
     a resumed search goes on as an uninterrupted one would.
 
+    Parameters
+    ----------
+    judges : Judges, optional
+        Who judges a generation.
+    until : float
+        The `time.time` after which the search ends, in the midst of a generation if need be.
+
     Raises
     ------
     DesignError
-        Where a model raises.
+        If a model raises.
     """
     state = start
+    judges = judges or Judges(evaluator)
     seen: set[bytes] = set() if start is None else set(_keys(start.unit))
     history = _history(evaluator, start)
     while state is None or len(state.unit) < plan.evaluations:
         done = 0 if state is None else len(state.unit)
-        rng = np.random.default_rng([plan.seed, done])
-        count = min(plan.generation, plan.evaluations - done)
-        unit = (
-            _first(evaluator.space, count, rng)
-            if state is None
-            else _children(evaluator, state, count, rng)
-        )
-        unit = _fresh(evaluator.space, seen, unit, count, rng)
+        if state is not None and is_late(until):
+            return
+        unit = _generation(evaluator.space, plan, state, seen)
         if len(unit) == 0:
             return  # every design of a finite space has been evaluated
-        new = judge(evaluator, evaluator.space.from_unit(unit), done)
+        new = judges.judge(evaluator.space.from_unit(unit), done, until)
         unit, objectives, constrained, feasible = (
             rows.added(more)
             for rows, more in zip(
-                history, (unit, new.objectives, new.constrained, new.feasible), strict=True
+                history,
+                (unit[: len(new)], new.objectives, new.constrained, new.feasible),
+                strict=True,
             )
         )
         judged = Evaluated(objectives, constrained, feasible)
@@ -87,6 +179,18 @@ def evolve(evaluator: Evaluator, plan: Plan, start: Evolved | None = None) -> It
         order = np.lexsort((candidates, -crowd, rank))[: plan.generation]
         state = Evolved(unit, judged, candidates[order])
         yield state
+
+
+def _generation(space: Space, plan: Plan, state: Evolved | None, seen: set[bytes]) -> Array:
+    """Return new designs, as points of the unit cube."""
+    done = 0 if state is None else len(state.unit)
+    rng = np.random.default_rng([plan.seed, done])
+    count = min(plan.generation, plan.evaluations - done)
+    if state is None:
+        unit = _first(space, count, rng)
+    else:
+        unit = children(space, state.unit[state.parents], count, rng)
+    return _fresh(space, seen, unit, count, rng)
 
 
 class _Rows:
@@ -161,7 +265,7 @@ def _fresh(
 
 
 def _left(space: Space, seen: set[bytes], count: int, rng: np.random.Generator) -> Array:
-    """Draw designs of a finite space that were not seen, where listing them is not too much."""
+    """Draw designs of a finite space that were not seen, if listing them is not too much."""
     size = space.size
     if size is None or size > _LEFT * len(seen):
         return np.zeros((0, len(space.variables)))
@@ -206,45 +310,3 @@ def _crowding(unit: Array, rank: NDArray[np.int64]) -> Array:
         gaps[1:-1] = np.where(front[2:] == front[:-2], value[2:] - value[:-2], np.inf)
         distance[order] += gaps
     return distance
-
-
-def _children(evaluator: Evaluator, state: Evolved, count: int, rng: np.random.Generator) -> Array:
-    pairs = rng.integers(0, len(state.parents), (2, 2, count))
-    winners = np.minimum(pairs[0], pairs[1])  # parents stand best first
-    mother, father = state.unit[state.parents[winners[0]]], state.unit[state.parents[winners[1]]]
-    named = np.array(
-        [isinstance(v, Choice | Values) for v in evaluator.space.variables.values()], dtype=bool
-    )
-    child = np.where(named, _mixed(mother, father, rng), _crossed(mother, father, rng))
-    return _mutated(child, named, rng)
-
-
-def _mixed(mother: Array, father: Array, rng: np.random.Generator) -> Array:
-    return np.where(rng.random(mother.shape) < 0.5, mother, father)
-
-
-def _crossed(mother: Array, father: Array, rng: np.random.Generator) -> Array:
-    """Cross by simulated binary crossover, on each coordinate with probability one half."""
-    u = rng.random(mother.shape)
-    spread = np.where(
-        u <= 0.5,
-        (2.0 * u) ** (1.0 / (_CROSSOVER + 1.0)),
-        (1.0 / np.maximum(2.0 * (1.0 - u), 1e-300)) ** (1.0 / (_CROSSOVER + 1.0)),
-    )
-    sign = np.where(rng.random(mother.shape) < 0.5, 1.0, -1.0)
-    child = 0.5 * ((mother + father) + sign * spread * (mother - father))
-    return np.where(rng.random(mother.shape) < 0.5, child, _mixed(mother, father, rng))
-
-
-def _mutated(unit: Array, named: NDArray[np.bool_], rng: np.random.Generator) -> Array:
-    """Mutate: polynomially for numbers, a fresh draw for choices and now and then for numbers."""
-    u = rng.random(unit.shape)
-    step = np.where(
-        u < 0.5,
-        (2.0 * u) ** (1.0 / (_MUTATION + 1.0)) - 1.0,
-        1.0 - (2.0 * (1.0 - u)) ** (1.0 / (_MUTATION + 1.0)),
-    )
-    drawn = rng.random(unit.shape)
-    anew = named | (rng.random(unit.shape) < 0.1)
-    mutant = np.where(anew, drawn, unit + step)
-    return np.where(rng.random(unit.shape) < 1.0 / unit.shape[1], mutant, unit)

@@ -1,4 +1,4 @@
-"""Exhaustive search: every design of a finite space, streamed through a running front.
+"""Exhaustive search: every design of a finite space, slab by slab, and the front of all.
 
 Memory grows with the front, not with the space. What comes out does not depend on how the designs
 are cut into slabs and chunks, nor on how many workers there are.
@@ -7,53 +7,115 @@ are cut into slabs and chunks, nor on how many workers there are.
 from __future__ import annotations
 
 import itertools
+import math
 import time
-import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import Any
 
-import joblib
 import numpy as np
+from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import Archive, FrontBuilder
-from dse.evaluate.judging import DesignError, judge
-from dse.evaluate.tabulate import Tabulated, look_up, tabulate
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.judging import joined, some
+from dse.evaluate.space import Space
+from dse.evaluate.tabulate import Tabulated, tabulate
 from dse.evaluate.wiring import Key, ModelError
-from dse.search.tally import Tally
+from dse.problems import Problem
+from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.convergence import convergence
+from dse.search.outcome import Outcome, statement
+from dse.search.slabs import EARLY, State, loaded, saved, slab
+from dse.search.workers import NEVER, PROBE_SECONDS, TASK_SECONDS, Judges, Workers, is_late
 
-_SLAB_SECONDS = 0.4  # joblib polls every 10 ms: tasks must be much longer than that
-_PROBE_SECONDS = 0.03  # longer than what a busy machine does to a cheap model
+MOST = 10_000_000_000
+"""Designs beyond which a full enumeration is refused: hours on a workstation."""
+SAMPLE = 2_000
+"""Designs that are kept beside the front, to draw what lies behind it."""
 _SLABS = 10_000  # tasks at most, whatever was measured
+_COUNTED = 10_000  # designs up to which a front is counted anew after each slab
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Who does the work.
+def plan(
+    method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
+) -> Plan:
+    """Plan to evaluate every design; see `base.Method`."""
+    size = space.size
+    if settings.options:
+        problems.append(Problem("search.options", "an exhaustive search has no options"))
+    most = min(settings.evaluations or MOST, MOST)
+    if size is None:
+        names = [n for n, v in space.variables.items() if v.count is None]
+        problems.append(
+            Problem(
+                "search.method",
+                f"exhaustive cannot enumerate a continuum: {', '.join(names)}",
+                'give each real variable steps = N, or use method = "evolution"',
+            )
+        )
+    elif size > most:
+        counts = sorted(((v.count or 1, n) for n, v in space.variables.items()), reverse=True)
+        largest = ", ".join(f"{n} ({count:,})" for count, n in counts[:3])
+        shown = f"{size:,}" if size < 1e15 else f"about 10^{math.log10(size):.0f}"
+        problems.append(
+            Problem(
+                "search.evaluations" if settings.evaluations else "search.method",
+                f"exhaustive would evaluate {shown} designs, more than {most:,}",
+                f'use method = "evolution", or fewer values of the largest variables: {largest}',
+            )
+        )
+    return Plan(method, size or 1, 1, settings.seed, settings.timeout, {})
 
-    Parameters
-    ----------
-    count : int
-        Threads or processes.
-    backend : {"threading", "loky", "dask"}
-        joblib's name; threads serve models that release the interpreter lock, as numpy does.
-    """
 
-    count: int
-    backend: str = "threading"
+def start(
+    evaluator: Evaluator,
+    plan: Plan,
+    *,
+    chunk: int,
+    workers: Workers,
+    state: Mapping[str, NDArray[Any]],
+    trials: Trials | None,
+) -> Search:
+    """Return the enumeration; see `base.Method`."""
+    return _Enumeration(evaluator, chunk, workers, state)
 
 
-@dataclass(frozen=True)
-class State:
-    """How far an enumeration is: the designs before `done` are in the archive and the tally."""
+class _Enumeration:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        chunk: int,
+        workers: Workers,
+        arrays: Mapping[str, NDArray[Any]],
+    ) -> None:
+        self._evaluator, self._chunk, self._workers = evaluator, chunk, workers
+        self._state = loaded(arrays) if arrays else State.empty(evaluator)
 
-    done: int
-    archive: Archive
-    tally: Tally
+    def steps(self, until: float = NEVER) -> Iterator[None]:
+        states = enumerate_designs(self._evaluator, self._chunk, self._workers, self._state, until)
+        for self._state in states:
+            yield
+
+    def progress(self) -> Progress:
+        gathered = self._state.gathered
+        counted = len(gathered) <= _COUNTED
+        front = len((gathered.archive() if counted else gathered.settled).index)
+        return Progress(self._state.done, self._evaluator.space.size or 0, front)
+
+    def outcome(self) -> Outcome:
+        return of_enumeration(
+            self._evaluator, self._state, Judges(self._evaluator, self._workers, self._chunk)
+        )
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return saved(self._state)
 
 
 def enumerate_designs(
-    evaluator: Evaluator, chunk: int, workers: Workers, start: State | None = None
+    evaluator: Evaluator,
+    chunk: int,
+    workers: Workers,
+    start: State | None = None,
+    until: float = NEVER,
 ) -> Iterator[State]:
     """Evaluate every design; yield the state after each slab.
 
@@ -66,28 +128,40 @@ def enumerate_designs(
     workers : Workers
         Who evaluates.
     start : State, optional
-        Where to go on.
+        What to go on from.
+    until : float
+        The `time.time` after which no chunk is begun.
 
     Raises
     ------
     DesignError
-        Where a model raises; the message names the design.
+        If a model raises; the message names the design.
     """
     total = evaluator.space.size
     if total is None:
         raise ValueError("a space with a continuous variable cannot be enumerated")
-    state = start or State(
-        0, Archive.empty(len(evaluator.objectives)), Tally.empty(len(evaluator.constraints))
-    )
+    state = start or State.empty(evaluator)
     if state.done < total:
         tables = _tables(evaluator)
         pace = 0.0
         for reached, pace in _probed(evaluator, tables, chunk, state, total):  # noqa: B007
             state = reached
             yield state
+            if is_late(until):
+                return
         size = _slab_size(pace, chunk, total - state.done, workers.count)
         edges = [*range(state.done, total, size), total]
-        yield from _parallel(evaluator, tables, chunk, workers, state, edges)
+        tasks = (
+            (evaluator, tables, low, high, chunk, until) for low, high in itertools.pairwise(edges)
+        )
+        for (low, high), done in zip(
+            itertools.pairwise(edges), workers.each(slab, tasks), strict=True
+        ):
+            if done.done > low:
+                state = state.added(done)
+                yield state
+            if done.done < high:
+                return  # it is late
 
 
 def _probed(
@@ -101,13 +175,13 @@ def _probed(
     while state.done < total:
         began, first = time.perf_counter(), state.done
         stop = min(first + size, total)
-        state = _with(state, stop, slab(evaluator, tables, first, stop, chunk))
+        state = state.added(slab(evaluator, tables, first, stop, chunk))
         seconds = time.perf_counter() - began
         seconds = min(seconds, last or seconds)
         yield state, seconds / (stop - first)
         if last or size == chunk:
             return
-        if seconds > _PROBE_SECONDS:
+        if seconds > PROBE_SECONDS:
             last = seconds
         else:
             size = min(8 * size, chunk)
@@ -115,7 +189,7 @@ def _probed(
 
 def _slab_size(pace: float, chunk: int, left: int, workers: int) -> int:
     """Return how many designs make a task: some tenths of a second, and some tasks a worker."""
-    size = int(_SLAB_SECONDS / max(pace, 1e-9))
+    size = int(TASK_SECONDS / max(pace, 1e-9))
     if size >= chunk:
         return max(chunk, min(size // chunk * chunk, -(-left // (4 * workers))))
     return max(1, min(size, -(-left // (4 * workers))), left // _SLABS)
@@ -125,66 +199,43 @@ def _tables(evaluator: Evaluator) -> dict[Key, Tabulated]:
     try:
         return tabulate(evaluator)
     except ModelError:
-        return {}  # raised again where it can be traced to a design
+        return {}  # raised again when it can be traced to a design
 
 
-def _parallel(
-    evaluator: Evaluator,
-    tables: Mapping[Key, Tabulated],
-    chunk: int,
-    workers: Workers,
-    state: State,
-    edges: list[int],
-) -> Iterator[State]:
-    bounds = list(itertools.pairwise(edges))
-    if workers.count == 1 and workers.backend == "threading":
-        for low, high in bounds:
-            state = _with(state, high, slab(evaluator, tables, low, high, chunk))
-            yield state
-        return
-    with joblib.parallel_config(backend=workers.backend, n_jobs=workers.count):
-        work = joblib.delayed(_attempt)
-        tasks = (work(evaluator, tables, low, high, chunk) for low, high in bounds)
-        results = joblib.Parallel(return_as="generator")(tasks)
-        try:
-            for (_, high), result in zip(bounds, results, strict=True):
-                if isinstance(result, DesignError):
-                    raise result
-                state = _with(state, high, result)
-                yield state
-        finally:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # tasks are dropped on purpose where it ends early
-                results.close()
+def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = None) -> Outcome:
+    """Keep the front and an even sample of the enumerated designs.
 
-
-def _attempt(
-    evaluator: Evaluator, tables: Mapping[Key, Tabulated], start: int, stop: int, chunk: int
-) -> tuple[Archive, Tally] | DesignError:
-    """Return the error instead of raising it: the first in order is told, not the first in time."""
-    try:
-        return slab(evaluator, tables, start, stop, chunk)
-    except DesignError as error:
-        return error
-
-
-def _with(state: State, done: int, result: tuple[Archive, Tally]) -> State:
-    archive, tally = result
-    return State(done, state.archive.merged(archive.index, archive.points), state.tally + tally)
-
-
-def slab(
-    evaluator: Evaluator, tables: Mapping[Key, Tabulated], start: int, stop: int, chunk: int
-) -> tuple[Archive, Tally]:
-    """Return the front and the tally of the designs from `start` up to `stop`."""
-    stream = FrontBuilder(len(evaluator.objectives))
-    tally = Tally.empty(len(evaluator.constraints))
-    chunk = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
-    for low in range(start, stop, chunk):
-        index = np.arange(low, min(low + chunk, stop))
-        digits = evaluator.space.digits(index)
-        known = look_up(evaluator.space, tables, digits)
-        judged = judge(evaluator, evaluator.space.from_digits(digits), low, known)
-        tally += Tally.of(index, judged, evaluator.constraints)
-        stream.add(index[judged.feasible], (judged.objectives * evaluator.signs)[judged.feasible])
-    return stream.archive(), tally
+    Only the sample beyond the first `EARLY` designs is evaluated anew.
+    """
+    archive = state.archive
+    even = np.unique(np.linspace(0, max(state.done - 1, 0), min(SAMPLE, state.done)).astype(int))
+    more = np.setdiff1d(even, archive.index, assume_unique=True)
+    early, late = more[more < EARLY], more[more >= EARLY]
+    parts = [
+        Evaluated(
+            archive.points * evaluator.signs,
+            archive.beside,
+            np.ones(len(archive.index), dtype=bool),
+        ),
+        some(state.early, early),
+    ]
+    if len(late):
+        judges = judges or Judges(evaluator)
+        parts.append(judges.judge(evaluator.space.from_index(late), int(late[0])))
+    numbers = np.concatenate([archive.index, early, late])
+    order = np.argsort(numbers, kind="stable")
+    on_front = np.zeros(len(numbers), dtype=bool)
+    on_front[: len(archive.index)] = True
+    size = evaluator.space.size
+    complete = state.done == size
+    return Outcome(
+        numbers[order],
+        evaluator.space.from_index(numbers[order]),
+        some(joined(parts), order),
+        on_front[order],
+        state.tally,
+        convergence([], evaluator.signs),
+        complete,
+        True,
+        statement("exhaustive", size, state.done, archive.points, 0, complete),
+    )

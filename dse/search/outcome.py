@@ -1,4 +1,4 @@
-"""The outcome of a search: the designs that are kept, and the counts over all of them."""
+"""The outcome of a search: the designs that are kept, the counts over all, and what is certain."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.front import Archive, FrontBuilder, hypervolume, scaled
+from dse.evaluate.front import Archive
+from dse.evaluate.judging import some
 from dse.evaluate.space import Points
-from dse.search.exhaustive import State
+from dse.search.convergence import Mark, convergence, marks
 from dse.search.tally import Tally
-
-SAMPLE = 2_000
-"""Designs of an exhaustive run that are kept beside the front, to draw what lies behind it."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +31,15 @@ class Outcome:
     on_front : ndarray of bool, shape (kept,)
         The non-dominated ones among all that were evaluated.
     tally : Tally
-        Counts over all that were evaluated.
+        Counts over all that were evaluated, each design once.
     convergence : DataFrame
         ``evaluations``, ``front``, ``hypervolume`` (share of the final one) as the search went.
+    complete : bool
+        Whether every design of the space was evaluated: the front is then the whole Pareto front.
+    numbered : bool
+        Whether designs are numbered as the space numbers them, and not as they were found.
+    statement : str
+        What the certificate says, in a sentence.
     """
 
     numbers: NDArray[np.int64]
@@ -44,82 +48,90 @@ class Outcome:
     on_front: NDArray[np.bool_]
     tally: Tally
     convergence: pd.DataFrame
+    complete: bool
+    numbered: bool
+    statement: str
 
 
-def of_enumeration(evaluator: Evaluator, state: State) -> Outcome:
-    """Keep the front and an even sample of the enumerated designs."""
-    sample = np.unique(np.linspace(0, max(state.done - 1, 0), min(SAMPLE, state.done)).astype(int))
-    numbers = np.union1d(state.archive.index, sample)
-    points = evaluator.space.from_index(numbers)
-    judged = evaluator.evaluate(points)
-    on_front = np.isin(numbers, state.archive.index)
-    return Outcome(numbers, points, judged, on_front, state.tally, _no_convergence())
+def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) -> Outcome:
+    """Return the outcome of a search that drew designs one after the other.
 
+    All are kept, each once: of designs that were drawn again, the first.
 
-def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated) -> Outcome:
-    """Keep all evaluated designs; a design that was drawn twice counts once on the front."""
-    numbers = np.arange(len(judged.feasible))
-    stream = FrontBuilder(len(evaluator.objectives))
-    first = _first_of_equals(points) & judged.feasible
-    stream.add(numbers[first], (judged.objectives * evaluator.signs)[first])
-    archive = stream.archive()
+    Parameters
+    ----------
+    evaluator : Evaluator
+        What judged them.
+    points, judged : dict, Evaluated
+        The draws.
+    by : str
+        The search method.
+    """
+    numbers = np.flatnonzero(~pd.DataFrame(points).duplicated().to_numpy())
+    repeats = len(judged) - len(numbers)
+    if repeats:
+        points = {name: values[numbers] for name, values in points.items()}
+        judged = some(judged, numbers)
+    archive, reached = _front(evaluator, judged)
+    on_front = np.zeros(len(numbers), dtype=bool)
+    on_front[archive.index] = True
+    size = evaluator.space.size
+    complete = size == len(numbers)
     return Outcome(
         numbers,
         points,
         judged,
-        np.isin(numbers, archive.index),
+        on_front,
         Tally.of(numbers, judged, evaluator.constraints),
-        _convergence(evaluator, judged, archive),
+        convergence(reached, evaluator.signs),
+        complete,
+        False,
+        statement(by, size, len(numbers), archive.points, repeats, complete),
     )
 
 
-def _first_of_equals(points: Points) -> NDArray[np.bool_]:
-    table = np.column_stack([np.asarray(v, dtype=np.float64) for v in points.values()])
-    first = np.zeros(len(table), dtype=bool)
-    first[np.unique(table, axis=0, return_index=True)[1]] = True
-    return first
+def _front(evaluator: Evaluator, judged: Evaluated) -> tuple[Archive, list[Mark]]:
+    """Return the front of designs in the order of their evaluation, and what it was on the way."""
+    points = judged.objectives * evaluator.signs
+    archive = Archive.empty(points.shape[1])
+    reached, start = [], 0
+    for stop in marks(len(points)):
+        rows = np.arange(start, stop)[judged.feasible[start:stop]]
+        archive = archive.merged(Archive(rows, points[rows], np.zeros((len(rows), 0))))
+        reached.append((stop, archive))
+        start = stop
+    return archive, reached
 
 
-def _no_convergence() -> pd.DataFrame:
-    return pd.DataFrame({"evaluations": [], "front": [], "hypervolume": []})
+def statement(
+    by: str, size: int | None, evaluated: int, front: NDArray[np.float64], repeats: int, whole: bool
+) -> str:
+    """Return what a certificate says of a search.
 
-
-def _convergence(evaluator: Evaluator, judged: Evaluated, archive: Archive) -> pd.DataFrame:
-    """Return how front and hypervolume grew, in the cube that the final front spans."""
-    if len(archive.index) == 0:
-        return _no_convergence()
-    signs = evaluator.signs
-    everything = judged.objectives * signs
-    _, logs = scaled(archive.points, signs)
-    low, high = _bounds(archive.points, logs, signs)
-    reference = np.full(len(signs), 1.1)
-    stream = FrontBuilder(len(signs))
-    rows = []
-    marks = np.unique(np.geomspace(1, len(everything), 40).round().astype(int))
-    for start, stop in zip([0, *marks[:-1]], marks, strict=True):
-        rows_in = np.arange(start, stop)[judged.feasible[start:stop]]
-        stream.add(rows_in, everything[rows_in])
-        points = stream.archive().points
-        unit = (_shown(points, logs, signs) - low) / np.where(high > low, high - low, 1.0)
-        rows.append((stop, len(points), hypervolume(np.maximum(unit, 0.0), reference)))
-    table = pd.DataFrame(rows, columns=["evaluations", "front", "hypervolume"])
-    final = table["hypervolume"].iloc[-1]
-    table["hypervolume"] = table["hypervolume"] / final if final > 0 else 0.0
-    return table
-
-
-def _shown(
-    points: NDArray[np.float64], logs: NDArray[np.bool_], signs: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    with np.errstate(all="ignore"):
-        return np.where(logs, signs * np.log(np.maximum(points * signs, 1e-300)), points)
-
-
-def _bounds(
-    points: NDArray[np.float64], logs: NDArray[np.bool_], signs: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    shown = _shown(points, logs, signs)
-    finite = np.where(np.isfinite(shown), shown, np.nan)
-    none = np.isnan(finite).all(axis=0)
-    finite[:, none] = 0.0
-    return np.nanmin(finite, axis=0), np.nanmax(finite, axis=0)
+    Parameters
+    ----------
+    by : str
+        The search method.
+    size : int or None
+        Designs of the space.
+    evaluated, repeats : int
+        Designs that were evaluated, each once; draws beyond these, which repeated one.
+    front : ndarray, shape (designs, objectives)
+        The non-dominated points.
+    whole : bool
+        Whether every design of the space was evaluated.
+    """
+    if whole:
+        points = int((~pd.DataFrame(front).duplicated()).sum())
+        distinct = f" ({points:,} distinct points)" if points < len(front) else ""
+        return (
+            f"Complete: all {evaluated:,} designs of the space were evaluated, and the "
+            f"{len(front):,} on the front are its whole Pareto front{distinct}."
+        )
+    share = f" of {size:,}" if size is not None else " of a continuous space"
+    draws = evaluated + repeats
+    again = f" in {draws:,} draws, {repeats:,} of which repeated one" if repeats else ""
+    return (
+        f"Not certified: {evaluated:,} designs{share} were evaluated by {by}{again}; "
+        f"{len(front):,} are non-dominated among them."
+    )

@@ -1,6 +1,6 @@
-"""Optuna: its samplers by name, and studies in its own storage. The only module that imports it.
+"""Samplers: those of Optuna by name.
 
-Samplers work on a study in memory, a generation at a time, so that models see whole batches; each
+They work on a study in memory, a generation at a time, so that models see whole batches; each
 finished generation is written to the storage in one transaction. A killed run loses at most the
 generation under way.
 
@@ -11,84 +11,77 @@ repeat is a pruned one that names the first, so that the best trials there are d
 from __future__ import annotations
 
 import copy
-import datetime
 import inspect
-import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import optuna
-import sqlalchemy
 from numpy.typing import NDArray
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
-    distribution_to_json,
 )
-from optuna.storages import InMemoryStorage, RDBStorage
-from optuna.storages._rdb import models as tables
+from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import Judged, judge
-from dse.evaluate.objective import Objective
+from dse.evaluate.front import Archive, Gathered
+from dse.evaluate.judging import Judged, joined
 from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values
-from dse.problems import DseError, Problem, nearest
-from dse.search.base import Plan, Settings
+from dse.problems import Problem, nearest
+from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.outcome import Outcome, of_sample
+from dse.search.workers import NEVER, Judges, Workers, is_late
 
-# name: (designs asked for together where the study does not say, options that are the engine's)
-_SAMPLERS = {
+_GENERATIONS = {
     "NSGAIISampler": 50,
     "NSGAIIISampler": 50,
     "TPESampler": 8,
     "GPSampler": 4,
     "RandomSampler": 1_000,
     "QMCSampler": 1_024,
-}
+}  # designs asked for together if the study does not say
+_EVALUATIONS = 2_000  # designs drawn if the study does not say
 _OURS = {"self", "seed", "constraints_func"}
-_DIGEST = "dse:digest"  # the attribute that says which study the trials are of
-_STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
 _REPEATS = "repeats"  # the attribute of a trial whose design an earlier one has: its number
-_REFUSED = 1e300  # an violation for what has no number: Optuna takes no NaN
+_REFUSED = 1e300  # a violation for what is not a number: Optuna takes no NaN
 
 
-class StorageError(DseError):
-    """The storage cannot be reached or read."""
+def plan(
+    method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
+) -> Plan:
+    """Plan a sampler's search; see `base.Method`."""
+    problem = _refused(method, settings, objectives)
+    problems += [problem] if problem else []
+    total = settings.evaluations or _EVALUATIONS
+    population = 1 if problem else settings.options.get("population_size", _GENERATIONS[method])
+    generation = min(settings.generation or int(population), total)
+    return Plan(method, total, generation, settings.seed, settings.timeout, settings.options)
 
 
-def sampler_names() -> list[str]:
-    """Return the multi-objective samplers that a study may name."""
-    return list(_SAMPLERS)
-
-
-def check_sampler(method: str, settings: Settings, objectives: int, problems: list[Problem]) -> int:
-    """Check a sampler's options; return how many designs it is asked for together."""
+def _refused(method: str, settings: Settings, objectives: int) -> Problem | None:
+    """Return what is wrong with a sampler's options, if anything is."""
     kind = getattr(optuna.samplers, method)
     allowed = [n for n in inspect.signature(kind.__init__).parameters if n not in _OURS]
     for name in settings.options:
         if name not in allowed:
             where = f"search.options.{name}"
             remedy = "give search.seed" if name == "seed" else nearest(name, allowed)
-            problems.append(Problem(where, f"{method} has no option '{name}'", remedy))
-            return 1
+            return Problem(where, f"{method} has no option '{name}'", remedy)
     if method == "GPSampler" and find_spec("torch") is None:
-        problems.append(
-            Problem(
-                "search.method",
-                "GPSampler needs PyTorch, which is not installed",
-                "pip install torch, or choose another method",
-            )
+        return Problem(
+            "search.method",
+            "GPSampler needs PyTorch, which is not installed",
+            "pip install torch, or choose another method",
         )
-        return 1
     try:
-        with _quiet():  # some options are looked at no earlier than here
+        with quiet():  # some options are looked at no earlier than here
             probe = optuna.create_study(
                 directions=["minimize"] * objectives,
                 sampler=_sampler(method, dict(settings.options), 0),
@@ -96,19 +89,73 @@ def check_sampler(method: str, settings: Settings, objectives: int, problems: li
             for x in range(3):
                 asked = probe.ask({"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)})
                 probe.tell(asked, [float(x)] * objectives)
-        if int(settings.options.get("population_size", 2)) != settings.options.get(
-            "population_size", 2
-        ):
-            raise ValueError("population_size is no whole number")
+        population = settings.options.get("population_size", 2)
+        if int(population) != population:
+            raise ValueError("population_size is not a whole number")
     except Exception as error:  # each sampler has its own checks and errors
-        problems.append(Problem("search.options", f"{method} refuses its options: {error}"))
-        return 1
-    population = settings.options.get("population_size", _SAMPLERS[method])
-    return settings.generation or int(population)
+        return Problem("search.options", f"{method} refuses its options: {error}")
+    return None
+
+
+def start(
+    evaluator: Evaluator,
+    plan: Plan,
+    *,
+    chunk: int,
+    workers: Workers,
+    state: Mapping[str, NDArray[Any]],
+    trials: Trials | None,
+) -> Search:
+    """Return the sampling; see `base.Method`."""
+    return _Sampling(evaluator, plan, Judges(evaluator, workers, chunk), trials)
+
+
+class _Sampling:
+    def __init__(
+        self, evaluator: Evaluator, plan: Plan, judges: Judges, trials: Trials | None
+    ) -> None:
+        self._evaluator, self._plan, self._judges, self._trials = evaluator, plan, judges, trials
+        self._batches: list[Judged] = []
+        self._done = 0
+        self._seen: set[tuple[Any, ...]] = set()
+        self._front = Gathered(Archive.empty(len(evaluator.objectives)))
+
+    def steps(self, until: float = NEVER) -> Iterator[None]:
+        for batch in sample(self._evaluator, self._plan, self._trials, self._judges, until):
+            self._batches.append(batch)
+            self._note(batch)
+            yield
+
+    def _note(self, batch: Judged) -> None:
+        """Add the new designs of a batch to the front."""
+        rows = []
+        for row, key in enumerate(zip(*(v.tolist() for v in batch.points.values()), strict=True)):
+            if key not in self._seen:
+                self._seen.add(key)
+                rows.append(row)
+        kept = np.array(rows, dtype=np.int64)
+        kept = kept[batch.judged.feasible[kept]]
+        points = (batch.judged.objectives * self._evaluator.signs)[kept]
+        new = Archive(kept + self._done, points, np.zeros((len(kept), 0)))
+        self._front = self._front.added(new)
+        self._done += len(batch.judged)
+
+    def progress(self) -> Progress:
+        front, repeats = len(self._front.archive().index), self._done - len(self._seen)
+        return Progress(self._done, self._plan.evaluations, front, repeats)
+
+    def outcome(self) -> Outcome:
+        names = self._evaluator.space.variables
+        points = {n: np.concatenate([b.points[n] for b in self._batches]) for n in names}
+        judged = joined([b.judged for b in self._batches])
+        return of_sample(self._evaluator, points, judged, self._plan.method)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {}  # each generation is in the storage already
 
 
 def _sampler(method: str, options: dict[str, Any], seed: int) -> optuna.samplers.BaseSampler:
-    with _quiet():
+    with quiet():
         sampler: optuna.samplers.BaseSampler = getattr(optuna.samplers, method)(
             seed=seed, **options
         )
@@ -116,7 +163,8 @@ def _sampler(method: str, options: dict[str, Any], seed: int) -> optuna.samplers
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
+    """Keep Optuna's log lines and warnings from the terminal."""
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
@@ -164,221 +212,60 @@ class _Snapping(InMemoryStorage):
         super().set_trial_param(trial_id, param_name, param_value_internal, distribution)
 
 
-@dataclass(frozen=True)
-class Store:
-    """A study in Optuna's own relational storage.
-
-    Parameters
-    ----------
-    storage : RDBStorage
-        The open storage.
-    study : optuna.Study
-        The study in it.
-    """
-
-    storage: RDBStorage
-    study: optuna.Study
-
-    @classmethod
-    def open(cls, url: str, name: str, objectives: Sequence[Objective], digest: str) -> Store:
-        """Open a storage, and make the study in it where there is none.
-
-        A study of that name with another digest stays as it is: the new one is then called
-        ``name@digest``, with the first eight characters.
-
-        Raises
-        ------
-        StorageError
-            Where the storage cannot be reached, or holds another study of this name.
-        """
-        directions = [o.direction for o in objectives]
-        with _quiet():
-            try:
-                storage = RDBStorage(url, engine_kwargs={"hide_parameters": True})
-                name = _own_name(storage, name, digest)
-                study = optuna.create_study(
-                    storage=storage, study_name=name, directions=directions, load_if_exists=True
-                )
-            except Exception as error:  # drivers, servers and schemas fail in their own ways
-                reason = str(error).replace(url, shown_url(url)).splitlines()[0]
-                if "DB access module" in reason:
-                    reason = (
-                        "its database driver is not installed; for PostgreSQL: "
-                        "pip install 'dse-accelerators[postgresql]'"
-                    )
-                raise StorageError(f"{shown_url(url)} cannot be used: {reason}") from None
-        if [d.name.lower() for d in study.directions] != directions:
-            raise StorageError(
-                f"{shown_url(url)} holds another study named '{name}', with other objectives: "
-                "rename one of the two"
-            )
-        with _quiet():
-            study.set_metric_names([o.name for o in objectives])
-            study.set_user_attr(_DIGEST, digest)
-        return cls(storage, study)
-
-    def trials(self) -> list[FrozenTrial]:
-        """Return the finished trials, in order."""
-        finished = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-        return self.study.get_trials(deepcopy=False, states=finished)
-
-    def state(self) -> dict[str, Any]:
-        """Return what a sampler noted of the study itself, beside the trials."""
-        found: dict[str, Any] = self.study.user_attrs.get(_STATE, {})
-        return found
-
-    def append(self, trials: Sequence[FrozenTrial], state: Mapping[str, Any] | None = None) -> None:
-        """Write finished trials in one transaction, numbered after those that are there.
-
-        Parameters
-        ----------
-        trials : sequence of FrozenTrial
-            The trials.
-        state : mapping, optional
-            What `state` is to return from now on.
-        """
-        if not trials:
-            return
-        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
-        study_id = self.study._study_id
-        with self.storage.engine.begin() as connection:
-            trial = tables.TrialModel.__table__
-            here = tables.StudyModel.__table__
-            # runs on other machines wait here, so that no number is given twice
-            mine = sqlalchemy.select(here).where(here.c.study_id == study_id).with_for_update()
-            connection.execute(mine)
-            first = connection.execute(
-                sqlalchemy.select(sqlalchemy.func.count())
-                .select_from(trial)
-                .where(trial.c.study_id == study_id)
-            ).scalar_one()
-            rows = [
-                {
-                    "number": first + i,
-                    "study_id": study_id,
-                    "state": t.state,
-                    "datetime_start": now,
-                    "datetime_complete": now,
-                }
-                for i, t in enumerate(trials)
-            ]
-            insert = sqlalchemy.insert(trial).returning(
-                trial.c.trial_id, sort_by_parameter_order=True
-            )
-            ids = [row[0] for row in connection.execute(insert, rows)]
-            for table, content in _rows(ids, trials):
-                if content:
-                    connection.execute(sqlalchemy.insert(table), content)
-            if state is not None:
-                notes = tables.StudyUserAttributeModel.__table__
-                mine = (notes.c.study_id == study_id) & (notes.c.key == _STATE)
-                connection.execute(sqlalchemy.delete(notes).where(mine))
-                row = {"study_id": study_id, "key": _STATE, "value_json": json.dumps(state)}
-                connection.execute(sqlalchemy.insert(notes), [row])
-
-    def close(self) -> None:
-        """Let go of the database's connections."""
-        self.storage.scoped_session.remove()
-        self.storage.engine.dispose()
-
-
-def _own_name(storage: RDBStorage, name: str, digest: str) -> str:
-    for summary in storage.get_all_studies():
-        if summary.study_name == name:
-            theirs = storage.get_study_user_attrs(summary._study_id).get(_DIGEST)
-            return name if theirs == digest else f"{name}@{digest[:8]}"
-    return name
-
-
-def _rows(
-    ids: Sequence[int], trials: Sequence[FrozenTrial]
-) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
-    """Yield the rows of each table that hold these trials."""
-    texts: dict[int, str] = {}  # distributions are shared: written once
-    params, values = [], []
-    attributes: dict[Any, list[dict[str, Any]]] = {
-        tables.TrialUserAttributeModel.__table__: [],
-        tables.TrialSystemAttributeModel.__table__: [],
-    }
-    for trial_id, trial in zip(ids, trials, strict=True):
-        for name, distribution in trial.distributions.items():
-            key = id(distribution)
-            if key not in texts:
-                texts[key] = distribution_to_json(distribution)
-            params.append(
-                {
-                    "trial_id": trial_id,
-                    "param_name": name,
-                    "param_value": distribution.to_internal_repr(trial.params[name]),
-                    "distribution_json": texts[key],
-                }
-            )
-        for objective, value in enumerate(trial.values or ()):
-            stored, kind = tables.TrialValueModel.value_to_stored_repr(value)
-            values.append(
-                {"trial_id": trial_id, "objective": objective, "value": stored, "value_type": kind}
-            )
-        for table, content in zip(attributes, (trial.user_attrs, trial.system_attrs), strict=True):
-            attributes[table] += [
-                {"trial_id": trial_id, "key": k, "value_json": json.dumps(v)}
-                for k, v in content.items()
-            ]
-    yield tables.TrialParamModel.__table__, params
-    yield tables.TrialValueModel.__table__, values
-    yield from attributes.items()
-
-
-def shown_url(url: str) -> str:
-    """Return a storage URL without its password."""
-    try:
-        # a query may hold credentials of its own
-        return sqlalchemy.make_url(url).set(query={}).render_as_string(hide_password=True)
-    except sqlalchemy.exc.ArgumentError:
-        return "(no database URL)"
-
-
-def trials_of(
-    evaluator: Evaluator, numbers: NDArray[np.int64], points: Points, objectives: Any
-) -> list[FrozenTrial]:
-    """Return feasible designs as finished trials; ``design`` is their number."""
-    labels = evaluator.space.labels(points)
-    shared = distributions(evaluator.space)
-    names = list(evaluator.space.variables)
-    columns = [labels[n].tolist() for n in names]
-    holds = {f"constraints:{constraint.name}": 0.0 for constraint in evaluator.constraints}
-    return [
-        FrozenTrial(
-            number=-1,
-            trial_id=-1,
-            state=TrialState.COMPLETE,
-            value=None,
-            values=values,
-            datetime_start=None,
-            datetime_complete=None,
-            params=dict(zip(names, row, strict=True)),
-            distributions=shared,
-            user_attrs={"design": number},
-            system_attrs=holds,
-            intermediate_values={},
-        )
-        for number, values, row in zip(
-            numbers.tolist(), objectives.tolist(), zip(*columns, strict=True), strict=True
-        )
-    ]
-
-
-def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Judged]:
+def sample(
+    evaluator: Evaluator,
+    plan: Plan,
+    store: Trials | None,
+    judges: Judges | None = None,
+    until: float = NEVER,
+) -> Iterator[Judged]:
     """Search with an Optuna sampler; yield each generation, those in the storage first.
 
     The seed of a generation depends on the study's seed and on how many designs there are, so that
     a resumed search goes on as an uninterrupted one would.
 
+    Parameters
+    ----------
+    store : Trials, optional
+        Where trials are kept.
+    judges : Judges, optional
+        Who judges a generation.
+    until : float
+        The `time.time` after which the search ends, in the midst of a generation if need be.
+
     Raises
     ------
     DesignError
-        Where a model raises.
+        If a model raises.
     """
-    with _quiet():
+    judges = judges or Judges(evaluator)
+    study, known = _recalled(evaluator, store)
+    done = len(known)
+    if known:
+        yield _judged(evaluator, known, judges)
+    shared = distributions(evaluator.space)
+    first: dict[tuple[Any, ...], int] = {}  # by the values of the variables
+    _registered(known, shared, first)
+    while done < plan.evaluations and not (done > len(known) and is_late(until)):
+        asked, points = _asked(study, evaluator, plan, done, until)
+        judged = judges.judge(points, done, until)
+        asked = asked[: len(judged)]
+        with quiet():
+            for i, trial in enumerate(asked):
+                _tell(study, trial, evaluator, judged, i)
+            finished = study.get_trials(deepcopy=False)[done : done + len(asked)]
+        if store is not None:
+            kept = _registered(finished, shared, first)
+            store.append(kept, study._storage.get_study_system_attrs(study._study_id))
+        done += len(asked)
+        yield Judged({n: v[: len(asked)] for n, v in points.items()}, judged)
+
+
+def _recalled(
+    evaluator: Evaluator, store: Trials | None
+) -> tuple[optuna.Study, Sequence[FrozenTrial]]:
+    """Return a study in memory with the trials of the storage in it, and those trials."""
+    with quiet():
         study = optuna.create_study(
             storage=_Snapping(evaluator.space),
             directions=[objective.direction for objective in evaluator.objectives],
@@ -387,34 +274,28 @@ def sample(evaluator: Evaluator, plan: Plan, store: Store | None) -> Iterator[Ju
         study.add_trials([_drawn(t) for t in known])  # numbered, and so identified, as they were
         for key, value in (store.state() if store is not None else {}).items():
             study._storage.set_study_system_attr(study._study_id, key, value)
-    done = len(known)
-    if known:
-        yield _judged(evaluator, known)
+    return study, known
+
+
+def _asked(
+    study: optuna.Study, evaluator: Evaluator, plan: Plan, done: int, until: float
+) -> tuple[list[optuna.Trial], Points]:
+    """Return a generation's trials and designs: one at least, and all if there is time."""
     shared = distributions(evaluator.space)
-    first: dict[tuple[Any, ...], int] = {}  # by the values of the variables
-    _registered(known, shared, first)
-    while done < plan.evaluations:
-        with _quiet():
-            # one sequence for the quasi-random sampler, which numbers its own points
-            fixed = plan.method == "QMCSampler"
-            seed = np.random.SeedSequence([plan.seed, 0 if fixed else done]).generate_state(1)[0]
-            study.sampler = _sampler(plan.method, dict(plan.options), int(seed))
-            count = min(plan.generation, plan.evaluations - done)
-            asked = [study.ask(shared) for _ in range(count)]
-            # the sampler's draws are snapped in the storage: read them back from there
-            drawn = study.get_trials(deepcopy=False)[-count:]
-        labels = {n: [t.params[n] for t in drawn] for n in shared}
-        points = evaluator.space.from_labels(labels)
-        judged = judge(evaluator, points, done)
-        with _quiet():
-            for i, trial in enumerate(asked):
-                _tell(study, trial, evaluator, judged, i)
-            finished = study.get_trials(deepcopy=False)[-count:]
-        if store is not None:
-            kept = _registered(finished, shared, first)
-            store.append(kept, study._storage.get_study_system_attrs(study._study_id))
-        done += count
-        yield Judged(points, judged)
+    with quiet():
+        # one sequence for the quasi-random sampler, which numbers its own points
+        fixed = plan.method == "QMCSampler"
+        seed = np.random.SeedSequence([plan.seed, 0 if fixed else done]).generate_state(1)[0]
+        study.sampler = _sampler(plan.method, dict(plan.options), int(seed))
+        asked: list[optuna.Trial] = []
+        for _ in range(min(plan.generation, plan.evaluations - done)):
+            if asked and is_late(until):
+                break
+            asked.append(study.ask(shared))
+        # the sampler's draws are snapped in the storage: read them back from there
+        drawn = study.get_trials(deepcopy=False)[done:]
+    labels = {n: [t.params[n] for t in drawn] for n in shared}
+    return asked, evaluator.space.from_labels(labels)
 
 
 def _tell(
@@ -453,8 +334,8 @@ def _drawn(trial: FrozenTrial) -> FrozenTrial:
     return trial
 
 
-def _judged(evaluator: Evaluator, trials: Sequence[FrozenTrial]) -> Judged:
+def _judged(evaluator: Evaluator, trials: Sequence[FrozenTrial], judges: Judges) -> Judged:
     """Return what the storage holds as a batch; evaluated again, as models are pure and quick."""
     names: Mapping[str, Any] = evaluator.space.variables
     points = evaluator.space.from_labels({n: [t.params[n] for t in trials] for n in names})
-    return Judged(points, judge(evaluator, points, 0))
+    return Judged(points, judges.judge(points, 0))

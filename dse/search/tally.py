@@ -22,7 +22,7 @@ class Tally:
     ----------
     evaluated, feasible, undefined : int
         Designs judged; that satisfy everything; that have an objective without a value.
-    broken : ndarray of int, shape (constraints,)
+    violated : ndarray of int, shape (constraints,)
         Designs that violate each constraint.
     least : ndarray, shape (constraints,)
         Each constraint's least violation over the designs that satisfy all others; inf for none.
@@ -38,7 +38,7 @@ class Tally:
     evaluated: int
     feasible: int
     undefined: int
-    broken: NDArray[np.int64]
+    violated: NDArray[np.int64]
     least: Array
     admitted: NDArray[np.int64]
     distance: float
@@ -61,7 +61,7 @@ class Tally:
         defined = ~np.isnan(judged.objectives).any(axis=1)
         count = len(constraints)
         amounts = violations(constraints, judged.constrained)
-        holds = amounts <= 0  # False where the violation is NaN
+        holds = amounts <= 0  # False if the violation is NaN
         least = np.full(count, np.inf)
         admitted = np.full(count, -1, dtype=np.int64)
         for k in range(count):
@@ -72,11 +72,10 @@ class Tally:
                 best = rows[np.argmin(amounts[rows, k])]
                 least[k], admitted[k] = amounts[best, k], index[best]
         distance, nearest, missed = np.inf, -1, np.zeros(count)
-        if (
-            count and len(index) and not judged.feasible.any()
-        ):  # of use only where nothing is feasible
+        if count and len(index) and not judged.feasible.any():  # of use only if nothing is feasible
             scales = np.array([abs(constraint.bound) or 1.0 for constraint in constraints])
-            far = (np.maximum(amounts, 0.0) / scales).sum(axis=1)
+            with np.errstate(over="ignore"):  # beside a bound of almost nothing
+                far = (np.maximum(amounts, 0.0) / scales).sum(axis=1)
             far = np.where(defined & ~np.isnan(far), far, np.inf)
             row = int(np.argmin(far))
             if far[row] < np.inf:
@@ -105,7 +104,7 @@ class Tally:
             self.evaluated + other.evaluated,
             self.feasible + other.feasible,
             self.undefined + other.undefined,
-            self.broken + other.broken,
+            self.violated + other.violated,
             np.where(nearer, other.least, self.least),
             np.where(nearer, other.admitted, self.admitted),
             near.distance,
@@ -135,7 +134,7 @@ def why_infeasible(
             f"{tally.undefined:,} have no value{which}, as an input is outside a model's domain "
             "(see them with: dse list)"
         )
-    for constraint, count in zip(constraints, tally.broken, strict=True):
+    for constraint, count in zip(constraints, tally.violated, strict=True):
         parts.append(f"'{constraint.name}' excludes {count:,}")
     ways = [
         f"{_relaxed(constraint, tally.least[k])} would admit design {tally.admitted[k]:,}"

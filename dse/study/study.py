@@ -22,6 +22,7 @@ from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan
 from dse.study.schema import StudyFile
+from dse.study.urls import shown_url
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,6 @@ class ResolvedStudy:
         url = self.file.run.storage
         if url is None:
             return "sqlite:///study.db"
-        from dse.search.samplers import shown_url
-
         return shown_url(url)
 
     @property

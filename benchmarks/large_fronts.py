@@ -1,0 +1,107 @@
+"""What comes after a search that ends with a very large front: seconds and bytes of each phase.
+
+    python benchmarks/large_fronts.py [evolution] [designs ...]
+
+No design of the toy space dominates another: x and y go up, 1 / x and 1 / y down. The enumeration
+evaluates every design of a grid; `evolution` searches a continuum instead, and takes longer a
+design. The page shows the search's time beside what follows it, each phase on its own.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, NamedTuple, TypeVar
+
+import numpy as np
+
+import dse
+from dse import Array, Floats, Quantity
+from dse.report import write_report
+from dse.result.folder import DESIGNS, FRONT, save
+from dse.result.storage import Store
+from dse.result.tables import result_of
+from dse.search.base import Plan, method_of
+from dse.search.workers import Workers
+from dse.study.study import ResolvedStudy, study_of_mapping
+
+SIZES = (10_000, 150_000, 1_000_000)
+WORKERS = Workers(2)
+T = TypeVar("T")
+
+
+class Toy(NamedTuple):
+    gain: Annotated[Array, Quantity("1", "what is gained")]
+    cost: Annotated[Array, Quantity("1", "what it costs")]
+
+
+def toy(
+    x: Annotated[Floats, Quantity("1", "a knob", above=0)],
+    y: Annotated[Floats, Quantity("1", "another knob", above=0)],
+) -> Toy:
+    both = np.asarray(x + y / 1e4, dtype=np.float64)
+    return Toy(both, both)
+
+
+def study_of(method: str, designs: int) -> ResolvedStudy:
+    side = round(designs**0.5)
+    steps = {} if method == "evolution" else {"steps": side}
+    return study_of_mapping(
+        {
+            "study": {"name": "front", "models": ["toy"]},
+            "space": {"x": {"real": [1, 2]} | steps, "y": {"real": [1, 1 + 1e4 / side]} | steps},
+            "objective": [{"maximize": "gain"}, {"minimize": "cost"}],
+            "search": {"method": method, "evaluations": designs, "seed": 1},
+        },
+        {"toy": toy},
+    )
+
+
+def timed(phases: dict[str, float], name: str, work: Callable[[], T]) -> T:
+    began = time.perf_counter()
+    found = work()
+    phases[name] = time.perf_counter() - began
+    return found
+
+
+def measure(method: str, designs: int, folder: Path) -> None:
+    study = study_of(method, designs)
+    plan: Plan = study.plan
+    phases: dict[str, float] = {}
+    search = method_of(plan.method).start(
+        study.evaluator, plan, chunk=65_536, workers=WORKERS, state={}, trials=None
+    )
+    timed(phases, "search", lambda: list(search.steps()))
+    outcome = timed(phases, "outcome", search.outcome)
+    result = timed(phases, "tables", lambda: result_of(study, outcome, "complete", 1.0, WORKERS))
+    timed(phases, "knee, volume", lambda: (result.knee(), result.hypervolume(), result.summary()))
+    database = folder / "study.db"
+    store = Store.open(f"sqlite:///{database}", "front", study.evaluator.objectives, "")
+    timed(phases, "storage", lambda: store.register(study.evaluator, outcome))
+    store.close()
+    timed(phases, "csv, json", lambda: save(result, folder))
+    page = folder / "report.html"
+    timed(phases, "page", lambda: write_report(result, [], page, study.text))
+    print(f"\n{method}, {len(result.front):,} designs on the front of {len(result.designs):,}")
+    for name, seconds in phases.items():
+        print(f"  {name:<14}{seconds:8.2f} s  {seconds / phases['search']:8.2f} of the search")
+    for path in (database, folder / FRONT, folder / DESIGNS, page):
+        print(f"  {path.name:<14}{path.stat().st_size / 1e6:8.1f} MB")
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    methods = [a for a in arguments if a in ("exhaustive", "evolution")] or ["exhaustive"]
+    sizes = [int(a) for a in arguments if a.isdigit()] or list(SIZES)
+    print(f"dse from {Path(dse.__file__).parent.name}, {WORKERS.count} threads")
+    for method in methods:
+        for designs in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                measure(method, designs, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Tables as CSV: the text that pandas writes, in half the time, and rows that two files share."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+_BLOCK = 100_000  # rows made into text together: the words of all would fill the memory
+_REPEATED = 4  # a value that comes this often, on average, is made into text once
+
+
+def rows(table: pd.DataFrame) -> list[str]:
+    """Return each row as text, index first, as `DataFrame.to_csv` writes it."""
+    found: list[str] = []
+    for start in range(0, len(table), _BLOCK):
+        part = table.iloc[start : start + _BLOCK]
+        columns = [_words(part.index.to_numpy())]
+        columns += [_words(part.iloc[:, i].to_numpy()) for i in range(part.shape[1])]
+        found += map(",".join, zip(*columns, strict=True))
+    return found
+
+
+def header(table: pd.DataFrame) -> str:
+    """Return the row of names, the index's first."""
+    return ",".join(map(_quoted, [str(table.index.name), *map(str, table.columns)]))
+
+
+def write(path: Path, lines: Iterable[str]) -> None:
+    """Write lines, each with an end."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def _words(values: Any) -> list[str]:
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    if len(distinct) * _REPEATED > len(values):
+        return list(map(_word, values.tolist()))
+    words = np.array([*map(_word, distinct.tolist()), ""], dtype=object)
+    found: list[str] = words[codes].tolist()
+    return found
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float):
+        return repr(value) if value == value else ""
+    return _quoted(value) if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a field: quoted if it holds a comma, a quote or a line's end."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow([text, ""])  # alone, an empty one is quoted
+    return line.getvalue()[:-2]

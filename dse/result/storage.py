@@ -1,0 +1,278 @@
+"""Storage: a run's study in Optuna's own relational database, which its dashboard opens.
+
+A sampler's trials are all there; of an enumeration or an evolution the front is, or of a very large
+one a part (`REGISTERED`).
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import optuna
+import sqlalchemy
+from numpy.typing import NDArray
+from optuna.distributions import distribution_to_json
+from optuna.storages import RDBStorage
+from optuna.storages._rdb import models as tables
+from optuna.trial import FrozenTrial, TrialState
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.front import knee
+from dse.evaluate.objective import Objective
+from dse.evaluate.space import Points
+from dse.problems import DseError
+from dse.search.outcome import Outcome
+from dse.search.samplers import distributions, quiet
+from dse.study.urls import shown_url
+
+REGISTERED = 5_000
+"""Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
+_DIGEST = "dse:digest"  # the attribute that says which study the trials are of
+_STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
+_PART = "dse:registered"  # the attribute that says which part of a large front the trials are
+
+
+class StorageError(DseError):
+    """The storage cannot be reached or read."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """A study in Optuna's own relational storage.
+
+    Parameters
+    ----------
+    storage : RDBStorage
+        The open storage.
+    study : optuna.Study
+        The study in it.
+    """
+
+    storage: RDBStorage
+    study: optuna.Study
+
+    @classmethod
+    def open(cls, url: str, name: str, objectives: Sequence[Objective], digest: str) -> Store:
+        """Open a storage, and make the study in it if there is none.
+
+        A study of that name with another digest stays as it is: the new one is then called
+        ``name@digest``, with the first eight characters.
+
+        Raises
+        ------
+        StorageError
+            If the storage cannot be reached, or holds another study of this name.
+        """
+        directions = [o.direction for o in objectives]
+        with quiet():
+            try:
+                storage = RDBStorage(url, engine_kwargs={"hide_parameters": True})
+                name = _own_name(storage, name, digest)
+                study = optuna.create_study(
+                    storage=storage, study_name=name, directions=directions, load_if_exists=True
+                )
+            except Exception as error:  # drivers, servers and schemas fail in their own ways
+                reason = str(error).replace(url, shown_url(url)).splitlines()[0]
+                if "DB access module" in reason:
+                    reason = (
+                        "its database driver is not installed; for PostgreSQL: "
+                        "pip install 'dse-accelerators[postgresql]'"
+                    )
+                raise StorageError(f"{shown_url(url)} cannot be used: {reason}") from None
+        if [d.name.lower() for d in study.directions] != directions:
+            raise StorageError(
+                f"{shown_url(url)} holds another study named '{name}', with other objectives: "
+                "rename one of the two"
+            )
+        with quiet():
+            study.set_metric_names([o.name for o in objectives])
+            study.set_user_attr(_DIGEST, digest)
+        return cls(storage, study)
+
+    def trials(self) -> list[FrozenTrial]:
+        """Return the finished trials, in order."""
+        finished = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+        return self.study.get_trials(deepcopy=False, states=finished)
+
+    def state(self) -> dict[str, Any]:
+        """Return what a sampler noted of the study itself, beside the trials."""
+        found: dict[str, Any] = self.study.user_attrs.get(_STATE, {})
+        return found
+
+    def append(self, trials: Sequence[FrozenTrial], state: Mapping[str, Any] | None = None) -> None:
+        """Write finished trials in one transaction, numbered after those that are there.
+
+        Parameters
+        ----------
+        trials : sequence of FrozenTrial
+            The trials.
+        state : mapping, optional
+            What `state` is to return from now on.
+        """
+        if not trials:
+            return
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        study_id = self.study._study_id
+        with self.storage.engine.begin() as connection:
+            trial = tables.TrialModel.__table__
+            here = tables.StudyModel.__table__
+            # runs on other machines wait here, so that no number is given twice
+            mine = sqlalchemy.select(here).where(here.c.study_id == study_id).with_for_update()
+            connection.execute(mine)
+            first = connection.execute(
+                sqlalchemy.select(sqlalchemy.func.count())
+                .select_from(trial)
+                .where(trial.c.study_id == study_id)
+            ).scalar_one()
+            rows = [
+                {
+                    "number": first + i,
+                    "study_id": study_id,
+                    "state": t.state,
+                    "datetime_start": now,
+                    "datetime_complete": now,
+                }
+                for i, t in enumerate(trials)
+            ]
+            insert = sqlalchemy.insert(trial).returning(
+                trial.c.trial_id, sort_by_parameter_order=True
+            )
+            ids = [row[0] for row in connection.execute(insert, rows)]
+            for table, content in _rows(ids, trials):
+                if content:
+                    connection.execute(sqlalchemy.insert(table), content)
+            if state is not None:
+                notes = tables.StudyUserAttributeModel.__table__
+                mine = (notes.c.study_id == study_id) & (notes.c.key == _STATE)
+                connection.execute(sqlalchemy.delete(notes).where(mine))
+                row = {"study_id": study_id, "key": _STATE, "value_json": json.dumps(state)}
+                connection.execute(sqlalchemy.insert(notes), [row])
+
+    def register(self, evaluator: Evaluator, outcome: Outcome) -> None:
+        """Write the front, or what `registered` keeps of it, unless there are trials already."""
+        if self.storage.get_n_trials(self.study._study_id):
+            return
+        rows = registered(evaluator, outcome)
+        points = {name: values[rows] for name, values in outcome.points.items()}
+        values = outcome.judged.objectives[rows]
+        if note := part_note(outcome):
+            with quiet():
+                self.study.set_user_attr(_PART, note)
+        self.append(_trials(evaluator, outcome.numbers[rows], points, values))
+
+    def note(self, outcome: Outcome) -> str | None:
+        """Return what a reader should know of what `register` writes, if anything."""
+        written = self.storage.get_n_trials(self.study._study_id)
+        return None if written else part_note(outcome)
+
+    def close(self) -> None:
+        """Let go of the database's connections."""
+        self.storage.scoped_session.remove()
+        self.storage.engine.dispose()
+
+
+def registered(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
+    """Return the rows of the kept designs that the storage gets: the front, or a part of it.
+
+    Of a front of more than `REGISTERED` designs: an even sample, the best design in each objective,
+    and the knee.
+    """
+    front = np.flatnonzero(outcome.on_front)
+    if len(front) <= REGISTERED:
+        return front
+    points = outcome.judged.objectives[front] * evaluator.signs
+    always = [*points.argmin(axis=0).tolist(), knee(points, evaluator.signs)]
+    even = np.linspace(0, len(front) - 1, REGISTERED - len(always)).astype(np.int64)
+    return np.asarray(front[np.union1d(even, always)])
+
+
+def part_note(outcome: Outcome) -> str | None:
+    """Return what a reader should know of the storage of a very large front."""
+    front = int(outcome.on_front.sum())
+    if front <= REGISTERED:
+        return None
+    return (
+        f"the storage has at most {REGISTERED:,} of the {front:,} designs on the front: an even "
+        "sample, the best in each objective, and the knee; front.csv has them all"
+    )
+
+
+def _own_name(storage: RDBStorage, name: str, digest: str) -> str:
+    for summary in storage.get_all_studies():
+        if summary.study_name == name:
+            theirs = storage.get_study_user_attrs(summary._study_id).get(_DIGEST)
+            return name if theirs == digest else f"{name}@{digest[:8]}"
+    return name
+
+
+def _rows(
+    ids: Sequence[int], trials: Sequence[FrozenTrial]
+) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
+    """Yield the rows of each table that hold these trials."""
+    texts: dict[int, str] = {}  # distributions are shared: written once
+    params, values = [], []
+    attributes: dict[Any, list[dict[str, Any]]] = {
+        tables.TrialUserAttributeModel.__table__: [],
+        tables.TrialSystemAttributeModel.__table__: [],
+    }
+    for trial_id, trial in zip(ids, trials, strict=True):
+        for name, distribution in trial.distributions.items():
+            key = id(distribution)
+            if key not in texts:
+                texts[key] = distribution_to_json(distribution)
+            params.append(
+                {
+                    "trial_id": trial_id,
+                    "param_name": name,
+                    "param_value": distribution.to_internal_repr(trial.params[name]),
+                    "distribution_json": texts[key],
+                }
+            )
+        for objective, value in enumerate(trial.values or ()):
+            stored, kind = tables.TrialValueModel.value_to_stored_repr(value)
+            values.append(
+                {"trial_id": trial_id, "objective": objective, "value": stored, "value_type": kind}
+            )
+        for table, content in zip(attributes, (trial.user_attrs, trial.system_attrs), strict=True):
+            attributes[table] += [
+                {"trial_id": trial_id, "key": k, "value_json": json.dumps(v)}
+                for k, v in content.items()
+            ]
+    yield tables.TrialParamModel.__table__, params
+    yield tables.TrialValueModel.__table__, values
+    yield from attributes.items()
+
+
+def _trials(
+    evaluator: Evaluator, numbers: NDArray[np.int64], points: Points, objectives: Any
+) -> list[FrozenTrial]:
+    """Return feasible designs as finished trials; ``design`` is their number."""
+    labels = evaluator.space.labels(points)
+    shared = distributions(evaluator.space)
+    names = list(evaluator.space.variables)
+    columns = [labels[n].tolist() for n in names]
+    holds = {f"constraints:{constraint.name}": 0.0 for constraint in evaluator.constraints}
+    return [
+        FrozenTrial(
+            number=-1,
+            trial_id=-1,
+            state=TrialState.COMPLETE,
+            value=None,
+            values=values,
+            datetime_start=None,
+            datetime_complete=None,
+            params=dict(zip(names, row, strict=True)),
+            distributions=shared,
+            user_attrs={"design": number},
+            system_attrs=holds,
+            intermediate_values={},
+        )
+        for number, values, row in zip(
+            numbers.tolist(), objectives.tolist(), zip(*columns, strict=True), strict=True
+        )
+    ]

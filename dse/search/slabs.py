@@ -1,0 +1,140 @@
+"""Slabs: consecutive designs of a finite space, evaluated, and the state that they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.front import Archive, FrontBuilder, Gathered
+from dse.evaluate.judging import joined, judge, nothing, some
+from dse.evaluate.tabulate import Tabulated, look_up
+from dse.evaluate.wiring import Key
+from dse.search.tally import Tally
+from dse.search.workers import NEVER, is_late
+
+EARLY = 20_000
+"""Designs whose values are kept from the search on; of later ones only the front's."""
+
+
+@dataclass(frozen=True)
+class State:
+    """How far an enumeration is.
+
+    Parameters
+    ----------
+    done : int
+        The designs before this one are in all that follows.
+    gathered : Gathered
+        Their front, with the values of their constraints beside it.
+    tally : Tally
+        Their counts.
+    early : Evaluated
+        What the first `EARLY` of them give.
+    """
+
+    done: int
+    gathered: Gathered
+    tally: Tally
+    early: Evaluated
+
+    @classmethod
+    def empty(cls, evaluator: Evaluator) -> State:
+        """Return the state before the first design."""
+        constraints = len(evaluator.constraints)
+        archive = Archive.empty(len(evaluator.objectives), constraints)
+        return cls(0, Gathered(archive), Tally.empty(constraints), nothing(evaluator))
+
+    @property
+    def archive(self) -> Archive:
+        """The front of the designs that are done."""
+        return self.gathered.archive()
+
+    def added(self, slab: Slab) -> State:
+        """Return the state after one more slab, the next one."""
+        early = joined([self.early, slab.early]) if len(slab.early) else self.early
+        gathered = self.gathered.added(slab.archive)
+        return State(slab.done, gathered, self.tally + slab.tally, early)
+
+
+class Slab(NamedTuple):
+    """What some consecutive designs give: those before `done`; the rest as in `State`."""
+
+    done: int
+    archive: Archive
+    tally: Tally
+    early: Evaluated
+
+
+def slab(
+    evaluator: Evaluator,
+    tables: Mapping[Key, Tabulated],
+    start: int,
+    stop: int,
+    chunk: int,
+    until: float = NEVER,
+) -> Slab:
+    """Evaluate the designs from `start` up to `stop`, or as many as are begun before `until`."""
+    constraints = len(evaluator.constraints)
+    front = FrontBuilder(len(evaluator.objectives), constraints)
+    tally, early = Tally.empty(constraints), []
+    chunk = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
+    for low in range(start, stop, chunk):
+        if is_late(until):
+            stop = low
+            break
+        index = np.arange(low, min(low + chunk, stop))
+        digits = evaluator.space.digits(index)
+        known = look_up(evaluator.space, tables, digits)
+        judged = judge(evaluator, evaluator.space.from_digits(digits), low, known)
+        tally += Tally.of(index, judged, evaluator.constraints)
+        if low < EARLY:
+            early.append(some(judged, slice(EARLY - low)))
+        keep = judged.feasible
+        points = (judged.objectives * evaluator.signs)[keep]
+        front.add(index[keep], points, judged.constrained[keep])
+    return Slab(stop, front.archive(), tally, joined(early) if early else nothing(evaluator))
+
+
+def saved(state: State) -> dict[str, NDArray[Any]]:
+    """Return a state as arrays, for a checkpoint."""
+    tally, whole = state.tally, state.gathered.settled.joined(*state.gathered.waiting)
+    return {
+        "counts": np.array([state.done, tally.evaluated, tally.feasible, tally.undefined]),
+        "violated": tally.violated,
+        "least": tally.least,
+        "admitted": tally.admitted,
+        "distance": np.array(tally.distance),
+        "nearest": np.array(tally.nearest),
+        "missed": tally.missed,
+        "index": whole.index,
+        "points": whole.points,
+        "beside": whole.beside,
+        "objectives": state.early.objectives,
+        "constrained": state.early.constrained,
+        "feasible": state.early.feasible,
+    }
+
+
+def loaded(arrays: Mapping[str, NDArray[Any]]) -> State:
+    """Return the state that `saved` gave the arrays of."""
+    done, evaluated, feasible, undefined = arrays["counts"].tolist()
+    tally = Tally(
+        evaluated,
+        feasible,
+        undefined,
+        arrays["violated"],
+        arrays["least"],
+        arrays["admitted"],
+        float(arrays["distance"]),
+        int(arrays["nearest"]),
+        arrays["missed"],
+    )
+    whole = Archive(arrays["index"], arrays["points"], arrays["beside"])
+    empty = Archive.empty(whole.points.shape[1], whole.beside.shape[1])
+    early = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+    return State(done, Gathered(empty.merged(whole)), tally, early)

@@ -1,0 +1,190 @@
+"""Workers: threads, processes or a Dask cluster, and how designs are spread over them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+import joblib
+
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.judging import DesignError, joined, judge, nothing
+from dse.evaluate.space import Points
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+TASK_SECONDS = 0.4
+"""What a task should take: joblib polls every 10 ms, and tasks must be much longer than that."""
+PROBE_SECONDS = 0.03
+"""What tells how long a design takes: longer than what a busy machine does to a cheap model."""
+NEVER = float("inf")
+"""A deadline that does not come."""
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the work.
+
+    Parameters
+    ----------
+    count : int
+        Threads or processes.
+    backend : {"threading", "loky", "dask"}
+        joblib's name; threads serve models that release the interpreter lock, as numpy does.
+    """
+
+    count: int
+    backend: str = "threading"
+
+    @property
+    def one_thread(self) -> bool:
+        """Whether there is nobody to spread work over."""
+        return self.count == 1 and self.backend == "threading"
+
+    @property
+    def asked_for(self) -> bool:
+        """Whether the work is to be done elsewhere, cheap or not: processes or a cluster."""
+        return self.backend != "threading"
+
+    def each(self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> Iterator[T]:
+        """Yield what a function returns for each task, in order; leaving early drops the rest.
+
+        Raises
+        ------
+        DesignError
+            If a model raises: of several errors the first in order, not the first in time.
+        """
+        if self.one_thread:
+            yield from (function(*task) for task in tasks)
+            return
+        with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
+            work = joblib.delayed(_attempt)
+            results = joblib.Parallel(return_as="generator")(work(function, *t) for t in tasks)
+            try:
+                for result in results:
+                    if isinstance(result, DesignError):
+                        raise result
+                    yield result
+            finally:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # tasks are dropped on purpose
+                    results.close()
+
+
+def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:
+    """Return the error instead of raising it, so that errors come in the order of the tasks."""
+    try:
+        return function(*task, **named)
+    except DesignError as error:
+        return error
+
+
+def is_late(until: float) -> bool:
+    """Tell whether a deadline, in seconds of `time.time`, is over; workers anywhere can ask."""
+    return time.time() > until
+
+
+class Judges:
+    """Judge batches of designs, spread over workers if that pays or processes were asked for.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        What judges.
+    workers : Workers
+        Over whom.
+    chunk : int
+        Designs evaluated at once, at most; a matter of speed alone.
+    """
+
+    def __init__(
+        self, evaluator: Evaluator, workers: Workers | None = None, chunk: int = 65_536
+    ) -> None:
+        self._evaluator, self._workers = evaluator, workers or Workers(1)
+        self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
+        self._pace: float | None = None  # seconds that a design takes
+
+    def judge(self, points: Points, first: int, until: float = NEVER) -> Evaluated:
+        """Judge designs numbered from `first`: all, or the first of them if the deadline comes.
+
+        Some are judged in any case.
+
+        Raises
+        ------
+        DesignError
+            If a model raises.
+        """
+        count = len(next(iter(points.values())))
+        parts: list[Evaluated] = []
+        done = 0
+        if self._pace is None and not self._workers.asked_for:
+            for part in self._probed(points, first, count, until):
+                parts.append(part)
+                done += len(part)
+        if done < count and not (parts and is_late(until)):
+            parts += self._rest(points, first, done, count, until)
+        return joined(parts)
+
+    def _probed(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
+        """Judge pieces that grow, until two in a row tell how long a design takes.
+
+        One is not enough: the first of all loads what was not needed before.
+        """
+        low, size, last = 0, 1, 0.0  # `last`: what a design took in the piece before, if slow
+        while low < count and self._pace is None:
+            high = min(low + size, count)
+            part, seconds = _timed(self._evaluator, *_cut(points, first, low, high), NEVER)
+            yield part
+            pace = seconds / (high - low)
+            if last or size >= self._most or high == count or is_late(until):
+                self._pace = min(pace, last or pace)
+            if seconds > PROBE_SECONDS:
+                last = pace
+            else:
+                size = min(8 * size, self._most)
+            low = high
+
+    def _rest(
+        self, points: Points, first: int, done: int, count: int, until: float
+    ) -> list[Evaluated]:
+        left, workers = count - done, self._workers
+        spread = not workers.one_thread and (
+            workers.asked_for or (self._pace or 0.0) * left > TASK_SECONDS
+        )
+        size = self._most
+        if self._pace:
+            size = max(1, min(size, int(TASK_SECONDS / self._pace)))
+        if spread:
+            size = min(size, -(-left // (2 * workers.count)))
+        bounds = [(low, min(low + size, count)) for low in range(done, count, size)]
+        tasks = (
+            (self._evaluator, *_cut(points, first, low, high), NEVER if low == 0 else until)
+            for low, high in bounds
+        )
+        parts, spent = [], 0.0
+        for part, seconds in (workers if spread else Workers(1)).each(_timed, tasks):
+            parts.append(part)
+            spent += seconds
+            if len(part) == 0 or is_late(until):
+                break
+        judged = sum(map(len, parts))
+        self._pace = spent / judged if judged else self._pace
+        return parts
+
+
+def _cut(points: Points, first: int, low: int, high: int) -> tuple[Points, int]:
+    return {name: values[low:high] for name, values in points.items()}, first + low
+
+
+def _timed(
+    evaluator: Evaluator, points: Points, first: int, until: float
+) -> tuple[Evaluated, float]:
+    """Judge designs, unless it is too late; say how many seconds that took."""
+    if is_late(until):
+        return nothing(evaluator), 0.0
+    began = time.perf_counter()
+    return judge(evaluator, points, first), time.perf_counter() - began

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from dse.model.signature import declared
 from dse.model.section import Writer
+from dse.model.signature import declared
 from dse.problems import InputError
 from dse.study.loading import load_function
 from dse.study.resolve.context import Context

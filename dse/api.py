@@ -18,6 +18,7 @@ from dse.result.record import Result
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 if TYPE_CHECKING:
+    from dse.explain.verdict import Explanation
     from dse.report.figures import Figure
 
 
@@ -91,6 +92,44 @@ class Study(ResolvedStudy):
         from dse.run import run  # the searches, reports and explanations are needed only here
 
         return StudyResult.of(run(self, Path(out) if out is not None else None, workers, progress))
+
+    def explain(self, result: Result, *designs: int) -> list[Explanation]:
+        """Say what limits designs of a result and what to change next.
+
+        Parameters
+        ----------
+        result : StudyResult
+            Of this study.
+        *designs : int
+            Design numbers, as in the front's index; the knee if none is given.
+
+        Returns
+        -------
+        list of Explanation
+            One a design; see `dse.explain.verdict.Explanation`.
+
+        Raises
+        ------
+        InputError
+            If there is no such design.
+        EmptyFrontError
+            If none is given, and there is no knee.
+        """
+        from dse.explain.verdict import explain
+
+        return explain(self, result, designs or (int(str(result.knee().name)),))
+
+    def report(self, result: Result, path: str | Path) -> None:
+        """Write the report of a result of this study into a file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        from dse.run import report
+
+        report(self, result, Path(path))
 
 
 class Front(Rows):

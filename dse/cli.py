@@ -104,9 +104,9 @@ def check_command(study: Path) -> None:
 @click.option("--design", "designs", type=int, multiple=True, help=_DESIGN_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
-    """Say what limits a design of RUN and what to change next; the knee where none is given."""
+    """Say what limits a design of RUN and what to change next; the knee if none is given."""
     from dse.api import load_result
-    from dse.explain.explain import explain
+    from dse.explain.verdict import explain
     from dse.result.folder import study_of
     from dse.terminal import Terminal, explanation_data
 

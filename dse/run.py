@@ -273,7 +273,7 @@ def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _E
     StoppedError
         Where a section could not be written; the report then lacks it.
     """
-    from dse.explain.explain import explain
+    from dse.explain.verdict import explain
     from dse.report import write_report
 
     numbers = notable(result, explained)

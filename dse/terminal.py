@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich import progress as bars
@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dse.explain.explanation import Explanation
-from dse.explain.least import least
+from dse.explain.curves import best_of
+from dse.explain.sensitivity import Sensitivity
+from dse.explain.verdict import Explanation
 from dse.model.quantity import Quantity
-from dse.model.units import show
-from dse.report.axes import infinite_word
+from dse.model.values import as_data, number, prefixed, tell, titled
 from dse.result.compare import Comparison
 from dse.result.record import Result
 from dse.search.base import Progress
@@ -29,21 +29,7 @@ from dse.study.study import ResolvedStudy
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as plain values, for JSON; infinities as texts."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {k: plain(v) for k, v in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(v) for v in value]
-        if isinstance(value, np.ndarray):
-            return plain(value.tolist())
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, float) and not np.isfinite(value):
-            return None if np.isnan(value) else str(value)
-        return value
-
-    data: dict[str, Any] = plain(asdict(explanation))
+    data: dict[str, Any] = as_data(asdict(explanation))
     return data
 
 
@@ -94,6 +80,8 @@ class Terminal:
         front = result.front
         if len(front):
             self._out.print(self._designs(result))
+        else:
+            self._out.print("no design is on the front: none that was evaluated is feasible")
         for note in result.notes:
             self._out.print(f"note: {escape(note)}")
         seconds = result.provenance.get("seconds")
@@ -106,15 +94,24 @@ class Terminal:
         """Return a table: a row for the best design in each objective, and the knee."""
         front = result.front
         table = Table(box=None, pad_edge=False)
-        table.add_column("")
+        table.add_column("", overflow="fold")
         table.add_column("design", justify="right")
-        for objective in result.objectives:
-            unit = f" [{objective.unit}]" if objective.unit != "1" else ""
-            table.add_column(escape(objective.name + unit), justify="right", overflow="fold")
         rows = [(f"best {o.name}", front.best(o.name)) for o in result.objectives]
         rows.append(("knee", front.knee()))
-        for label, design in rows:
-            values = [_number(float(design[o.name])) for o in result.objectives]
+        columns = []
+        for objective in result.objectives:
+            values = [float(design[objective.name]) for _, design in rows]
+            scale, unit = prefixed(values, objective.unit)
+            head = titled(objective.name, unit)
+            table.add_column(escape(head), justify="right", overflow="fold")
+            finite = np.isfinite(values)
+            columns.append(
+                [
+                    number(value / scale) if known else tell(value, objective.unit)
+                    for value, known in zip(values, finite, strict=True)
+                ]
+            )
+        for (label, design), *values in zip(rows, *columns, strict=True):
             table.add_row(escape(label), str(design.name), *values)
         return table
 
@@ -143,62 +140,74 @@ class Terminal:
     def explanation(self, result: Result, explanation: Explanation) -> None:
         """Show what limits a design."""
         self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
+        if not explanation.feasible:
+            self._out.print("this design is infeasible:")
+            for violation in explanation.violations:
+                self._out.print(escape(f"  {violation}"))
         units = {n: c.unit for n, c in result.columns.items()}
         units |= {n: u for n, (_, u) in result.constants.items()}
         table = Table(box=None, pad_edge=False, show_header=False)
         for name, value in explanation.values.items():
-            shown = value if isinstance(value, str) else show(float(value), units.get(name) or "1")
+            shown = value if isinstance(value, str) else tell(float(value), units.get(name) or "1")
             table.add_row(escape(name), escape(shown))
+        for each in explanation.scenarios:
+            told = tell(each.value, each.unit)
+            table.add_row(escape(f"  {each.objective} at {each.scenario}"), told)
         self._out.print(table)
-        for total in dict.fromkeys((p.objective, p.total) for p in explanation.parts):
-            parts = [p for p in explanation.parts if (p.objective, p.total) == total]
+        for total, objective, scenario in dict.fromkeys(
+            (p.total, p.objective, p.scenario) for p in explanation.parts
+        ):
+            key = (total, objective, scenario)
+            parts = [p for p in explanation.parts if (p.total, p.objective, p.scenario) == key]
             words = [f"{p.name} {p.share:.0%}" for p in sorted(parts, key=lambda p: -p.share)]
-            self._out.print(escape(f"{total[1]} (for {total[0]}): {', '.join(words)}"))
-        table = Table(box=None, pad_edge=False)
-        for head in ("improve", "from", "to", "objective", "gain"):
-            table.add_column(head, justify="right" if head in ("from", "to", "gain") else "left")
-        helpful = [s for s in explanation.sensitivities if s.bottleneck]
-        for s in helpful:
-            table.add_row(
-                escape(f"{s.input} ({s.symbol})" if s.symbol != s.input else s.input),
-                show(s.value, s.unit),
-                show(s.improved, s.unit),
-                escape(s.objective),
-                f"{s.gain:.2f}x" if np.isfinite(s.gain) else "never → reached",
-            )
-        if helpful:
-            self._out.print("bottlenecks, the largest gain first:")
-            self._out.print(table)
-        elif explanation.sensitivities:
-            self._out.print("no single input is a bottleneck")
-        else:
-            self._out.print("no input declares which way it improves (better = …)")
+            condition = ", ".join(each for each in (objective, scenario) if each)
+            self._out.print(escape(f"{total} (for {condition}): {', '.join(words)}"))
+        self._sensitivities(explanation.sensitivities)
         for regions in explanation.regions:
-            self._out.print(f"optimization regions of {escape(regions.objective)}:")
+            condition = f" ({regions.condition})" if regions.condition else ""
+            self._out.print(escape(f"optimization regions of {regions.objective}{condition}:"))
             for region in regions.regions:
-                low, high = (
-                    show(region.low, regions.axis_unit),
-                    show(region.high, regions.axis_unit),
-                )
                 names = ", ".join(region.inputs) or "none"
                 label = f"{region.label}: " if region.label else ""
+                low, high = region.shown
                 self._out.print(escape(f"  {low} to {high}  {label}{names}"))
         self.curves(explanation)
 
+    def _sensitivities(self, items: Sequence[Sensitivity]) -> None:
+        """Show the inputs that are bottlenecks."""
+        table = Table(box=None, pad_edge=False)
+        for head in ("improve", "from", "to", "objective", "gain"):
+            justify: Literal["left", "right"] = (
+                "left" if head in ("improve", "objective") else "right"
+            )
+            table.add_column(head, justify=justify, overflow="fold", no_wrap=head == "gain")
+        helpful = [s for s in items if s.bottleneck]
+        for s in helpful:
+            table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gained)
+        if helpful:
+            self._out.print("bottlenecks, the largest gain first:")
+            self._out.print(table)
+        elif items:
+            self._out.print("no single input is a bottleneck")
+        else:
+            self._out.print("no input declares which way it improves (better = …)")
+
     def curves(self, explanation: Explanation) -> None:
-        """Show for each curve where each quantity is least, and what it is at the design."""
+        """Show for each curve where each quantity is best, and what it is at the design."""
         for curve in explanation.curves:
             self._out.print(f"{escape(curve.name)}:")
-            for found in least(curve):
-                text = "is nowhere finite"
-                if np.isfinite(found.value):
-                    value, at = show(found.value, found.unit), show(found.at, curve.axis_unit)
-                    text = f"is least, {value}, at {curve.axis} = {at}"
-                if np.isfinite(found.here):
-                    text += f"; here {show(found.here, found.unit)}"
-                elif np.isposinf(found.here):
-                    text += f"; here {infinite_word(found.unit)}"
-                self._out.print(escape(f"  {found.quantity} {text}"))
+            for line in curve.lines:
+                best = best_of(curve, line)
+                said = []
+                if np.isfinite(best.value):
+                    value, at = tell(best.value, best.unit), tell(best.at, curve.axis_unit)
+                    said.append(f"is {best.word}, {value}, at {curve.axis} = {at}")
+                elif not np.isfinite(line.values).any():
+                    said.append("is nowhere finite")
+                if not np.isnan(best.here):
+                    said.append(f"{'' if said else 'is '}here {tell(best.here, best.unit)}")
+                if said:
+                    self._out.print(escape(f"  {best.quantity} {'; '.join(said)}"))
 
     def comparison(self, comparison: Comparison) -> None:
         """Show two runs side by side."""
@@ -214,7 +223,7 @@ class Terminal:
         table.add_row("dominated by the other", *(f"{s.dominated:,}" for s in sides))
         table.add_row("hypervolume", *(f"{s.hypervolume:.6g}" for s in sides))
         for objective in comparison.objectives:
-            values = [show(s.best[objective.name], objective.unit) for s in sides]
+            values = [tell(s.best[objective.name], objective.unit) for s in sides]
             table.add_row(escape(f"best {objective.name}"), *values)
         self._out.print(table)
 
@@ -248,7 +257,3 @@ class Terminal:
                 self._out.print(
                     f"  {escape(row.name)}: {escape(row.about)} [dim]{escape(figures)}[/]"
                 )
-
-
-def _number(value: float) -> str:
-    return "never" if value == np.inf else show(value, "1")

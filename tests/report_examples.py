@@ -10,8 +10,12 @@ import pandas as pd
 from dse.api import StudyResult
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.objective import Objective
-from dse.explain.explanation import Explanation, Part, Region, Regions, Sensitivity, Span
+from dse.explain.breakdown import Part
+from dse.explain.regions import Region, Regions, Span
+from dse.explain.sensitivity import Sensitivity
+from dse.explain.verdict import Explanation
 from dse.model import Array, Floats
+from dse.model.values import show
 from dse.result.record import Certificate, Column
 
 COMPUTE = 90.0  # cycle/B on the host
@@ -113,13 +117,13 @@ def result(
     option: str = "user-port",
 ) -> StudyResult:
     """Return a result with its front; `option` renames the interface ``user-port``."""
-    goals = OBJECTIVES[:objectives] if objectives != 2 else (OBJECTIVES[0], OBJECTIVES[3])
+    chosen = OBJECTIVES[:objectives] if objectives != 2 else (OBJECTIVES[0], OBJECTIVES[3])
     designs = _designs(count)
     designs["interface"] = designs["interface"].replace({"user-port": option})
-    designs = designs[[*COLUMNS, *(goal.name for goal in goals)]].copy()
+    designs = designs[[*COLUMNS, *(one.name for one in chosen)]].copy()
     feasible = (designs["utilization"] <= 0.85).to_numpy()
-    signs = np.array([1.0 if goal.direction == "minimize" else -1.0 for goal in goals])
-    points = designs[[goal.name for goal in goals]].to_numpy() * signs
+    signs = np.array([1.0 if one.direction == "minimize" else -1.0 for one in chosen])
+    points = designs[[one.name for one in chosen]].to_numpy() * signs
     on_front = np.zeros(count, dtype=bool)
     on_front[feasible] = is_nondominated(points[feasible])
     designs["feasible"], designs["on_front"] = feasible, on_front
@@ -135,11 +139,11 @@ def result(
     return StudyResult(
         name=name,
         about="AES on a host of the UltraSPARC T2 class: which interface, how fast an engine.",
-        objectives=goals,
-        columns=COLUMNS | {g.name: Column(g.name, g.unit, g.about, "objective") for g in goals},
+        objectives=chosen,
+        columns=COLUMNS | {g.name: Column(g.name, g.unit, g.about, "objective") for g in chosen},
         designs=designs,
         certificate=_certificate(sampled, count, int(feasible.sum()), front),
-        convergence=convergence,
+        convergence=convergence if sampled else convergence.iloc[:0],
         notes=("variable 'lanes' changes no objective: a dead knob",),
         provenance={
             "seconds": 3.21,
@@ -185,8 +189,8 @@ def explanation(found: StudyResult, design: int) -> Explanation:
         Part("", "area", "interface_area", "LUT", 1_500.0, 1_500.0 / (engine + 1_500.0)),
     ]
     values = {name: row[name] for name in found.columns}
-    goals = {goal.name for goal in found.objectives}
-    limits = tuple(item for item in _sensitivities(now) if item.objective in goals)
+    chosen = {one.name for one in found.objectives}
+    limits = tuple(item for item in _sensitivities(now) if item.objective in chosen)
     return Explanation(design, values, tuple(parts), limits, (regions_of(now),))
 
 
@@ -207,12 +211,22 @@ def _sensitivities(now: tuple[float, float, float]) -> tuple[Sensitivity, ...]:
         speedup = float(speedup_of(1024.0, now)), float(speedup_of(1024.0, better))
         even = break_even_of(*now), break_even_of(*better)
         gains = speedup[1] / speedup[0], 1.0 if np.isinf(even[1]) else even[0] / even[1]
-        for goal, (before, after), gain in zip(
+        for one, (before, after), gain in zip(
             ("speedup", "break_even"), (speedup, even), gains, strict=True
         ):
             found.append(
                 Sensitivity(
-                    goal, name, symbol, unit, value, improved, before, after, gain, gain >= 1.2
+                    objective=one,
+                    input=name,
+                    symbol=symbol,
+                    unit=unit,
+                    value=value,
+                    improved=improved,
+                    before=before,
+                    after=after,
+                    gain=gain,
+                    bottleneck=gain >= 1.2,
+                    shown=(show(value, unit), show(improved, unit)),
                 )
             )
     return tuple(sorted(found, key=lambda item: -item.gain))
@@ -228,12 +242,13 @@ def regions_of(now: tuple[float, float, float]) -> Regions:
     cuts = {0, len(grid) - 1}
     for mask in limits.values():
         cuts |= set((np.flatnonzero(np.diff(mask)) + 1).tolist())
-    ends = sorted(cuts)
     regions = []
-    for low, high in pairwise(ends):
+    for low, high in pairwise(sorted(cuts)):
         inputs = tuple(name for name, mask in limits.items() if mask[low])
         label = "".join(improvements[name][0] for name in inputs)
-        regions.append(Region(float(grid[low]), float(grid[high]), inputs, label))
+        ends = float(grid[low]), float(grid[high])
+        shown = show(ends[0], "B"), show(ends[1], "B")
+        regions.append(Region(*ends, inputs, label, shown))
     spans = tuple(
         Span(
             name,
@@ -247,5 +262,16 @@ def regions_of(now: tuple[float, float, float]) -> Regions:
         if mask.any()
     )
     return Regions(
-        "speedup", "granularity", "B", "1", 10.0, 0.2, grid, base, improved, spans, tuple(regions)
+        "speedup",
+        "",
+        "granularity",
+        "B",
+        "1",
+        10.0,
+        0.2,
+        grid,
+        base,
+        improved,
+        spans,
+        tuple(regions),
     )

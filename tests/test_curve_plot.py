@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.explain.explanation import Curve, Explanation, Line
-from dse.explain.least import least
+from dse.explain.curves import Best, Better, Curve, Line, best_of
+from dse.explain.verdict import Explanation
 from dse.report.axes import PALETTE
 from dse.report.curve_plot import curve_plot
-from dse.report.figures import curve_figure
 from dse.report.payload import as_json, payload
 from dse.terminal import Terminal
 from tests.report_examples import explanation, result
@@ -25,15 +24,25 @@ BOWL = np.array([9e-7, 3e-7, 2e-7, 4e-7, 8e-7])
 LOWER = BOWL * 0.8
 
 
-def line(name: str, values: Any, unit: str = "s", width: float | None = None) -> Line:
-    """Return a line, with an interval of a relative half-width where one is given."""
+def line(
+    name: str,
+    values: Any,
+    unit: str = "s",
+    width: float | None = None,
+    better: Better = "lower",
+) -> Line:
+    """Return a line, with an interval of a relative half-width if one is given."""
     values = np.asarray(values, dtype=np.float64)
     low, high = (None, None) if width is None else (values * (1 - width), values * (1 + width))
-    return Line(name, unit, f"what {name} is", values, low, high)
+    return Line(name, unit, f"what {name} is", values, low, high, better)
 
 
 def curve(*lines: Line, here: float = 8.0, log: bool = True, unit: str = "1") -> Curve:
     return Curve("a curve", "period", unit, "turns", here, GRID, log, lines)
+
+
+def bests(shown: Curve) -> list[Best]:
+    return [best_of(shown, each) for each in shown.lines]
 
 
 def numbers(packed: dict[str, str]) -> np.ndarray[Any, Any]:
@@ -79,8 +88,8 @@ def test_the_least_of_each_line_is_marked_and_labelled() -> None:
     assert set(labels) == {"200 ns at 4", "100 ns at 1", "this design"}
     label = labels["200 ns at 4"]  # an annotation of a logarithmic axis is placed by its power
     assert (label["x"], label["y"]) == pytest.approx((np.log10(4), np.log10(200)))
-    assert [found.edge for found in least(shown)] == [False, True]
-    assert [found.here for found in least(shown)] == [4e-7, 4e-7]
+    assert [found.edge for found in bests(shown)] == [False, True]
+    assert [found.here for found in bests(shown)] == [4e-7, 4e-7]
 
 
 def test_labels_of_one_place_stand_over_each_other() -> None:
@@ -117,7 +126,7 @@ def test_infinite_values_leave_a_gap_on_a_named_ground() -> None:
 @pytest.mark.parametrize("values", [np.full(5, np.inf), np.full(5, np.nan)])
 def test_nothing_finite_is_nothing_marked(values: Any) -> None:
     shown = curve(line("latency", values))
-    (found,) = least(shown)
+    (found,) = bests(shown)
     assert np.isnan(found.value)
     plot = curve_plot(shown)
     assert [s["name"] for s in plot["data"]] == ["latency"]
@@ -157,23 +166,17 @@ def test_the_horizontal_axis() -> None:
     assert curve_plot(curve(line("a", BOWL)))["layout"]["xaxis"]["tickvals"] == [1, 2, 5, 10]
 
 
-def test_a_figure_for_scripts() -> None:
-    figure = curve_figure(curve(line("latency", BOWL, width=0.1), line("share", BOWL, "1")))
-    assert [trace.name for trace in figure.data if trace.showlegend is None] == ["latency", "share"]
-    assert figure.layout.yaxis2.domain[0] == 0
-
-
 def test_the_page_holds_the_curves_of_a_design_and_none_of_others() -> None:
     found = result(2, 100)
     plain = explanation(found, int(found.designs.index[0]))
     drawn_too = replace(plain, curves=(curve(line("latency", BOWL), here=np.nan),))
     (held,) = payload(found, [drawn_too], Path("run"))["explanations"].values()
-    assert held["curves"][0]["rows"] == [
-        ["latency", "what latency is", "s", 2e-7, 4.0, None, False, "saturated"]
-    ]
+    (panel,) = [p for p in held["panels"] if p["kind"] == "curve"]
+    assert panel["table"]["columns"] == ["quantity", "least", "at period", "this design"]
+    assert panel["table"]["rows"] == [(("latency", "what latency is"), "200 ns", "4", "–")]
     as_json(held)
     (held,) = payload(found, [plain], Path("run"))["explanations"].values()
-    assert held["curves"] == []
+    assert [p["kind"] for p in held["panels"]] == ["regions"]
 
 
 def test_the_terminal_tells_each_quantity_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,12 +10,15 @@ import pytest
 import dse
 from dse.api import Study
 from dse.cli import main
-from dse.explain.curves import curves_of
-from dse.explain.explain import explain
-from dse.explain.least import least
+from dse.explain.curves import Best, Curve, best_of, curves_of
+from dse.explain.verdict import explain
 from objectives.sharing import round_robin, simulate
 
 STUDY = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
+
+
+def bests(curve: Curve) -> list[Best]:
+    return [best_of(curve, line) for line in curve.lines]
 
 
 def test_the_curve_of_figure_2() -> None:
@@ -40,7 +43,7 @@ def test_the_curve_of_figure_2() -> None:
     )
     inside = (simulated.low <= direct.latency) & (direct.latency <= simulated.high)
     assert inside.mean() > 0.9  # 99 % intervals; the first period is near saturation
-    marked = {found.quantity: found for found in least(curve)}
+    marked = {found.quantity: found for found in bests(curve)}
     assert marked["latency"].at == 4
     assert marked["latency"].value == pytest.approx(211.19e-9, rel=1e-4)
     assert marked["latency"].here == marked["latency"].value
@@ -54,7 +57,7 @@ def test_the_value_at_a_design_that_the_axis_would_skip() -> None:
     assert 27 not in skipped
     np.testing.assert_array_equal(curve.grid, np.sort([*skipped, 27]))
     direct = round_robin(8, 4, 4, 27, 6e6, 10e-9)
-    told = {found.quantity: found.here for found in least(curve)}
+    told = {found.quantity: found.here for found in bests(curve)}
     assert told["latency"] == pytest.approx(float(direct.latency), rel=1e-12)
     assert told["latency_printed"] == pytest.approx(float(direct.latency_printed), rel=1e-12)
 
@@ -72,7 +75,7 @@ at = { schedule_period = 16, clock_period = "20 ns" }
     direct = round_robin(8, 4, 4, 16, curve.grid, 20e-9).latency
     np.testing.assert_allclose(curve.lines[0].values, direct, rtol=1e-12)
     assert np.isposinf(curve.lines[0].values[-1])  # 30 MHz is more than the engine serves
-    (found,) = least(curve)
+    (found,) = bests(curve)
     assert (found.at, found.edge) == (1e6, True)
     assert np.isnan(found.here)
 

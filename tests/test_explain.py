@@ -12,13 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dse
-from dse.explain.explain import explain
-from dse.explain.explanation import Explanation, Regions
-from dse.explain.gains import gain, improvable, improve
-from dse.explain.regions import sweep
+from dse.explain.regions import Regions, sweep
+from dse.explain.sensitivity import gain, improvable, improve
+from dse.explain.verdict import Explanation, explain
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
-from dse.study.schema import BottleneckTable
 from objectives.logca import offload
 from tests.core_examples import objective
 
@@ -119,14 +117,11 @@ def test_many_designs_at_once_are_swept_as_each_alone() -> None:
     study = logca()
     evaluator = study.evaluator
     columns = evaluator.space.columns(evaluator.space.from_index(np.arange(4)))
-    together = sweep(
-        evaluator, evaluator.objectives[0], columns, "granularity", 1.0, 1e9, BottleneckTable()
-    )
+    assert study.regions is not None
+    together = sweep(evaluator, study.regions, study.rule, columns)
     for row in range(4):
         single = {n: v[row : row + 1] for n, v in columns.items()}
-        (alone,) = sweep(
-            evaluator, evaluator.objectives[0], single, "granularity", 1.0, 1e9, BottleneckTable()
-        )
+        (alone,) = sweep(evaluator, study.regions, study.rule, single)
         assert alone.spans == together[row].spans
         assert alone.regions == together[row].regions
         assert np.array_equal(alone.base, together[row].base)
@@ -199,7 +194,7 @@ def test_improvable_are_inputs_that_say_which_way_is_better() -> None:
     assert symbols == ["o", "L", "l", "C", "A"]
 
 
-def test_a_bound_input_is_no_lever_of_its_objective() -> None:
+def test_improving_a_bound_input_changes_nothing_for_its_objective() -> None:
     study = small(objective=[{"minimize": "time", "at": {"idle": 0.25}}, {"minimize": "area"}])
     gains = {(s.objective, s.input): s.gain for s in one(study, 0).sensitivities}
     assert gains.get(("time", "idle"), 1.0) == 1.0
@@ -226,8 +221,10 @@ RATES = [
     (Quantity("1", "x", low=1, integer=True, better="lower"), 26.0, 3.0),
     (Quantity("1", "x", low=0, integer=True, better="lower"), 4.0, 0.0),
     (Quantity("1", "x", above=0, integer=True, better="lower"), 4.0, 1.0),
-    (Quantity("1", "x", low=0, below=1, better="higher"), 0.5, math.nextafter(1.0, 0.0)),
-    (Quantity("1", "x", above=1, better="lower"), 4.0, math.nextafter(1.0, 2.0)),
+    (Quantity("1", "x", low=0, below=1, better="higher"), 0.75, 0.975),  # a tenth stays exposed
+    (Quantity("1", "x", above=1, better="lower"), 4.0, 1.3),
+    (Quantity("1", "x", low=1, below=9, integer=True, better="higher"), 3.0, 8.0),
+    (Quantity("1", "x", better="higher"), -3.0, -3.0),  # ten times -3 is not higher
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.api import StudyResult
+from dse.explain.verdict import Violation
 from dse.report import write_report
 from tests.browser import browser, colored_pixels, console, open_report, requests
-from tests.report_examples import STUDY_TEXT, explanations, result
+from tests.report_examples import STUDY_TEXT, explanation, explanations, result
 
 NASTY = "<script>window.broken = 1</script>"
 OPTION = '<img src=x onerror="window.broken = 2">, "port"'
@@ -109,7 +111,7 @@ def test_every_plot_is_drawn(
         assert colored_pixels(chrome, plot) > 2_000
     assert not one("#plane").is_displayed()
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#regions-0 .scatterlayer .trace")) == 4
-    assert not one("#convergence").is_displayed()
+    assert chrome.find_elements(By.ID, "convergence-0") == []
 
 
 @pytest.mark.parametrize(("objectives", "count"), [(1, 600), (2, 600), (6, 4_000)])
@@ -124,7 +126,7 @@ def test_any_number_of_objectives(
     assert f"of {len(front_of(found)):,} designs" in one("#matches").text
     rows = chrome.find_elements(By.CSS_SELECTOR, "#best tbody tr")
     assert len(rows) == objectives + (objectives > 1)
-    assert one("#convergence .scatterlayer").is_displayed()
+    assert one("#convergence-0 .scatterlayer").is_displayed()
     for name in ("space", "parallel", "plane"):
         assert colored_pixels(chrome, open_tab(chrome, name)) > 20
 
@@ -370,3 +372,38 @@ def test_a_report_without_a_front_says_so(
     visit(found, 1)
     assert "No feasible design was found." in one("#best").text
     assert not one("#explore").is_displayed()
+
+
+def test_a_thinned_front_is_said_to_be_one(
+    chrome: Chrome,
+    visit: Callable[..., StudyResult],
+    one: Callable[[str], WebElement],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dse.report.front.MOST", 200)
+    found = visit(result(6, 4_000), 5)
+    total = f"{len(front_of(found)):,}"
+    assert f"Drawn: 200 of {total} designs" in one("#thinned").text
+    assert one("#matches").text == "200 of 200 designs that are drawn"
+    assert one("#download").text == "Download the 200 that are drawn (CSV)"
+    names = chrome.find_elements(By.CSS_SELECTOR, "#plane .legendtext")
+    assert f"front (200 of {total})" in {name.text for name in names}
+
+
+def test_an_infeasible_design_is_called_so_and_not_dominated(
+    chrome: Chrome, tmp_path: Path, one: Callable[[str], WebElement]
+) -> None:
+    found = result(2, 100)
+    number = int(found.designs.index[~found.designs["feasible"]][0])
+    violated = (Violation("utilization <= 0.85", "1", 0.9, 0.05),)
+    told = replace(explanation(found, number), feasible=False, violations=violated)
+    write_report(found, [told], tmp_path / "report.html", STUDY_TEXT)
+    open_report(chrome, tmp_path / "report.html")
+    row = chrome.execute_script("return designs.indexOf(arguments[0])", number)
+    chrome.execute_script("select(arguments[0])", row)
+    assert [b.text for b in chrome.find_elements(By.CSS_SELECTOR, ".badge")] == ["infeasible"]
+    assert "utilization <= 0.85 is violated by 0.05" in one("#violations").text
+    script = "return document.getElementById('plane').data.map((d) => [d.name, d.customdata])"
+    drawn = dict(chrome.execute_script(script))
+    assert row not in drawn["dominated"]
+    assert drawn["infeasible"] == [row]

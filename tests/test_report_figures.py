@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import base64
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dse.explain.explanation import Part
+from dse.model.section import Heatmap
+from dse.model.values import prefixed
 from dse.report import figures as plot
-from dse.report.axes import axis, default_axes, drawable, evenly, numeric, prefixed, spans_decades
-from dse.report.static_plots import packed, region_colors, regions_plot
-from tests.report_examples import explanation, regions_of, result
+from dse.report.axes import SHADES, VALUES, evenly, packed, placed, scale_of, spans_decades
+from dse.report.front import default_axes, held, shown
+from dse.report.panels import of_run
+from dse.report.payload import payload
+from dse.report.regions_plot import region_colors, regions_plot
+from dse.report.section_plot import section_plot
+from tests.report_examples import regions_of, result
 
 
 def drawn(values: Any) -> np.ndarray[Any, Any]:
@@ -31,7 +37,7 @@ def test_the_front_is_drawn_with_every_column_on_hover(objectives: int) -> None:
     trace = figure.data[1]
     x, y, _ = default_axes(found)
     assert len(trace.x) == len(front)
-    scale = axis(found, y, found.designs[found.designs["feasible"]][y]).scale
+    scale = shown(found, held(found), y).scale
     finite = np.isfinite(front[y].to_numpy())
     np.testing.assert_allclose(
         drawn(trace.y)[finite], front[y].to_numpy()[finite] / scale, rtol=1e-9
@@ -48,21 +54,22 @@ def test_the_front_is_drawn_with_every_column_on_hover(objectives: int) -> None:
 def test_a_figure_of_chosen_columns_and_of_an_unknown_one() -> None:
     found = result(4)
     figure = plot.front_figure(found, x="area", y="overhead_scale", color="interface")
-    assert figure.layout.xaxis.title.text == "area [LUT]"
+    assert figure.layout.xaxis.title.text == "area [LUT] · lower is better"
     with pytest.raises(ValueError, match=r"no column 'speed'; there are acceleration"):
         plot.front_figure(found, x="speed")
 
 
 def test_never_lies_on_a_rail_beyond_the_others() -> None:
-    shown, rail = drawable(np.array([1.0, 10_000.0, np.inf, np.nan, -np.inf]), log=True)
+    values = np.array([1.0, 10_000.0, np.inf, np.nan, -np.inf])
+    rail = scale_of(values, len(values), True, "never").rail
     assert rail is not None
     assert rail > 10_000.0
-    np.testing.assert_array_equal(shown, [1.0, 10_000.0, rail, np.nan, np.nan])
-    shown, rail = drawable(np.array([np.inf, np.inf]), log=False)
-    assert (shown.tolist(), rail) == ([1.0, 1.0], 1.0)
+    np.testing.assert_array_equal(placed(values, rail, True), [1.0, 10_000.0, rail, np.nan, np.nan])
+    assert scale_of(np.array([np.inf, np.inf]), 2, False, "never").rail == 1.0
     found = result(4)
-    values = plot.front_figure(found, y="break_even").data[0].y
-    assert np.isfinite(drawn(values)).all()
+    figure = plot.front_figure(found, y="break_even")
+    assert np.isfinite(drawn(figure.data[1].y)).all()
+    assert "never" in {note.text for note in figure.layout.annotations}
 
 
 def test_markup_in_an_option_is_not_interpreted() -> None:
@@ -73,43 +80,17 @@ def test_markup_in_an_option_is_not_interpreted() -> None:
     assert not any("<" in text for text in shown)
 
 
-@pytest.mark.parametrize("objectives", [1, 2, 6])
-def test_front_in_space(objectives: int) -> None:
-    found = result(objectives)
-    figure = plot.front_3d_figure(found)
-    assert [trace.type for trace in figure.data] == ["scatter3d", "scatter3d"]
-    assert len(figure.data[1].z) == int(found.designs["on_front"].sum())
-
-
-def test_parallel_coordinates_have_an_axis_for_each_variable_and_objective() -> None:
-    found = result(4)
-    dimensions = plot.parallel_figure(found).data[0].dimensions
-    assert [d.label.split(" ")[0] for d in dimensions] == [
-        "acceleration",
-        "interface",
-        "schedule_period",
-        "overhead_scale",
-        "speedup",
-        "break_even",
-        "offload_latency",
-        "area",
-    ]
-    front = found.designs[found.designs["on_front"]]
-    interfaces = dimensions[1]
-    named = [interfaces.ticktext[int(code)] for code in drawn(interfaces["values"])]
-    assert named == front["interface"].tolist()
-
-
 def test_regions_are_bands_that_cover_the_axis() -> None:
     regions = regions_of((600.0, 150.0, 20.0))
-    figure = plot.regions_figure(regions)
-    edges = [(shape.x0, shape.x1) for shape in figure.layout.shapes]
+    figure = regions_plot(regions)
+    edges = [(shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]]
     assert edges[0][0] == regions.grid[0]
     assert edges[-1][1] == regions.grid[-1]
     assert all(a[1] == b[0] for a, b in pairwise(edges))
-    assert set(region_colors(regions)) >= {note.text for note in figure.layout.annotations}
-    assert figure.data[0].name == "as it is"
-    np.testing.assert_allclose(drawn(figure.data[0].y), regions.base, rtol=1e-6)
+    notes = {note["text"] for note in figure["layout"]["annotations"]}
+    assert set(region_colors(regions)) >= notes
+    assert figure["data"][0]["name"] == "as it is"
+    np.testing.assert_allclose(drawn(figure["data"][0]["y"]), regions.base, rtol=1e-6)
 
 
 def test_a_label_of_a_region_is_in_its_middle() -> None:
@@ -119,23 +100,14 @@ def test_a_label_of_a_region_is_in_its_middle() -> None:
     assert label["x"] == pytest.approx(np.log10(last.low * last.high) / 2)
 
 
-def test_breakdown_stacks_parts_to_their_total() -> None:
-    found = result(4)
-    parts = explanation(found, int(found.designs.index[0])).parts
-    figure = plot.breakdown_figure(parts)
-    shares: dict[str, float] = {}
-    for trace in figure.data:
-        for total, share in zip(trace.y, trace.x, strict=True):
-            shares[total] = shares.get(total, 0.0) + share
-    assert shares == {"accelerated_time (speedup)": pytest.approx(1), "area": pytest.approx(1)}
-    assert plot.breakdown_figure([Part("", "t", "a<b", "s", 1.0, 1.0)]).data[0].name == "a&lt;b"
-
-
 def test_convergence_shows_front_size_and_hypervolume() -> None:
     found = result(2, sampled=True)
-    hypervolume, size = plot.convergence_figure(found).data
-    np.testing.assert_allclose(drawn(hypervolume.y), found.convergence["hypervolume"], rtol=1e-6)
-    np.testing.assert_allclose(drawn(size.y), found.convergence["front"])
+    (panel,) = of_run(found)
+    hypervolume, size = panel["plot"]["data"]
+    told = found.convergence
+    np.testing.assert_allclose(drawn(hypervolume["y"]), told["hypervolume"], rtol=1e-6)
+    np.testing.assert_allclose(drawn(size["y"]), told["front"])
+    assert of_run(result(2)) == []
 
 
 def test_a_large_front_is_drawn_by_webgl_and_packed() -> None:
@@ -180,10 +152,52 @@ def test_numbers_are_packed_in_single_precision() -> None:
     assert drawn(packed([1.0, np.inf])).tolist() == [1.0, np.inf]
 
 
-def test_numeric_columns_start_with_the_objectives() -> None:
-    assert numeric(result(2))[:2] == ["speedup", "area"]
-    assert "interface" not in numeric(result(2))
-
-
 def test_one_objective_is_drawn_against_the_first_variable() -> None:
     assert default_axes(result(1)) == ("acceleration", "speedup", "interface")
+
+
+def test_the_page_and_the_figure_draw_the_same_axes_and_colours() -> None:
+    found = result(4)
+    x, y, color = default_axes(found)
+    figure = plot.front_figure(found)
+    data = payload(found, [], Path("run"))
+    columns = {column["name"]: column for column in data["columns"]}
+    for name, axis in ((x, figure.layout.xaxis), (y, figure.layout.yaxis)):
+        column = columns[name]
+        assert axis.title.text == column["axis"]
+        assert axis.type == ("log" if column["log"] else "linear")
+        shown_range = column["scales"][column["log"]]["shown"]
+        assert axis.range == (None if shown_range is None else pytest.approx(shown_range))
+    marker, column = figure.data[1].marker, columns[color]
+    assert [list(step) for step in marker.colorscale] == data["colorscale"]
+    ticks = column["scales"][column["color_log"]]["ticks"]
+    assert list(zip(marker.colorbar.tickvals, marker.colorbar.ticktext, strict=True)) == ticks
+
+
+def test_colours_are_spelt_out_and_ascend_alike_everywhere() -> None:
+    # Plotly for Python and for the browser know the same names for opposite orders.
+    heat = section_plot(Heatmap("h", ["r"], ["a", "b"], [[1.0, 2.0]]))["data"][0]
+    assert [color for _, color in heat["colorscale"]] == list(SHADES)
+    assert "reversescale" not in heat
+
+    def light(color: str) -> int:
+        return sum(int(color[i : i + 2], 16) for i in (1, 3, 5))
+
+    for colors in (SHADES, VALUES):
+        assert [light(c) for c in colors] == sorted((light(c) for c in colors), reverse=True)
+
+
+def test_a_large_front_is_thinned_and_keeps_what_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = result(6, 12_000)
+    monkeypatch.setattr("dse.report.front.MOST", 100)
+    explained = int(found.front.designs.index[77])
+    drawn_few = held(found, [explained])
+    numbers = drawn_few.designs.index[: drawn_few.front].tolist()
+    assert drawn_few.front == 100
+    assert drawn_few.total == len(found.front)
+    assert numbers == sorted(numbers)
+    must = {explained, found.knee().name, *(found.best(o.name).name for o in found.objectives)}
+    assert must <= set(numbers)
+    assert drawn_few.knee is not None
+    assert drawn_few.designs.index[drawn_few.knee] == found.knee().name
+    assert f"front (100 of {len(found.front):,})" in {t.name for t in plot.front_figure(found).data}

@@ -11,8 +11,9 @@ import pytest
 
 import dse
 from dse.model.section import Bars, Heatmap, Lines, Section, Table, Tree
+from dse.model.values import cell
 from dse.report.section_plot import height, section_plot
-from dse.report.sections import cell, section_data
+from dse.report.sections import section_data
 from dse.run import StoppedError
 
 MODEL = """
@@ -133,7 +134,7 @@ def test_bad_sections_are_told_with_the_study(tmp_path: Path) -> None:
     told = str(raised.value)
     assert "report.sections[1]" in told
     assert "answer" in told
-    assert "model.py:wrong writes no section" in told
+    assert "model.py:wrong does not write a section" in told
     assert "report.sections[3]" in told
     assert "'plain' names no section" in told
 
@@ -167,7 +168,7 @@ def test_tables_show_cells_as_people_write_them() -> None:
     """A named index is a column; words and numbers are told apart."""
     frame = pd.DataFrame({"bytes": [1536, 12], "bound": ["compute", None]}, index=["f", "g"])
     shown = section_data(Section("s", "", [Table("t", frame.rename_axis("function"))]))
-    table = shown["parts"][0]["table"]
+    table = shown["panels"][0]["table"]
     assert table["columns"] == ["function", "bytes", "bound"]
     assert table["numbers"] == [False, True, False]
     assert table["rows"] == [["f", "1,536", "compute"], ["g", "12", "–"]]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.model.units import UnitError, factor, is_unit, read, show, split
+from dse.model.units import UnitError, factor, is_unit, read, split
+from dse.model.values import show
 
 PREFIXES = {
     "k": Fraction(10**3),

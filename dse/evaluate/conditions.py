@@ -40,6 +40,9 @@ class Reduction:
     how: How
     share: float = 0.5
 
+    def __str__(self) -> str:
+        return f"{self.share} quantile" if self.how == "quantile" else self.how
+
     def __call__(self, every: Array) -> Array:
         """Return one number a design; NaN if one of its scenarios has none.
 

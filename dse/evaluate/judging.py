@@ -13,7 +13,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Points
 from dse.evaluate.wiring import Key, ModelError
 from dse.model.quantity import Array
-from dse.model.units import show
+from dse.model.values import show
 from dse.problems import DseError
 
 

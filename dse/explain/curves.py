@@ -1,16 +1,99 @@
-"""Drawing quantities of designs along an input: the numbers behind the study's curves."""
+"""Curves: quantities of a design along an input, and the best of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dse.explain.explanation import Curve, Line
+from dse.evaluate.evaluator import Evaluator
 from dse.model.quantity import Array
 from dse.study.resolve.curves import CurvePlan
 from dse.study.study import ResolvedStudy
+
+Better: TypeAlias = Literal["lower", "higher"] | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One quantity along a curve's axis.
+
+    Parameters
+    ----------
+    quantity, unit, about : str
+        What is drawn.
+    values : ndarray, shape (points,)
+        Along the axis.
+    low, high : ndarray or None, shape (points,)
+        An interval around it, if models give ``<quantity>_low`` and ``<quantity>_high``.
+    better : {"lower", "higher", None}
+        Which way is better: as the objectives of the quantity say, else as it declares.
+    """
+
+    quantity: str
+    unit: str
+    about: str
+    values: Array
+    low: Array | None
+    high: Array | None
+    better: Better = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Quantities of one design along an axis: what the study's ``[[curve]]`` asks for.
+
+    Parameters
+    ----------
+    name, axis, axis_unit, axis_about : str
+        The title, and the swept input.
+    here : float
+        Where the design itself stands on the axis; NaN if it has no place there.
+    grid : ndarray, shape (points,)
+        The axis, ascending.
+    log : bool
+        Whether the axis is better drawn in the logarithm.
+    lines : tuple of Line
+        The quantities.
+    """
+
+    name: str
+    axis: str
+    axis_unit: str
+    axis_about: str
+    here: float
+    grid: Array
+    log: bool
+    lines: tuple[Line, ...]
+
+
+class Best(NamedTuple):
+    """Where a line is best.
+
+    Attributes
+    ----------
+    quantity, unit : str
+        What is drawn.
+    word : str
+        ``"least"``, ``"greatest"``, or "" if neither way is better.
+    value, at : float
+        The best finite value [unit] and its point on the axis; NaN if no value is finite, or
+        neither way is better.
+    here : float
+        The value at the design [unit]; NaN if it has no place on the axis.
+    edge : bool
+        Whether the point is an end of the axis, so that better may lie beyond.
+    """
+
+    quantity: str
+    unit: str
+    word: str
+    value: float
+    at: float
+    here: float
+    edge: bool
 
 
 def curves_of(study: ResolvedStudy, one: Mapping[str, float]) -> tuple[Curve, ...]:
@@ -38,10 +121,34 @@ def _curve(study: ResolvedStudy, plan: CurvePlan, one: Mapping[str, float]) -> C
         drawn = [_along(next(answers), grid) for _ in group]
         declared = wiring.quantities[group[0]]
         low, high = (drawn[1], drawn[2]) if len(drawn) == 3 else (None, None)
-        lines.append(Line(group[0], declared.unit, declared.about, drawn[0], low, high))
+        better = _better(study.evaluator, group[0])
+        lines.append(Line(group[0], declared.unit, declared.about, drawn[0], low, high, better))
     axis = wiring.quantities[plan.axis]
     return Curve(plan.name, plan.axis, axis.unit, axis.about, here, grid, plan.log, tuple(lines))
 
 
 def _along(values: Any, grid: Array) -> Array:
     return np.broadcast_to(np.asarray(values, dtype=np.float64), grid.shape)
+
+
+def _better(evaluator: Evaluator, quantity: str) -> Better:
+    """Return which way a quantity is better; None if nothing says, or objectives disagree."""
+    ways = {o.direction for o in evaluator.objectives if o.quantity == quantity}
+    if len(ways) == 1:
+        return "lower" if ways == {"minimize"} else "higher"
+    return None if ways else evaluator.wiring.quantities[quantity].better
+
+
+def best_of(curve: Curve, line: Line) -> Best:
+    """Return the best finite value of a line among the points drawn, and the design's own."""
+    here = np.flatnonzero(curve.grid == curve.here)
+    now = float(line.values[here[0]]) if here.size else np.nan
+    word = {"lower": "least", "higher": "greatest", None: ""}[line.better]
+    finite = np.isfinite(line.values)
+    if not word or not finite.any():
+        return Best(line.quantity, line.unit, word, np.nan, np.nan, now, False)
+    sign = 1.0 if line.better == "lower" else -1.0
+    row = int(np.argmin(np.where(finite, sign * line.values, np.inf)))
+    edge = row in (0, len(curve.grid) - 1)
+    value, at = float(line.values[row]), float(curve.grid[row])
+    return Best(line.quantity, line.unit, word, value, at, now, edge)

@@ -1,33 +1,106 @@
-"""Optimization regions: where along an axis an improved input helps enough, with exact ends."""
+"""Optimization regions: along which parts of an axis which inputs are bottlenecks, exactly."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Conditions, Objective, scenario
-from dse.evaluate.wiring import Wiring
-from dse.explain.explanation import Region, Regions, Span
-from dse.explain.gains import gain, improvable, improve
-from dse.model.quantity import Array
-from dse.study.schema import BottleneckTable
+from dse.evaluate.objective import Objective
+from dse.explain.sensitivity import common, gain, improvable, improved
+from dse.model.quantity import Array, Quantity
+from dse.model.values import show
+from dse.study.resolve.regions import RegionsPlan, Rule
 
 _GRID = 241  # points along the axis between which a cut-off is looked for
 
 
+@dataclass(frozen=True)
+class Span:
+    """One interval of the axis on which an input is a bottleneck.
+
+    Parameters
+    ----------
+    input, symbol : str
+        The input.
+    low, high : float
+        The interval, in the axis's unit; the axis's own end if it is cut off there.
+    low_exact, high_exact : bool
+        Whether the end is a cut-off that was solved for, and not the end of the axis.
+    """
+
+    input: str
+    symbol: str
+    low: float
+    high: float
+    low_exact: bool
+    high_exact: bool
+
+
+@dataclass(frozen=True)
+class Region:
+    """An interval of the axis on which the same inputs are bottlenecks.
+
+    Parameters
+    ----------
+    low, high : float
+        The interval, in the axis's unit.
+    inputs : tuple of str
+        The bottlenecks.
+    label : str
+        Their symbols, such as ``"oC"``.
+    shown : tuple of str
+        The ends as texts, rounded so that they stay in the axis's domain.
+    """
+
+    low: float
+    high: float
+    inputs: tuple[str, ...]
+    label: str
+    shown: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Regions:
+    """The optimization regions of one design for one objective along one axis.
+
+    Parameters
+    ----------
+    objective, condition, axis, axis_unit, unit : str
+        The objective, how scenarios that remain become one number ("" for none), the swept input,
+        and the units of axis and objective.
+    factor, threshold : float
+        The improvement of the inputs (10) and the gain that counts (0.2).
+    grid, base : ndarray, shape (points,)
+        The axis and the objective along it.
+    improved : dict of str to ndarray, shape (points,)
+        The objective with each input improved.
+    spans : tuple of Span
+        For each input, on which intervals it is a bottleneck.
+    regions : tuple of Region
+        The axis cut into regions, ascending.
+    """
+
+    objective: str
+    condition: str
+    axis: str
+    axis_unit: str
+    unit: str
+    factor: float
+    threshold: float
+    grid: Array
+    base: Array
+    improved: dict[str, Array]
+    spans: tuple[Span, ...]
+    regions: tuple[Region, ...]
+
+
 def sweep(
-    evaluator: Evaluator,
-    objective: Objective,
-    columns: Mapping[str, Array],
-    axis: str,
-    low: float,
-    high: float,
-    rule: BottleneckTable,
+    evaluator: Evaluator, plan: RegionsPlan, rule: Rule, columns: Mapping[str, Array]
 ) -> list[Regions]:
     """Return the optimization regions of designs along an axis, with exact cut-offs.
 
@@ -38,103 +111,105 @@ def sweep(
     ----------
     columns : mapping of str to ndarray, shape (designs,)
         What the space sets.
-    axis : str
-        The swept input.
-    low, high : float
-        The range of the axis, in its unit.
 
     Returns
     -------
     list of Regions
         One a design.
     """
-    wiring = evaluator.wiring
-    conditions = {n: v for n, v in scenario(objective.conditions, 0).items() if n != axis}
-    tools = {
+    wiring, axis = evaluator.wiring, plan.axis
+    objective = _without(plan.objective, axis)
+    inputs = {
         n: q
         for n, q in improvable(evaluator).items()
-        if n not in conditions and n != axis and (n in columns or n in wiring.constants)
+        if n not in objective.conditions and n != axis and (n in columns or n in wiring.constants)
     }
+    declared = common(wiring, axis)
     count = len(next(iter(columns.values())))
-    grid = np.geomspace(low, high, _GRID)
-    grid[0], grid[-1] = low, high
-    wanted = 1.0 + float(rule.threshold)
+    grid = _grid(plan.low, plan.high, declared.integer)
+    wanted = 1.0 + rule.threshold
 
-    def along(x: Array, rows: NDArray[np.int64], lever: str | None = None) -> Array:
+    def along(x: Array, rows: NDArray[np.int64], better: str | None = None) -> Array:
         """Return the objective of these designs at these points of the axis."""
         here = {n: v[rows] for n, v in columns.items()} | {axis: x}
-        if lever is not None:
-            value = here.get(lever, wiring.constants.get(lever))
-            here[lever] = improve(tools[lever], value, float(rule.factor))
-        return _value(wiring, objective, conditions, here, x)
-
-    def helps(x: Array, rows: NDArray[np.int64], lever: str) -> NDArray[np.bool_]:
-        return np.asarray(gain(objective, along(x, rows), along(x, rows, lever)) >= wanted)
-
-    every = np.repeat(np.arange(count), _GRID)
-    points = np.tile(grid, count)
-    base = along(points, every).reshape(count, _GRID)
-    improved: dict[str, Array] = {}
-    spans: list[list[Span]] = [[] for _ in range(count)]
-    for name, quantity in tools.items():
-        improved[name] = along(points, every, name).reshape(count, _GRID)
-        inside = gain(objective, base, improved[name]) >= wanted
-        rows, left, right, rising = _bisected(grid, inside, name, helps)
-        for row in range(count):
-            here = rows == row
-            spans[row] += _spans(
-                name,
-                quantity.symbol or name,
-                grid,
-                inside[row],
-                left[here],
-                right[here],
-                rising[here],
+        if better is not None:
+            now = here[better] if better in here else wiring.constants[better]
+            here[better] = improved(
+                wiring, better, np.broadcast_to(now, x.shape), rule.factor, here
             )
+        (value,) = wiring.evaluate([(objective.quantity, objective.conditions)], here)
+        return objective.reduced(value, len(x))
+
+    def helps(x: Array, rows: NDArray[np.int64], name: str) -> NDArray[np.bool_]:
+        return np.asarray(gain(objective, along(x, rows), along(x, rows, name)) >= wanted)
+
+    every = np.repeat(np.arange(count), len(grid))
+    points = np.tile(grid, count)
+    base = along(points, every).reshape(count, len(grid))
+    curves: dict[str, Array] = {}
+    spans: list[list[Span]] = [[] for _ in range(count)]
+    for name, quantity in inputs.items():
+        curves[name] = along(points, every, name).reshape(count, len(grid))
+        inside = gain(objective, base, curves[name]) >= wanted
+        rows, left, right, rising = _bisected(grid, inside, name, helps, declared.integer)
+        for row in range(count):
+            mine = rows == row
+            ends = (left[mine], right[mine], rising[mine])
+            spans[row] += _spans(name, quantity.symbol or name, grid, inside[row], *ends)
     return [
         Regions(
             objective=objective.name,
+            condition=objective.condition,
             axis=axis,
             axis_unit=wiring.quantities[axis].unit,
             unit=objective.unit,
-            factor=float(rule.factor),
-            threshold=float(rule.threshold),
+            factor=rule.factor,
+            threshold=rule.threshold,
             grid=grid,
             base=base[row],
-            improved={name: values[row] for name, values in improved.items()},
+            improved={name: values[row] for name, values in curves.items()},
             spans=tuple(spans[row]),
-            regions=_cut(low, high, spans[row]),
+            regions=_cut(plan.low, plan.high, spans[row], declared),
         )
         for row in range(count)
     ]
 
 
-def _value(
-    wiring: Wiring,
-    objective: Objective,
-    conditions: Conditions,
-    columns: Mapping[str, Any],
-    x: Array,
-) -> Array:
-    (value,) = wiring.evaluate([(objective.quantity, conditions)], columns)
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), x.shape)
+def _grid(low: float, high: float, whole: bool) -> Array:
+    """Return points along the axis, whole ones if only those are in its domain."""
+    grid = np.geomspace(low, high, _GRID)
+    grid[0], grid[-1] = low, high
+    return np.unique(np.round(grid)) if whole else grid
+
+
+def _without(objective: Objective, axis: str) -> Objective:
+    """Return an objective that leaves the axis free, with the scenarios that then remain."""
+    kept = {n: v for n, v in objective.conditions.items() if n != axis}
+    several = [n for n, v in kept.items() if isinstance(v, tuple)]
+    if not several:
+        return replace(objective, conditions=kept, condition="", reduction=None)
+    rows = dict.fromkeys(zip(*(kept[n] for n in several), strict=True))
+    columns = dict(zip(several, zip(*rows, strict=True), strict=True))
+    words = f"{objective.reduction} over {', '.join(several)}"
+    return replace(objective, conditions={**kept, **columns}, condition=words)
 
 
 def _bisected(
     grid: Array,
     inside: NDArray[np.bool_],
-    lever: str,
+    name: str,
     helps: Callable[[Array, NDArray[np.int64], str], NDArray[np.bool_]],
+    whole: bool,
 ) -> tuple[NDArray[np.int64], Array, Array, NDArray[np.bool_]]:
     """Return for each crossing: its design, the points before and after it, whether it is up."""
     rows, edges = np.nonzero(inside[:, 1:] != inside[:, :-1])
     left, right = grid[edges].copy(), grid[edges + 1].copy()
     rising = inside[rows, edges + 1]
     for _ in range(200):
-        middle = np.sqrt(left * right)
+        middle = np.floor((left + right) / 2) if whole else np.sqrt(left * right)
         if not ((middle > left) & (middle < right)).any():
             break
-        after = helps(middle, rows, lever) == rising  # the crossing lies before the middle
+        after = helps(middle, rows, name) == rising  # the crossing lies before the middle
         right = np.where(after, middle, right)
         left = np.where(after, left, middle)
     return rows, left, right, rising
@@ -162,16 +237,18 @@ def _spans(
     ]
 
 
-def _cut(low: float, high: float, spans: Sequence[Span]) -> tuple[Region, ...]:
+def _cut(low: float, high: float, spans: Sequence[Span], axis: Quantity) -> tuple[Region, ...]:
     """Cut the axis where an input starts or stops to help."""
     edges = sorted({low, high, *(s.low for s in spans), *(s.high for s in spans)})
     regions: list[Region] = []
     for a, b in itertools.pairwise(edges):
         middle = float(np.sqrt(a * b))
+        if axis.integer and b - a == 1 and not any(s.low <= middle <= s.high for s in spans):
+            continue  # no whole number lies between
         active = [s for s in spans if s.low <= middle <= s.high]
         names = tuple(s.input for s in active)
         if regions and regions[-1].inputs == names:
-            regions[-1] = Region(regions[-1].low, b, names, regions[-1].label)
-        else:
-            regions.append(Region(a, b, names, "".join(s.symbol for s in active)))
+            a = regions.pop().low
+        shown = (show(a, axis.unit, axis), show(b, axis.unit, axis))
+        regions.append(Region(a, b, names, "".join(s.symbol for s in active), shown))
     return tuple(regions)

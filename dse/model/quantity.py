@@ -39,7 +39,9 @@ class Quantity:
     integer : bool
         Whether only whole numbers are in the domain.
     better : {"lower", "higher", None}
-        Which way an *improvement* of an input goes; the bottleneck analysis uses it.
+        Which way an *improvement* of an input goes, for the bottleneck analysis; of an output,
+        which end of a curve is marked as its best. Towards an open bound, an improvement divides
+        the distance to it (0.75 of [0, 1) becomes 0.975), and it never leaves the domain.
     typical : tuple of float, optional
         A range of everyday values, from which tests draw.
     part_of : str

@@ -270,3 +270,22 @@ class Section:
 
 Writer: TypeAlias = Callable[[Study, StudyResult], Section]
 """What a study names under ``[report] sections``."""
+
+
+def needs(*inputs: str) -> Callable[[Writer], Writer]:
+    """Declare the inputs that a writer of sections cannot do without, as a decorator.
+
+    ``dse check`` then reports a study that names the writer and does not give them.
+
+    >>> @needs("dataflow")
+    ... def functions(study: Study, result: StudyResult) -> Section:
+    ...     return Section("Functions")
+    >>> functions.needs
+    ('dataflow',)
+    """
+
+    def declare(writer: Writer) -> Writer:
+        vars(writer)["needs"] = inputs
+        return writer
+
+    return declare

@@ -1,4 +1,4 @@
-"""Units: read where a string is met, printed where a number is shown; arrays are in base units.
+"""Units: read where a text is met (and printed by `dse.model.values`); arrays are in base units.
 
 Cycles and seconds are different things that a clock relates: a text in seconds is accepted for a
 quantity in cycles (and the other way round) if a clock is given.
@@ -152,28 +152,6 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
         if power:
             value *= decimal.Decimal(repr(float(clock or 1.0))) ** power
         return float(value)
-
-
-def show(value: float, unit: str) -> str:
-    """Return a value with its unit for people.
-
-    >>> show(1024.0, "B"), show(2.0**25, "B"), show(0.5, "1"), show(2.5e-7, "s")
-    ('1,024 B', '32 MiB', '0.5', '250 ns')
-    """
-    if unit == "B" and math.isfinite(value) and abs(value) >= 10_240:
-        power = min(4, int(math.log2(abs(value)) // 10))
-        return f"{value / 1024.0**power:.4g} {'_KMGT'[power]}iB"
-    if unit in ("s", "Hz") and value and math.isfinite(value):
-        power = max(-4, min(3, math.floor(math.log10(abs(value)) / 3)))
-        prefix = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}[power]
-        return f"{value / 1000.0**power:.4g} {prefix}{unit}"
-    if abs(value) < 1e7 and value == round(value):
-        number = f"{int(value):,}"
-    elif 9999.5 <= abs(value) < 1e7:
-        number = f"{value:,.0f}"
-    else:
-        number = f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.3e}"
-    return number if unit == "1" else f"{number} {unit}"
 
 
 def split(text: str) -> tuple[float, str, str]:

@@ -1,4 +1,11 @@
-"""The report: one file that explains a result in any browser, without a network."""
+"""The report: one file that explains a result in any browser, without a network.
+
+* `axes`: colours, titles, ticks, where infinity lies; `front`: which designs and how columns look
+* `figures`: the front for scripts, by plotly
+* `panels`: the report's own pictures and tables (with `regions_plot`, `curve_plot`), as a `panel`
+* `sections`: those of the study's models (with `section_plot`)
+* `payload`: all of it as JSON; `page` and ``*.js``: the page
+"""
 
 from __future__ import annotations
 
@@ -8,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dse.explain.explanation import Explanation
+    from dse.explain.verdict import Explanation
     from dse.model.section import Section
     from dse.result.record import Result
 
@@ -25,9 +32,9 @@ def write_report(
     Parameters
     ----------
     result : Result
-        What a run found. ``provenance["seconds"]``, where given, is shown with the key figures.
+        What a run found. ``provenance["seconds"]``, if given, is shown with the key figures.
     explanations : sequence of Explanation
-        What limits some of the designs; the page shows them where such a design is chosen, and
+        What limits some of the designs; the page shows them if such a design is chosen, and
         says for others how to get it.
     path : Path
         The file, in the run folder. A reader never sees half of it: it is written under another
@@ -40,7 +47,7 @@ def write_report(
     Raises
     ------
     OSError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     from dse.report.page import page  # the page needs jinja2 and plotly, which are slow to import
 

@@ -1,54 +1,139 @@
-"""What a plot shows, as plain data: axes, prefixes, samples, and where infinity lies.
+"""Axes: colours, titles, ticks, and how numbers lie on an axis, infinity included.
 
-Scripts draw it through `dse.report.figures`, the report through its own page; both show the same.
+Plain data, for Python's figures and the report's script alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import base64
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from dse.explain.explanation import Sensitivity
 from dse.model.quantity import Array
-from dse.result.record import Result
+from dse.model.values import number, prefixed
+
+Plot: TypeAlias = dict[str, Any]
+"""``data`` and ``layout``, as plotly.js takes them."""
 
 PALETTE = ("#3566a8", "#d1762c", "#3f8f5f", "#b4508c", "#7a68b5", "#8a6d3b", "#2f96a6", "#c0504d")
 """Colours of series; neighbours differ for colour-blind readers too."""
 NEUTRAL = "#8b93a1"
 """Colour of what is not the subject: dominated designs, the curve that improvements start from."""
+VALUES = ("#fde725", "#b5de2b", "#6ece58", "#35b779", "#1f9e89", "#26828e", "#31688e", "#482878")
+"""Colours of numbers, ascending: Viridis, its dark end for the highest."""
+SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4", "#08306b")
+"""Colours of cells, ascending: blues, light for the lowest."""
+_FEW = 5  # designs of a front below which the others count as near it
 
-_DECIMAL = {"p": 1e-12, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
-_BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
-PREFIXED = ("s", "Hz", "W", "J", "m", "B/s", "bit/s")
-"""Units that take decimal prefixes; bytes take binary ones, all others none."""
+
+def color_scale(colors: tuple[str, ...]) -> list[list[Any]]:
+    """Return colours as plotly takes them: Python and the browser name scales differently."""
+    return [[i / (len(colors) - 1), color] for i, color in enumerate(colors)]
 
 
-class Axis(NamedTuple):
-    """How the values of one column are drawn.
+class Scale(NamedTuple):
+    """How the numbers of a column lie on an axis, linear or logarithmic.
 
     Attributes
     ----------
-    title : str
-        Name and unit.
-    unit : str
-        The unit with the prefix that suits most values.
-    scale : float
-        What a value in the base unit is divided by.
+    rail : float or None
+        The place of infinite values, beyond the others in the shown unit; None if there are none.
+    shown : tuple of float or None
+        The range that shows the front, if dominated designs lie far out; in powers of ten if the
+        axis is logarithmic.
+    span : tuple of float
+        The range of the front, likewise.
+    decades : bool
+        Whether the values span so much that only powers of ten get a tick.
+    ticks : list of (float, str) or None
+        Place (a power of ten if logarithmic) and text, for axes that have no ticks of their own;
+        None if any will do.
+    """
+
+    rail: float | None
+    shown: tuple[float, float] | None
+    span: tuple[float, float]
+    decades: bool
+    ticks: list[tuple[float, str]] | None
+
+
+def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
+    """Return how numbers lie on an axis.
+
+    Parameters
+    ----------
+    values : ndarray, shape (designs,)
+        In the shown unit.
+    front : int
+        How many of them, from the first on, are of the front.
     log : bool
         Whether the axis is logarithmic.
     infinite : str
-        What an infinite value is called.
+        What infinite values are called.
     """
+    usable = np.isfinite(values) & ((values > 0) if log else True)
+    near = values[:front][usable[:front]]
+    if near.size < _FEW:
+        near = values[usable]
+    low, high = (float(near.min()), float(near.max())) if near.size else (1.0, 1.0)
+    rail = None
+    if np.isposinf(values).any():
+        step = max(high / low, 10.0) ** 0.1 if log else 0.1 * ((high - low) or abs(high) or 1.0)
+        rail = 1.0 if not near.size else high * step if log else high + step
+    on = placed(values, rail, log)
+    drawn = np.log10(on) if log else on
+    span = _range(drawn[:front])
+    every = values[usable]
+    decades = log and bool(every.size) and bool(every.max() > 1000 * every.min())
+    far = bool(np.isposinf(values[:front]).any())
+    ticks = None
+    if (log or far) and near.size:
+        ticks = _ticks(low, high, log, _whole(values))
+        if far and rail is not None:
+            ticks.append((float(np.log10(rail)) if log else rail, infinite))
+    shown = _shown(span, _range(drawn)) if front >= _FEW else None
+    return Scale(rail, shown, span, decades, ticks)
 
-    title: str
-    unit: str
-    scale: float
-    log: bool
-    infinite: str
+
+def placed(values: Array, rail: float | None, log: bool) -> Array:
+    """Place values on an axis: infinite ones on the rail, NaN for what cannot be drawn.
+
+    >>> placed(np.array([1.0, 9.0, np.inf, -np.inf]), 5.0, log=False)
+    array([ 1., nan,  5., nan])
+    """
+    inside = np.isfinite(values) & ((values > 0) if log else True)
+    if rail is None:
+        return np.where(inside, values, np.nan)
+    return np.where(np.isposinf(values), rail, np.where(inside & (values < rail), values, np.nan))
+
+
+def _whole(values: Array) -> bool:
+    x = values[np.isfinite(values)]
+    return bool((x == np.round(x)).all())
+
+
+def _ticks(low: float, high: float, log: bool, whole: bool) -> list[tuple[float, str]]:
+    places = np.geomspace(low, high, 5) if log else np.linspace(low, high, 5)
+    places = np.unique(np.round(places) if whole else places)
+    texts = [number(float(f"{place:.2g}")) for place in places]
+    at = np.log10(places) if log else places
+    return list(zip(at.tolist(), texts, strict=True))
+
+
+def _range(values: Array) -> tuple[float, float]:
+    x = values[np.isfinite(values)]
+    low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 0.0)
+    more = 0.1 * abs(low) or 0.5
+    return (low, high) if high > low else (low - more, low + more)
+
+
+def _shown(near: tuple[float, float], every: tuple[float, float]) -> tuple[float, float] | None:
+    """Return the range of the front and a margin, if that is far less than all of it."""
+    pad = 0.15 * (near[1] - near[0])
+    low, high = max(near[0] - pad, every[0] - pad / 3), min(near[1] + pad, every[1] + pad / 3)
+    return (low, high) if high - low < 0.6 * (every[1] - every[0]) else None
 
 
 def spans_decades(values: ArrayLike) -> bool:
@@ -62,97 +147,9 @@ def spans_decades(values: ArrayLike) -> bool:
     return bool(x.size) and bool(x.min() > 0) and bool(x.max() > 100 * x.min())
 
 
-def prefixed(values: ArrayLike, unit: str) -> tuple[float, str]:
-    """Return the scale and the prefixed unit that suit the median of some values.
-
-    >>> prefixed([2e-7, 3e-7], "s"), prefixed([4096.0], "B"), prefixed([4096.0], "cycle")
-    ((1e-09, 'ns'), (1024.0, 'KiB'), (1.0, 'cycle'))
-    """
-    table = _BINARY if unit == "B" else _DECIMAL if unit in PREFIXED else {}
-    x = np.abs(np.asarray(values, dtype=np.float64))
-    x = x[np.isfinite(x) & (x > 0)]
-    if not table or not x.size:
-        return 1.0, unit
-    middle = float(np.median(x))
-    fitting = [(scale, prefix) for prefix, scale in table.items() if scale <= middle]
-    scale, prefix = max(fitting) if fitting else min((s, p) for p, s in table.items())
-    return scale, prefix + unit
-
-
-def infinity(unit: str) -> str:
-    """Return what an infinite value is called: an amount of data that is *never* enough.
-
-    >>> infinity("B"), infinity("s")
-    ('never', '∞')
-    """
-    return "never" if unit == "B" else "∞"
-
-
-def infinite_word(unit: str) -> str:
-    """Return what it means that a quantity is infinite: a time without end is saturation.
-
-    >>> infinite_word("s"), infinite_word("B"), infinite_word("1")
-    ('saturated', 'never', '∞')
-    """
-    return {"s": "saturated", "cycle": "saturated", "B": "never"}.get(unit, "∞")
-
-
-def nonfinite(value: float, unit: str) -> str:
-    """Return what a value that is no finite number is called.
-
-    >>> nonfinite(np.inf, "B"), nonfinite(-np.inf, "s"), nonfinite(np.nan, "s")
-    ('never', '-∞', 'undefined')
-    """
-    return "undefined" if np.isnan(value) else infinity(unit) if value > 0 else "-∞"
-
-
-def titled(name: str, unit: str) -> str:
-    """Return a name with its unit; nothing for a number without one."""
-    return name if unit in ("1", "") else f"{name} [{unit}]"
-
-
 def plain(text: str) -> str:
     """Return a text that plotly.js shows as it is, and not as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def axis(result: Result, name: str, values: ArrayLike | None = None) -> Axis:
-    """Return how a column is drawn; by its values in `result.designs` where none are given."""
-    column = result.columns[name]
-    shown = result.designs[name] if values is None else values
-    if not pd.api.types.is_numeric_dtype(np.asarray(shown)):
-        return Axis(name, "", 1.0, False, "∞")
-    scale, unit = prefixed(shown, column.unit)
-    return Axis(titled(name, unit), unit, scale, spans_decades(shown), infinity(column.unit))
-
-
-def drawable(values: Array, log: bool) -> tuple[Array, float | None]:
-    """Place values on an axis; infinite ones on a rail beyond the others.
-
-    Returns
-    -------
-    ndarray
-        The values; NaN where a value cannot be drawn.
-    float or None
-        Where the rail is, or None where no value is infinite.
-
-    >>> drawable(np.array([1.0, 3.0, np.inf]), log=False)
-    (array([1. , 3. , 3.2]), 3.2)
-    """
-    x = np.array(values, dtype=np.float64)
-    x[np.isneginf(x) | ((x <= 0) if log else False)] = np.nan
-    far = np.isposinf(x)
-    near = x[np.isfinite(x)]
-    if not far.any():
-        return x, None
-    if not near.size:
-        rail = 1.0
-    elif log:
-        rail = float(near.max() * max(near.max() / near.min(), 10.0) ** 0.1)
-    else:
-        rail = float(near.max() + 0.1 * ((near.max() - near.min()) or abs(near.max()) or 1.0))
-    x[far] = rail
-    return x, rail
 
 
 def evenly(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
@@ -162,34 +159,21 @@ def evenly(rows: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return rows[np.linspace(0, len(rows) - 1, count).astype(np.int64)]
 
 
-def numeric(result: Result) -> list[str]:
-    """Return the names of the columns that hold numbers, objectives first."""
-    objectives = [objective.name for objective in result.objectives]
-    others = [name for name in result.columns if name not in objectives]
-    return [
-        n for n in objectives + others if pd.api.types.is_numeric_dtype(result.designs[n].dtype)
-    ]
+def packed(values: ArrayLike) -> dict[str, str]:
+    """Return numbers as plotly.js reads them compactly: single precision, base64."""
+    data = np.asarray(values, dtype="<f4").tobytes()
+    return {"dtype": "f4", "bdata": base64.b64encode(data).decode("ascii")}
 
 
-def default_axes(result: Result) -> tuple[str, str, str]:
-    """Return the columns that x, y and colour show at first: objectives as far as they go.
+def byte_ticks(low: float, high: float) -> dict[str, Any]:
+    """Return ticks at powers of two for a logarithmic axis of bytes.
 
-    One objective is drawn against the first variable.
+    >>> byte_ticks(16.0, 4096.0)["ticktext"]
+    ['16 B', '64 B', '256 B', '1 KiB', '4 KiB']
     """
-    objectives = [objective.name for objective in result.objectives]
-    variables = [n for n, column in result.columns.items() if column.role == "variable"]
-    if len(objectives) == 1:
-        first = variables[0] if variables else objectives[0]
-        return first, objectives[0], (variables[1:] or [objectives[0]])[0]
-    return objectives[0], objectives[1], (objectives[2:] or variables or objectives)[0]
-
-
-def change_next(sensitivities: Sequence[Sensitivity]) -> list[Sensitivity]:
-    """Return, for each objective that has a bottleneck, the one whose improvement gains most."""
-    best: dict[str, Sensitivity] = {}
-    for item in sensitivities:
-        if item.bottleneck and (
-            item.objective not in best or item.gain > best[item.objective].gain
-        ):
-            best[item.objective] = item
-    return list(best.values())
+    first, last = int(np.ceil(np.log2(low))), int(np.floor(np.log2(high)))
+    step = next((step for step in (1, 2, 5, 10, 20) if (last - first) / step <= 7), 100)
+    powers = [p for p in range(first, last + 1) if p % step == 0]
+    scaled = [prefixed([2.0**p], "B") for p in powers]
+    texts = [f"{2.0**p / scale:g} {unit}" for p, (scale, unit) in zip(powers, scaled, strict=True)]
+    return {"tickmode": "array", "tickvals": [2.0**p for p in powers], "ticktext": texts}

@@ -1,4 +1,4 @@
-"""The plot of a curve: quantities of one design along an input, the least of each marked."""
+"""The plot of a curve: quantities of one design along an input, the best of each marked."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.explain.explanation import Curve, Line
-from dse.explain.least import least_of
+from dse.explain.curves import Curve, Line, best_of
 from dse.model.quantity import Array
-from dse.model.units import show
-from dse.report.axes import NEUTRAL, PALETTE, infinite_word, plain, prefixed, titled
-from dse.report.static_plots import Plot, byte_ticks, packed
+from dse.model.values import infinite_word, number, prefixed, show, titled
+from dse.report.axes import NEUTRAL, PALETTE, Plot, byte_ticks, packed, plain
 
 _TALL = 5.0  # ratio of finite values from which their axis is logarithmic
 
@@ -117,7 +115,7 @@ def _axis(title: str, low: float, high: float, log: bool, margin: float) -> dict
 
 
 def _ticks(first: float, last: float) -> dict[str, Any]:
-    """Return ticks at 1, 2 and 5 of each decade, or at decades where there are many.
+    """Return ticks at 1, 2 and 5 of each decade, or at decades if there are many.
 
     >>> _ticks(0.0, 2.0)["ticktext"]
     ['1', '2', '5', '10', '20', '50', '100']
@@ -129,11 +127,11 @@ def _ticks(first: float, last: float) -> dict[str, Any]:
     inside = [v for v in places if first - 1e-9 <= np.log10(v) <= last + 1e-9]
     if len(inside) < 3:
         return {"nticks": 6, "exponentformat": "none"}
-    return {"tickmode": "array", "tickvals": inside, "ticktext": [f"{v:,.6g}" for v in inside]}
+    return {"tickmode": "array", "tickvals": inside, "ticktext": [number(v, 6) for v in inside]}
 
 
 def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, Any]]:
-    """Return a line; or points over the band of their interval, where there is one."""
+    """Return a line; or points over the band of their interval, if there is one."""
     unit = "" if panel.unit == "1" else f" {panel.unit}"
     base = {"type": "scatter", "x": packed(x), "yaxis": panel.axis}
     told = f"%{{y:,.4~g}}{unit}"
@@ -179,12 +177,12 @@ def _drawn(values: Array, panel: _Panel) -> dict[str, str]:
 def _marks(
     curve: Curve, panel: _Panel, scale: float, log: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return a marker and a label at the least of each line.
+    """Return a marker and a label at the best of each line; none if neither way is better.
 
     The lowest label is under its marker, the others in a column over theirs, on the side that has
     more room.
     """
-    found = [(i, least_of(curve, curve.lines[i])) for i in panel.lines]
+    found = [(i, best_of(curve, curve.lines[i])) for i in panel.lines]
     found = sorted((f for f in found if np.isfinite(f[1].value)), key=lambda f: f[1].value)
     first, last = (_place(v, log) for v in curve.grid[[0, -1]])
     marks, labels = [], []
@@ -196,7 +194,7 @@ def _marks(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": plain(f"least {point.quantity}"),
+                "name": plain(f"{point.word} {point.quantity}"),
                 "x": [x],
                 "y": [y],
                 "yaxis": panel.axis,

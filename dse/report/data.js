@@ -17,19 +17,23 @@ function unpack(packed) {
   return Float64Array.from(codes, (code) => distinct[code]);
 }
 const columns = data.columns.map((column) => ({ ...column, values: unpack(column.values) }));
+for (const column of columns) column.options = column.number ? null : [...new Set(column.values)].sort();
 for (const column of columns) column.even = column.number && column.values.some((v) => Number.isFinite(v) && !Number.isInteger(v / column.scale));
 const byName = new Map(columns.map((column) => [column.name, column]));
-const goals = data.objectives.map((goal) => ({ ...goal, column: byName.get(goal.name) }));
-const goalOf = new Map(goals.map((goal) => [goal.name, goal]));
+const objectives = data.objectives.map((objective) => ({ ...objective, column: byName.get(objective.name) }));
+const objectiveOf = new Map(objectives.map((objective) => [objective.name, objective]));
 const designs = unpack(data.designs);
 const front = Array.from({ length: data.front }, (_, row) => row);
-const others = Array.from(designs.slice(data.front), (_, i) => data.front + i);
+const infeasible = new Set(data.infeasible);
+const others = Array.from(designs.slice(data.front), (_, i) => data.front + i).filter((row) => !infeasible.has(row));
+/* What is not on the front: of an infeasible design nobody asks whether it is dominated. */
+const standing = (row) => (row < data.front ? null : infeasible.has(row) ? "infeasible" : "dominated");
 const roles = [["objective", "Objectives"], ["variable", "Variables"], ["input", "Inputs set by options"], ["constraint", "Constrained"]];
-const withRole = (role) => (role === "objective" ? goals.map((goal) => goal.column) : columns.filter((column) => column.role === role));
+const withRole = (role) => (role === "objective" ? objectives.map((objective) => objective.column) : columns.filter((column) => column.role === role));
 const ordered = roles.flatMap(([role]) => withRole(role));
 
 // numbers and elements
-const real = (value) => (value === null ? NaN : Number(value)); // "Infinity" and null come from JSON
+const real = (value) => (value === null ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value); // as JSON has them
 /* At least four significant digits; `even` keeps trailing zeros, for columns that align. */
 function digits(x, even = false) {
   const size = Math.abs(x);
@@ -40,18 +44,18 @@ function digits(x, even = false) {
   if (size >= 1000) return Math.round(x).toLocaleString("en-US");
   return x.toLocaleString("en-US", { maximumSignificantDigits: 4, minimumSignificantDigits: least });
 }
-const nonfinite = (x, never) => (Number.isNaN(x) ? "–" : x > 0 ? never : "-∞");
-function quantity(x, unit, never = unit === "B" ? "never" : "∞") {
-  if (!Number.isFinite(x)) return nonfinite(x, never);
+const nonfinite = (x, word, undefinedWord = "–") => (Number.isNaN(x) ? undefinedWord : x > 0 ? word : "-∞");
+/* As dse.model.values.tell says it. */
+function quantity(x, unit) {
+  if (!Number.isFinite(x)) return nonfinite(x, data.words[unit] || "∞", "undefined");
   if (unit === "1" || unit === "") return digits(x);
-  const binary = unit === "B";
-  if (!(binary || data.prefixed.includes(unit)) || x === 0) return `${digits(x)} ${unit}`;
-  const step = binary ? 1024 : 1000;
-  const power = Math.max(binary ? 0 : -4, Math.min(binary ? 4 : 3, Math.floor(Math.log(Math.abs(x)) / Math.log(step) + 1e-12)));
-  const prefix = binary ? ["", "Ki", "Mi", "Gi", "Ti"][power] : ["p", "n", "µ", "m", "", "k", "M", "G"][power + 4];
-  return `${digits(x / step ** power)} ${prefix}${unit}`;
+  const table = data.prefixes[unit];
+  if (!table || x === 0 || (unit === "B" && Math.abs(x) < 10240)) return `${digits(x)} ${unit}`;
+  const [first, ...rest] = Object.entries(table); // ascending
+  const [prefix, scale] = rest.reduce((best, each) => (each[1] <= Math.abs(x) * (1 + 1e-12) ? each : best), first);
+  return `${digits(x / scale)} ${prefix}${unit}`;
 }
-const text = (column, row) => (column.number ? quantity(column.values[row], column.unit, column.infinite) : column.values[row]);
+const text = (column, row) => (column.number ? quantity(column.values[row], column.unit) : column.values[row]);
 const cell = (column, row) => {
   const value = column.values[row];
   return !column.number ? value : Number.isFinite(value) ? digits(value / column.scale, column.even) : nonfinite(value, column.infinite);
@@ -75,8 +79,6 @@ const th = (words, kind = "") => make("th", { scope: "col", class: kind }, words
 const table = (heads, rows) => [make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows)];
 const scrolled = (heads, rows) => make("div", { class: "scroll" }, make("table", {}, ...table(heads, rows)));
 const swatch = (color) => make("span", { class: "swatch", style: { background: color || "transparent" } });
-const named = (input, symbol) => (symbol && symbol !== input ? `${input} (${symbol})` : input);
-const better = (name) => (goalOf.has(name) ? (goalOf.get(name).direction === "maximize" ? "higher is better" : "lower is better") : "");
 
 // state
 const numbers = ordered.filter((column) => column.number).map((column) => column.name);

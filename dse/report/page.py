@@ -12,15 +12,14 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from dse.explain.explanation import Explanation
+from dse.explain.verdict import Explanation
 from dse.model.section import Section
-from dse.model.units import show
-from dse.report.axes import nonfinite
+from dse.model.values import count, tell
 from dse.report.figures import plotly_js
 from dse.report.payload import as_json, payload
 from dse.result.record import Certificate, Result
 
-_SCRIPTS = ("data.js", "plots.js", "curves.js", "sections.js", "page.js")
+_SCRIPTS = ("data.js", "plots.js", "panels.js", "design.js", "page.js")
 _STOPPED = {
     "complete": "The search went through the whole space.",
     "evaluations": "The search used up its evaluations.",
@@ -49,10 +48,7 @@ def page(
         certificate=result.certificate,
         stopped=stopped(result.certificate),
         figures=key_figures(result),
-        constants=[
-            (name, show(value, unit) if abs(value) < float("inf") else nonfinite(value, unit))
-            for name, (value, unit) in result.constants.items()
-        ],
+        constants=[(name, tell(value, unit)) for name, (value, unit) in result.constants.items()],
         provenance=flat(result.provenance),
         study_text=study_text,
         style=Markup(_own("page.css")),  # noqa: S704 (our own files, and JSON without <, > and &)
@@ -72,10 +68,10 @@ def key_figures(result: Result) -> list[tuple[str, str]]:
     certificate = result.certificate
     space = certificate.designs
     figures = [
-        ("designs in the space", "continuous" if space is None else _count(space)),
-        ("evaluated", _count(certificate.evaluated)),
-        ("feasible", _count(certificate.feasible)),
-        ("on the front", _count(certificate.non_dominated)),
+        ("designs in the space", "continuous" if space is None else count(space)),
+        ("evaluated", count(certificate.evaluated)),
+        ("feasible", count(certificate.feasible)),
+        ("on the front", count(certificate.non_dominated)),
     ]
     seconds = result.provenance.get("seconds")
     if isinstance(seconds, int | float):
@@ -101,10 +97,6 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
         else:
             lines.append((name, f"{value:.6g}" if isinstance(value, float) else str(value)))
     return lines
-
-
-def _count(number: int) -> str:
-    return f"{number:,}" if number < 1e15 else f"about {number:.2g}"
 
 
 def _own(name: str) -> str:

@@ -27,51 +27,30 @@ function themed(layout) {
   if (result.scene) for (const name of ["xaxis", "yaxis", "zaxis"]) result.scene[name] = themedAxis(result.scene[name]);
   return result;
 }
-/* Coordinates of rows on an axis; infinite values lie on a rail beyond the front, and
-   what a dominated design has beyond the rail is not drawn. */
+/* Where the rows of a column are drawn: infinite values on a rail beyond the front, and not what
+   dominated designs have beyond it. Scales, rails, ranges and ticks come from dse.report.front. */
+const scaleOf = (column, log) => column.scales[Number(log)];
 function coordinates(column, log, rows) {
   if (!column.number) return { values: rows.map((row) => plain(column.values[row])), rail: null };
-  const values = rows.map((row) => column.values[row] / column.scale);
-  const usable = values.filter((v) => Number.isFinite(v) && (!log || v > 0));
-  const leading = values.filter((v, i) => rows[i] < data.front && Number.isFinite(v) && (!log || v > 0));
-  const near = leading.length < 5 ? usable : leading; // the rail is near the front
-  const low = near.reduce((a, b) => Math.min(a, b), Infinity), high = near.reduce((a, b) => Math.max(a, b), -Infinity);
-  let rail = null;
-  if (values.includes(Infinity)) {
-    const step = log ? Math.max(high / low, 10) ** 0.1 : 0.1 * (high - low || Math.abs(high) || 1);
-    rail = !near.length ? 1 : log ? high * step : high + step;
-  }
+  const { rail } = scaleOf(column, log), values = rows.map((row) => column.values[row] / column.scale);
   const place = (v) => (v === Infinity ? rail : Number.isFinite(v) && (!log || v > 0) && (rail === null || v < rail) ? v : null);
-  return { values: values.map(place), rail, low, high };
+  return { values: values.map(place), rail: values.includes(Infinity) ? rail : null };
 }
-const withHint = (column) => plain(column.title) + (better(column.name) ? ` · ${better(column.name)}` : "");
 function axisLayout(which) {
   const { name, log } = axes[which], column = byName.get(name);
   const type = !column.number ? "category" : log ? "log" : "linear";
   const exponentformat = type === "log" ? "power" : "SI";
-  const layout = { title: { text: withHint(column) }, type, automargin: true, separatethousands: true, exponentformat };
-  const near = column.number && log ? column.values.filter((v) => v > 0 && v < Infinity) : [];
-  if (near.length && near.reduce((a, b) => Math.max(a, b)) > 1000 * near.reduce((a, b) => Math.min(a, b))) layout.dtick = 1;
-  if (!column.number) Object.assign(layout, { categoryorder: "array", categoryarray: [...new Set(column.values)].map(plain) });
-  return layout;
+  const layout = { title: { text: plain(column.axis) }, type, automargin: true, separatethousands: true, exponentformat };
+  if (!column.number) return { ...layout, categoryorder: "array", categoryarray: [...new Set(column.values)].map(plain) };
+  const { shown, decades } = scaleOf(column, log);
+  return { ...layout, ...(decades ? { dtick: 1 } : {}), ...(shown ? { range: shown, autorange: false } : {}) };
 }
-const colorBar = (column) => ({ title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 });
-function uneven(column, rows) { // colours say more in the logarithm already over one decade
-  const { low, high } = coordinates(column, false, rows);
-  return low > 0 && high > 10 * low;
-}
-function colorScale(column, rows, log = uneven(column, rows)) {
-  const { values, rail, low, high } = coordinates(column, log, rows);
-  const warp = (v) => (v === null ? null : log ? Math.log10(v) : v);
-  const marker = { color: values.map(warp), colorscale: "Viridis", reversescale: true, colorbar: colorBar(column) };
-  if ((log || rail !== null) && low < Infinity) {
-    const spread = [0, 0.25, 0.5, 0.75, 1].map((share) => (log ? low * (high / low) ** share : low + (high - low) * share));
-    const ticks = [...new Set(column.even ? spread : spread.map(Math.round))];
-    const labels = ticks.map((tick) => digits(Number(tick.toPrecision(2))));
-    if (rail !== null) { ticks.push(rail); labels.push(column.infinite); }
-    Object.assign(marker.colorbar, { tickvals: ticks.map(warp), ticktext: labels });
-  }
-  return marker;
+const warped = (values, log) => values.map((v) => (v === null ? null : log ? Math.log10(v) : v));
+const ticksOf = ({ ticks }) => (ticks ? { tickvals: ticks.map(([at]) => at), ticktext: ticks.map(([, words]) => words) } : {});
+function colors(column, rows) {
+  const log = column.color_log, bar = { title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 };
+  const color = warped(coordinates(column, log, rows).values, log);
+  return { color, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log)) } };
 }
 function thinned(rows, count) {
   return rows.length <= count ? rows : Array.from({ length: count }, (_, i) => rows[Math.floor((i * (rows.length - 1)) / (count - 1))]);
@@ -79,22 +58,24 @@ function thinned(rows, count) {
 /* The traces that 2-D and 3-D share: dominated designs, the front by colour, knee and choice. */
 function traces(dimensions, type, size) {
   const shown = $("dominated").checked ? others : [];
-  const rows = [...shown, ...(webgl ? front : thinned(front, 4000))];
+  const behind = [...shown, ...infeasible], rows = [...behind, ...(webgl ? front : thinned(front, 4000))];
   const placed = Object.fromEntries(dimensions.map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, rows)]));
   const at = (indices) => Object.fromEntries(dimensions.map((d) => [d, indices.map((i) => placed[d].values[i])]));
   const trace = (indices, name, marker) => {
     const customdata = indices.map((i) => rows[i]);
     return { type, mode: "markers", hoverinfo: "none", name, marker, customdata, ...at(indices) };
   };
-  const every = rows.map((_, i) => i), nFront = rows.length - shown.length;
+  const every = rows.map((_, i) => i), nFront = rows.length - behind.length;
   const list = [];
   if (shown.length) list.push(trace(every.slice(0, shown.length), "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }));
-  const column = byName.get(axes.color.name), mine = every.slice(shown.length);
+  if (infeasible.size) list.push(trace(every.slice(shown.length, behind.length), "infeasible", { color: data.neutral, size, symbol: "x" }));
+  const column = byName.get(axes.color.name), mine = every.slice(behind.length);
   const edge = { width: nFront > 3000 || type === "scatter3d" ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
   if (column.number) {
-    list.push(trace(mine, `front (${whole(nFront)})`, { size, line: edge, ...colorScale(column, mine.map((i) => rows[i])) }));
+    const count = nFront < data.total ? `${whole(nFront)} of ${whole(data.total)}` : whole(nFront);
+    list.push(trace(mine, `front (${count})`, { size, line: edge, ...colors(column, mine.map((i) => rows[i])) }));
   } else {
-    [...new Set(column.values)].sort().forEach((option, i) => {
+    column.options.forEach((option, i) => {
       const part = mine.filter((k) => column.values[rows[k]] === option);
       if (part.length) list.push(trace(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }));
     });
@@ -107,18 +88,6 @@ function traces(dimensions, type, size) {
   return { list, placed };
 }
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
-/* The range that shows the front, where dominated designs lie far out; a double click shows all. */
-function focus(values, log) {
-  if (front.length < 5 || typeof values[values.length - 1] === "string") return null;
-  const warp = (v) => (log ? Math.log10(v) : v), all = range(values.map((v) => (v === null ? null : warp(v))));
-  const near = range(values.slice(-front.length).map((v) => (v === null ? null : warp(v)))), pad = 0.15 * (near[1] - near[0]);
-  const wanted = [Math.max(near[0] - pad, all[0] - pad / 3), Math.min(near[1] + pad, all[1] + pad / 3)];
-  return wanted[1] - wanted[0] < 0.6 * (all[1] - all[0]) ? wanted : null;
-}
-function focused(d, placed) {
-  const shown = focus(placed[d].values, axes[d].log);
-  return { ...axisLayout(d), ...(shown ? { range: shown, autorange: false } : {}) };
-}
 function drawPlane() {
   const type = webgl && designs.length > 3000 ? "scattergl" : "scatter";
   const { list, placed } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
@@ -133,44 +102,38 @@ function drawPlane() {
     annotations.push({ text: never, showarrow: false, font: { color: soft }, ...across, ...place });
   }
   const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
-  const layout = { xaxis: focused("x", placed), yaxis: focused("y", placed), shapes, annotations, legend, hovermode: "closest", uirevision };
+  const layout = { xaxis: axisLayout("x"), yaxis: axisLayout("y"), shapes, annotations, legend, hovermode: "closest", uirevision };
   Plotly.react("plane", list, themed(layout), config);
 }
 function drawSpace() {
   if (!webgl) { $("space").textContent = "This browser offers no WebGL, which the 3-D view needs."; return; }
-  const { list, placed } = traces(["x", "y", "z"], "scatter3d", 4);
+  const { list } = traces(["x", "y", "z"], "scatter3d", 4);
   const scene = { camera: { eye: { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
   for (const d of ["x", "y", "z"]) {
-    const { automargin, ...axis } = focused(d, placed); // not known in space
+    const { automargin, ...axis } = axisLayout(d); // not known in space
     const spread = axis.range ? axis.range[1] - axis.range[0] : 2;
     scene[`${d}axis`] = { ...axis, title: { text: plain(byName.get(axes[d].name).title) }, ...(axes[d].log && spread > 1 ? { dtick: 1 } : {}) };
   }
   const uirevision = JSON.stringify([axes.x, axes.y, axes.z]);
   Plotly.react("space", list, themed({ scene, legend, margin: { l: 0, r: 0, t: 34, b: 0 }, uirevision }), config);
 }
-function range(values) {
-  const low = values.reduce((a, b) => Math.min(a, b ?? a), Infinity), high = values.reduce((a, b) => Math.max(a, b ?? a), -Infinity);
-  const more = 0.1 * Math.abs(low) || 0.5;
-  return high > low ? [low, high] : [low - more, low + more];
-}
 function dimension(column) {
   const short = (words, most) => (words.length > most ? `${words.slice(0, most - 1)}…` : words); // ticks here are no markup
   const label = plain(short(column.title, 24));
   if (!column.number) {
-    const options = [...new Set(column.values)].sort();
-    const codes = new Map(options.map((option, i) => [option, i])), tickvals = [...codes.values()];
-    const values = front.map((row) => codes.get(column.values[row]));
-    return { label, values, range: range(tickvals), tickvals, ticktext: options.map((option) => short(option, 16)) };
+    const codes = new Map(column.options.map((option, i) => [option, i])), tickvals = [...codes.values()];
+    const values = front.map((row) => codes.get(column.values[row])), last = column.options.length - 1;
+    return { label, values, range: last ? [0, last] : [-0.5, 0.5], tickvals, ticktext: column.options.map((option) => short(option, 16)) };
   }
-  const { color: values, colorbar } = colorScale(column, front, column.log);
-  return { label, values, range: range(values), tickvals: colorbar.tickvals, ticktext: colorbar.ticktext };
+  const scale = scaleOf(column, column.log), values = warped(coordinates(column, column.log, front).values, column.log);
+  return { label, values, range: scale.span, ...ticksOf(scale) };
 }
 function drawParallel() {
   if (!webgl) { $("parallel").textContent = "This browser offers no WebGL, which parallel coordinates need."; return; }
   const column = byName.get(axes.color.name);
   const steps = data.palette.map((shade, i) => [i / (data.palette.length - 1), shade]);
   const line = column.number
-    ? { ...colorScale(column, front), showscale: true }
+    ? { ...colors(column, front), showscale: true }
     : { color: dimension(column).values.map((code) => code % data.palette.length), colorscale: steps, cmin: 0, cmax: data.palette.length - 1 };
   const { ink, soft } = theme();
   const shown = [...withRole("variable"), ...withRole("objective")];
@@ -197,7 +160,7 @@ function draw() {
   for (const label of $("controls").children) label.hidden = !used.includes(label.dataset.axis);
   for (const which of ["x", "y", "z"]) {
     const column = byName.get(axes[which].name), box = $(`log-${which}`);
-    box.disabled = !column.number || column.values.some((v) => v <= 0);
+    box.disabled = !column.number || !scaleOf(column, true);
     box.checked = axes[which].log && !box.disabled;
   }
   $("hint").textContent = hints[state.view];
@@ -211,7 +174,7 @@ let mouse = { clientX: 0, clientY: 0 }, hovered = null;
 function showTooltip(row) {
   hovered = row;
   const lines = ordered.map((column) => make("tr", { class: column.role }, td(column.name), td(text(column, row))));
-  const title = make("strong", {}, `Design ${whole(designs[row])}`), note = row < data.front ? null : " (dominated)";
+  const title = make("strong", {}, `Design ${whole(designs[row])}`), note = standing(row) && ` (${standing(row)})`;
   tooltip.replaceChildren(...[title, note, make("table", {}, make("tbody", {}, ...lines))].filter(Boolean));
   tooltip.hidden = false;
   const box = tooltip.getBoundingClientRect(), { clientX, clientY } = mouse;

@@ -1,4 +1,4 @@
-"""The pictures of a section, in the schema of plotly.js; see `dse.report.static_plots`."""
+"""The pictures of a section, in the schema of plotly.js."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from dse.model.quantity import Array
 from dse.model.section import Bars, Heatmap, Lines, Tree
-from dse.report.axes import PALETTE, plain, prefixed, titled
-from dse.report.static_plots import Plot
+from dse.model.values import number, prefixed, short, titled
+from dse.report.axes import PALETTE, SHADES, Plot, color_scale, plain
 
 _LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
 _MARKED = 40  # points up to which each is marked
@@ -112,17 +112,16 @@ def _heatmap(part: Heatmap) -> Plot:
         "y": [plain(name) for name in part.rows],
         "z": [_numbers(row) for row in colored],
         "customdata": [_numbers(row) for row in shown],
-        "colorscale": "Blues",
-        "reversescale": True,
+        "colorscale": color_scale(SHADES),
         "xgap": 1,
         "ygap": 1,
         "colorbar": bar,
-        "hovertemplate": "%{y} → %{x}: " + _number("customdata", unit, 4),
+        "hovertemplate": "%{y} → %{x}: " + _template("customdata", unit, 4),
         "hoverongaps": False,
         "name": "",
     }
     if values.size <= _WRITTEN:
-        trace["text"] = [[_short(value) for value in row] for row in shown]
+        trace["text"] = [[short(value) for value in row] for row in shown]
         trace["texttemplate"] = "%{text}"
     layout = {
         "xaxis": {"type": "category", "automargin": True, "side": "top", "showgrid": False},
@@ -141,7 +140,7 @@ def _decades(low: float, high: float) -> dict[str, Any]:
     ticks = np.arange(np.ceil(low), np.floor(high) + 1)
     if ticks.size < 2:
         ticks = np.array([low, high])
-    return {"tickvals": ticks.tolist(), "ticktext": [f"{10.0**t:.3g}" for t in ticks]}
+    return {"tickvals": ticks.tolist(), "ticktext": [number(10.0**t) for t in ticks]}
 
 
 def _depths(part: Tree) -> Array:
@@ -165,7 +164,7 @@ def _tree(part: Tree) -> Plot:
         "branchvalues": "total",
         "text": [plain(label) for label in part.labels],
         "tiling": {"orientation": "v"},
-        "hovertemplate": f"%{{label}}: {_number('value', unit, 4)}<br>%{{text}}<extra></extra>",
+        "hovertemplate": f"%{{label}}: {_template('value', unit, 4)}<br>%{{text}}<extra></extra>",
         "texttemplate": "%{label}<br>%{text}",
         "marker": {"colors": [kinds[name] for name in part.names], "line": {"width": 1}},
         "leaf": {"opacity": 1},
@@ -175,25 +174,11 @@ def _tree(part: Tree) -> Plot:
     return {"data": [trace], "layout": {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}}}
 
 
-def _number(name: str, unit: str, digits: int) -> str:
+def _template(name: str, unit: str, digits: int) -> str:
     """Return the template of a number with its unit; a plain number takes a prefix instead."""
     if unit in ("1", ""):
         return f"%{{{name}:.{digits}~s}}"
     return f"%{{{name}:.{digits}~g}} {plain(unit)}"
-
-
-def _short(value: float) -> str:
-    """Return a number in few characters.
-
-    >>> _short(1234567.0), _short(0.5), _short(float("nan"))
-    ('1.23M', '0.5', '')
-    """
-    if not np.isfinite(value):
-        return ""
-    for scale, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= scale:
-            return f"{value / scale:.3g}{prefix}"
-    return f"{value:.3g}"
 
 
 def _numbers(values: Array) -> list[float | None]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dse.evaluate.front import hypervolume, is_nondominated, scaled
 from dse.evaluate.objective import Objective
+from dse.model.values import as_data
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 
@@ -57,7 +58,7 @@ class Comparison:
                 "survive": side.survive,
                 "dominated": side.dominated,
                 "hypervolume": side.hypervolume,
-                "best": {k: v if np.isfinite(v) else str(v) for k, v in side.best.items()},
+                "best": as_data(side.best),
             }
             for side in (self.first, self.second)
         ]

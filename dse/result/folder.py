@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import itertools
 import json
-import math
 import os
 import re
 import shutil
@@ -18,10 +17,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from dse.evaluate.objective import Objective
+from dse.model.values import as_data
 from dse.problems import InputError, Problem
 from dse.result import csv_text
 from dse.result.record import Certificate, Column, Result
-from dse.study.study import ResolvedStudy, read_study
+from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 FORMAT = 1
 """Version of the folder's layout."""
@@ -57,20 +57,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON whole; infinities become the texts "inf" and "-inf", which `float` reads."""
-    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(as_data(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if hasattr(value, "item") and not isinstance(value, str):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
-    return value
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -188,17 +176,24 @@ def study_of(folder: Path) -> ResolvedStudy:
     Raises
     ------
     InputError
-        Where there is none, or what it loads is no longer there.
+        If there is none, or what it loads is no longer there: a script's functions are not.
     """
-    copies = sorted((folder / STUDY).glob("*.toml"))
     named = read_json(folder / SUMMARY).get("provenance", {}).get("study")
-    for copy in copies:
-        if copy.name == named:
-            return read_study(copy)
-    raise InputError(
-        str(folder),
-        [Problem("", "holds no copy of its study", "only runs of files can be explained")],
-    )
+    if named and (folder / STUDY / named).is_file():
+        return read_study(folder / STUDY / named)
+    copy = folder / STUDY / "study.json"
+    if named or not copy.is_file():
+        remedy = "run the study again with --fresh"
+        raise InputError(str(folder), [Problem("", "holds no copy of its study", remedy)])
+    content = read_json(copy)
+    entries = content.get("study", {}).get("models", [])
+    names = [entry.get("use", "") if isinstance(entry, Mapping) else entry for entry in entries]
+    functions = [name for name in names if ":" not in name]
+    if functions:
+        message = f"its script gave the functions {', '.join(functions)} as models"
+        remedy = "explain it in the script: study.explain(result, 17), study.report(result, path)"
+        raise InputError(str(copy), [Problem("study.models", message, remedy)])
+    return study_of_mapping(content)
 
 
 def move_aside(folder: Path) -> Path:
@@ -237,7 +232,7 @@ def save(result: Result, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     front = result.front.designs
     _save_tables(result.designs, folder)
-    best = result.summary().to_dict(orient="index") if len(front) else {}
+    best = result.summary().to_dict(orient="index")
     content = {
         "format": FORMAT,
         "name": result.name,

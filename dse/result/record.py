@@ -236,7 +236,10 @@ class Result:
         return self.front.hypervolume(reference)
 
     def summary(self) -> pd.DataFrame:
-        """Return for each objective its best value on the front, and its design."""
+        """Return for each objective its best value on the front, with the design that has it.
+
+        Without designs on the front, a table without rows.
+        """
         front = self.front
         rows = []
         for objective in self.objectives if len(front) else ():
@@ -253,8 +256,8 @@ class Result:
                     "design": best.name,
                 }
             )
-        columns = ["objective", "direction", "condition", "best", "worst", "unit", "design"]
-        return pd.DataFrame(rows, columns=columns).set_index("objective")
+        names = ["objective", "direction", "condition", "best", "worst", "unit", "design"]
+        return pd.DataFrame(rows, columns=names).set_index("objective")
 
     def __str__(self) -> str:
         return f"{self.name}: {self.certificate.statement}\n{self.summary().to_string()}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.model.quantity import Array
-from dse.model.units import show
+from dse.model.values import show
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from dse.study.reading import parse, read_toml
 from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan
+from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import StudyFile
 from dse.study.urls import shown_url
 
@@ -41,6 +42,10 @@ class ResolvedStudy:
         Models, space, objectives and constraints.
     plan : Plan
         How the space is searched.
+    rule : Rule
+        When an input is a bottleneck.
+    regions : RegionsPlan or None
+        Along what bottlenecks are looked for.
     curves : tuple of CurvePlan
         What is drawn of the designs that matter most.
     sections : tuple of (str, callable)
@@ -56,6 +61,8 @@ class ResolvedStudy:
     path: Path | None
     evaluator: Evaluator
     plan: Plan
+    rule: Rule
+    regions: RegionsPlan | None
     curves: tuple[CurvePlan, ...]
     sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
@@ -171,6 +178,8 @@ def _study(
         path=path,
         evaluator=resolved.evaluator,
         plan=chosen,
+        rule=Rule(float(file.bottlenecks.factor), float(file.bottlenecks.threshold)),
+        regions=resolved.regions,
         curves=resolved.curves,
         sections=resolved.sections,
         notes=tuple(context.notes),

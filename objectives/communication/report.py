@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.model.section import Lines, Section, SectionPart, Study, StudyResult, Table
+from dse.model.section import Lines, Section, SectionPart, Study, StudyResult, Table, needs
 from dse.problems import InputError, Problem
 from objectives.communication.analysis import local_or_global, memory_wall, speedups
 from objectives.communication.cut import best_cut
@@ -39,6 +39,7 @@ from objectives.communication.verdict import verdict_table
 FACTORS = 2.0 ** np.arange(11)
 
 
+@needs("dataflow")
 def functions(study: Study, result: StudyResult) -> Section:
     """Show which functions compute and which communicate, and judge each (Figures 4, 7, 8, 9).
 
@@ -101,6 +102,7 @@ def _cut_in_words(program: Dataflow, setting: Setting) -> str:
     )
 
 
+@needs("dataflow")
 def limits(study: Study, result: StudyResult) -> Section:
     """Show what bounds acceleration: the memory wall, local or global (Figures 3, 5, 6)."""
     programs = programs_used(study, result)
@@ -137,6 +139,7 @@ def limits(study: Study, result: StudyResult) -> Section:
     return Section("Limits of acceleration", "\n\n".join(words), parts)
 
 
+@needs("dataflow")
 def accelerators(study: Study, result: StudyResult) -> Section:
     """Name the functions of each design of the front; one, several, shared, private (Figure 10)."""
     best = _best(result)
@@ -200,6 +203,7 @@ def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
     return rows.reset_index()
 
 
+@needs("dataflow")
 def scaling(study: Study, result: StudyResult) -> Section:
     """Give the laws of every number in the size that ends the profiles' names (Figures 3, 7, 8)."""
     parts: list[SectionPart] = []

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from dse.model.section import Bars, Lines, Section, SectionPart, Study, StudyResult, Table
+from dse.model.section import Bars, Lines, Section, SectionPart, Study, StudyResult, Table, needs
 from objectives.partition.compare import (
     Comparison,
     at_penalty,
@@ -37,6 +37,7 @@ DEFAULTS = {
 _SHARE = "share of the theoretical speedup [%]"
 
 
+@needs("profiles")
 def integration(study: Study, result: StudyResult) -> Section:
     """Return the section: which integration, how robust, and where blocks must move together.
 

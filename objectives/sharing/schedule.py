@@ -79,7 +79,8 @@ class PrintedLatency:
         Array, Quantity("s", "time in the pipeline", "W_s", low=0, part_of="latency_printed")
     ]
     latency_printed: Annotated[
-        Array, Quantity("s", "mean latency by the printed approximation", "W", low=0)
+        Array,
+        Quantity("s", "mean latency by the printed approximation", "W", low=0, better="lower"),
     ]
     queueing_occupancy: Annotated[
         Array, Quantity("1", "mean elements waiting by the M/D/1 formula", "N_q", low=0)

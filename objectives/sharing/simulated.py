@@ -22,7 +22,9 @@ ELEMENTS = 200_000
 class Simulated(NamedTuple):
     """What `simulated_latency` gives."""
 
-    latency_simulated: Annotated[Array, Quantity("s", "simulated mean latency", "W", low=0)]
+    latency_simulated: Annotated[
+        Array, Quantity("s", "simulated mean latency", "W", low=0, better="lower")
+    ]
     latency_simulated_low: Annotated[Array, Quantity("s", "lower end of its 99 % interval", low=0)]
     latency_simulated_high: Annotated[Array, Quantity("s", "upper end of its 99 % interval", low=0)]
 

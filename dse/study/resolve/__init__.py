@@ -6,7 +6,7 @@
     What sets quantities: constants, the space, and quantities that only relations name.
 `objectives`, `constraints`, `conditions`
     What is asked of designs, and under which conditions.
-`curves`, `sections`
+`regions`, `curves`, `sections`
     What the report draws and writes beside the front.
 `checks`
     What the whole must satisfy.
@@ -24,7 +24,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.evaluate.wiring import Wiring
 from dse.model.section import Writer
-from dse.study.resolve.checks import check_dead, check_given_twice, check_missing, check_regions
+from dse.study.resolve.checks import check_dead, check_given_twice, check_missing
 from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan, resolve_curves
@@ -32,7 +32,8 @@ from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.models import resolve_models
 from dse.study.resolve.objectives import resolve_objectives
-from dse.study.resolve.sections import resolve_sections
+from dse.study.resolve.regions import RegionsPlan, resolve_regions
+from dse.study.resolve.sections import check_sections, resolve_sections
 from dse.study.resolve.variables import resolve_variables
 
 
@@ -40,6 +41,7 @@ class Resolved(NamedTuple):
     """What a study file comes to."""
 
     evaluator: Evaluator
+    regions: RegionsPlan | None
     curves: tuple[CurvePlan, ...]
     sections: tuple[tuple[str, Writer], ...]
 
@@ -68,10 +70,11 @@ def resolve(ctx: Context) -> Resolved:
             and space.variables.keys() == ctx.file.space.keys()
         ):
             check_dead(ctx, wiring, space, objectives, constraints)
-    check_regions(ctx, wiring, objectives)
+    check_sections(ctx, wiring, sections)
+    regions = resolve_regions(ctx, wiring, objectives)
     curves = resolve_curves(ctx, wiring)
     evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints))
-    return Resolved(evaluator, tuple(curves), sections)
+    return Resolved(evaluator, regions, tuple(curves), sections)
 
 
 def _wiring(ctx: Context) -> Wiring:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.wiring import Wiring
-from dse.model.units import show
-from dse.problems import nearest
 from dse.study.resolve.context import Context
 
 
@@ -107,36 +103,3 @@ def targets(
     for constraint in constraints:
         found.append((f"constraint '{constraint.name}'", constraint.names, constraint.conditions))
     return found
-
-
-def check_regions(ctx: Context, wiring: Wiring, objectives: list[Objective]) -> None:
-    """Demand that the axis of the optimization regions is an input with a range."""
-    table = ctx.file.regions
-    if table is None:
-        return
-    if table.axis not in wiring.quantities:
-        ctx.unknown(wiring, "regions.axis", table.axis, "input")
-        return
-    if table.axis in wiring.producers:
-        ctx.add("regions.axis", f"'{table.axis}' is an output, not an input")
-    unit = wiring.quantities[table.axis].unit
-    clock = wiring.constants.get("clock")
-    low = ctx.number("regions.low", table.axis, table.low, unit, clock)
-    high = ctx.number("regions.high", table.axis, table.high, unit, clock)
-    if low is not None and high is not None:
-        if not 0 < low < high:
-            ctx.add(
-                "regions",
-                f"low = {show(low, unit)} and high = {show(high, unit)} span no range",
-                "give 0 < low < high: the axis is logarithmic",
-            )
-        else:
-            ctx.in_domain(wiring, "regions", table.axis, np.array([low, high]))
-    names = [objective.name for objective in objectives]
-    some = len(objectives) < len(ctx.file.objective) or "objective" in ctx.reading.dropped
-    if table.objective is not None and table.objective not in names and not some:
-        ctx.add(
-            "regions.objective",
-            f"no objective is called '{table.objective}'",
-            nearest(table.objective, names),
-        )

@@ -12,7 +12,8 @@ import numpy as np
 
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Floats, Quantity
-from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, show, split
+from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, split
+from dse.model.values import show
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.reading import Reading
 from dse.study.schema import StudyFile

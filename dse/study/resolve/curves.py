@@ -9,7 +9,7 @@ import numpy as np
 from dse.evaluate.objective import Conditions
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Array
-from dse.model.units import show
+from dse.model.values import show
 from dse.study.resolve.conditions import read_conditions
 from dse.study.resolve.context import Context
 from dse.study.schema import CurveTable

@@ -117,5 +117,4 @@ def _condition(table: ObjectiveTable, reduction: Reduction | None) -> str:
     at = in_words(table.at)
     if reduction is None:
         return at
-    how = f"{reduction.share} quantile" if reduction.how == "quantile" else reduction.how
-    return f"{how} over {', '.join(table.over)} {at}".strip()
+    return f"{reduction} over {', '.join(table.over)} {at}".strip()

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from dse.evaluate.wiring import Wiring
 from dse.model.section import Writer
 from dse.model.signature import declared
 from dse.problems import InputError
@@ -47,3 +48,20 @@ def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
         ctx.files += paths
         writers.append((reference, function))
     return tuple(writers)
+
+
+def check_sections(ctx: Context, wiring: Wiring, sections: tuple[tuple[str, Writer], ...]) -> None:
+    """Demand that the study gives what the writers need; see `dse.model.section.needs`."""
+    given = {*wiring.constants, *wiring.varied, *ctx.file.inputs, *ctx.doubtful}
+    places = {name: where for where, name in ctx.numbered("report.sections")}
+    for reference, write in sections:
+        for name in getattr(write, "needs", ()):
+            if name in given or ctx.incomplete:
+                continue
+            known = wiring.resources.get(name) or wiring.quantities.get(name)
+            about = f" ({known.about})" if known else ""
+            ctx.add(
+                places[reference],
+                f"{reference} needs the input '{name}'{about}, which this study does not give",
+                "it is written for another kind of study: leave the section out",
+            )

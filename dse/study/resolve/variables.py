@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
-from dse.model.units import show
+from dse.model.values import show
 from dse.study.resolve.context import Context, declarations
 from dse.study.resolve.rows import rows_of
 from dse.study.schema import CatalogTable, IntegerTable, RealTable, RowsTable, ValuesTable

@@ -1,0 +1,136 @@
+"""Breakdowns: where the time and the area of a design go, by the parts that models declare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.objective import Objective, scenario
+from dse.evaluate.wiring import Wiring
+from dse.model.contract import Model
+from dse.model.quantity import Array
+from dse.model.values import show
+
+
+@dataclass(frozen=True)
+class Part:
+    """One additive part of an output of one design: where the time, or the area, goes.
+
+    Parameters
+    ----------
+    objective : str
+        The objective for whose conditions it was computed (``at``, ``over``), or "" for none.
+    total, name, unit : str
+        The output, its part, and their unit.
+    value, share : float
+        The part [unit] and its share of the total in [0, 1].
+    scenario : str
+        Which of the objective's scenarios, such as ``"granularity = 64 B"``; "" for none.
+    """
+
+    objective: str
+    total: str
+    name: str
+    unit: str
+    value: float
+    share: float
+    scenario: str = ""
+
+
+class _Share(NamedTuple):
+    """A part of a total, for all designs."""
+
+    objective: str
+    scenario: str
+    total: str
+    name: str
+    unit: str
+    part: Array
+    whole: Array
+
+
+def breakdowns(
+    evaluator: Evaluator, columns: Mapping[str, Array], count: int
+) -> list[tuple[Part, ...]]:
+    """Return the declared parts of every total that an objective's conditions determine.
+
+    One tuple a design, though all designs are evaluated at once.
+    """
+    wiring = evaluator.wiring
+    visited = [
+        (objective, set(wiring.needs([objective.quantity], objective.conditions).names))
+        for objective in evaluator.objectives
+    ]
+    upstream = wiring.upstream
+    with_parts = [(model, totals) for model in wiring.models if (totals := _totals(model))]
+    shares: list[list[_Share]] = []
+    # totals that an objective needs first, then those that its conditions bear on
+    for asked in (True, False):
+        for objective, names in visited:
+            for model, totals in with_parts:
+                matters = not upstream[model.name].isdisjoint(objective.conditions)
+                if not names.isdisjoint(totals) if asked else matters:
+                    shares += _shares(wiring, model, objective, columns, count)
+    return [_of_design(shares, row) for row in range(count)]
+
+
+def _of_design(shares: Sequence[Sequence[_Share]], row: int) -> tuple[Part, ...]:
+    """Return the parts of one design; of equal totals, those that came first."""
+    found: dict[tuple[str, float], list[Part]] = {}
+    for breakdown in shares:
+        mine: dict[tuple[str, float], list[Part]] = {}
+        for each in breakdown:
+            part, whole = float(each.part[row]), float(each.whole[row])
+            if np.isfinite(whole) and whole != 0:
+                about = (each.objective, each.total, each.name, each.unit)
+                shown = Part(*about, part, part / whole, each.scenario)
+                mine.setdefault((each.total, whole), []).append(shown)
+        for key, parts in mine.items():
+            found.setdefault(key, parts)
+    return tuple(part for parts in found.values() for part in parts)
+
+
+def _totals(model: Model) -> set[str]:
+    """Return the outputs of a model of which others are parts."""
+    own = {field: name for name, field in model.fields.items()}
+    return {own[q.part_of] for q in model.outputs.values() if q.part_of}
+
+
+def _shares(
+    wiring: Wiring, model: Model, objective: Objective, columns: Mapping[str, Array], count: int
+) -> list[list[_Share]]:
+    """Return the parts of each total of a model, for each scenario of an objective."""
+    upstream = wiring.upstream[model.name]
+    bound = {n: v for n, v in objective.conditions.items() if n in upstream}
+    relevant = Objective(**{**vars(objective), "conditions": bound})
+    own = {field: name for name, field in model.fields.items()}
+    named = [
+        (own[q.part_of], name, q.unit)
+        for name, q in model.outputs.items()
+        if q.part_of and not wiring.needs([name, own[q.part_of]], bound).missing
+    ]
+    asked = [(each, bound) for total, name, _ in named for each in (name, total)]
+    shape = (relevant.scenarios, count)
+    values = [np.broadcast_to(v, shape) for v in wiring.evaluate(asked, columns)]
+    labels = scenario_labels(wiring, relevant)
+    return [
+        [
+            _Share(objective.name, label, *which, part[k], whole[k])
+            for which, part, whole in zip(named, values[::2], values[1::2], strict=True)
+        ]
+        for k, label in enumerate(labels)
+    ]
+
+
+def scenario_labels(wiring: Wiring, objective: Objective) -> list[str]:
+    """Return what tells each scenario of an objective from the others; "" if there is one."""
+    varied = [n for n, v in objective.conditions.items() if isinstance(v, tuple)]
+    found = []
+    for k in range(objective.scenarios):
+        one = scenario(objective.conditions, k)
+        found.append(", ".join(f"{n} = {show(one[n], wiring.quantities[n].unit)}" for n in varied))
+    return found

@@ -1,0 +1,232 @@
+"""Sensitivities: which inputs may be improved, how far, and by which factor that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.objective import Objective
+from dse.evaluate.wiring import Wiring
+from dse.model.quantity import Array, Floats, Quantity
+from dse.model.units import factor as conversion
+from dse.model.values import show
+from dse.study.resolve.regions import Rule
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What improving one input does to one objective of one design.
+
+    Parameters
+    ----------
+    objective : str
+        Name of the objective.
+    input, symbol, unit : str
+        The input.
+    value, improved : float
+        The input before and after the improvement [unit].
+    before, after : float
+        The objective before and after.
+    gain : float
+        The factor by which the objective gets better (1 = not at all).
+    bottleneck : bool
+        Whether the gain reaches the threshold.
+    shown : tuple of str
+        `value` and `improved` as texts, rounded so that they stay in the input's domain.
+    """
+
+    objective: str
+    input: str
+    symbol: str
+    unit: str
+    value: float
+    improved: float
+    before: float
+    after: float
+    gain: float
+    bottleneck: bool
+    shown: tuple[str, str]
+
+    @property
+    def label(self) -> str:
+        """The input with its symbol."""
+        return f"{self.input} ({self.symbol})" if self.symbol != self.input else self.input
+
+    @property
+    def gained(self) -> str:
+        """The gain in words."""
+        if np.isfinite(self.gain):
+            return f"{self.gain:.3g}×"
+        if np.isnan(self.gain):
+            return "undefined"
+        return "now possible" if self.after else "down to nothing"
+
+
+def sensitivities(
+    evaluator: Evaluator, rule: Rule, columns: Mapping[str, Array], before: Array
+) -> list[tuple[Sensitivity, ...]]:
+    """Return every improvable input against every objective, the best gain first.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (designs,)
+        What the space sets.
+    before : ndarray, shape (designs, objectives)
+        The objectives as they are.
+
+    Returns
+    -------
+    list of tuple of Sensitivity
+        One tuple a design.
+    """
+    count = len(before)
+    constants = evaluator.wiring.constants
+    found: list[list[Sensitivity]] = [[] for _ in range(count)]
+    for name, quantity in improvable(evaluator).items():
+        if name not in columns and name not in constants:
+            continue
+        value = np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
+        better = improved(evaluator.wiring, name, value, rule.factor, columns)
+        after = evaluator.objective_values({**columns, name: better}, count)
+        for row in range(count):
+            texts = tuple(show(float(v[row]), quantity.unit, quantity) for v in (value, better))
+            for i, objective in enumerate(evaluator.objectives):
+                factor = float(gain(objective, before[row, i], after[row, i]))
+                found[row].append(
+                    Sensitivity(
+                        objective=objective.name,
+                        input=name,
+                        symbol=quantity.symbol or name,
+                        unit=quantity.unit,
+                        value=float(value[row]),
+                        improved=float(better[row]),
+                        before=float(before[row, i]),
+                        after=float(after[row, i]),
+                        gain=factor,
+                        bottleneck=factor >= 1.0 + rule.threshold,
+                        shown=(texts[0], texts[1]),
+                    )
+                )
+    return [tuple(sorted(each, key=_descending)) for each in found]
+
+
+def _descending(item: Sensitivity) -> float:
+    return np.inf if np.isnan(item.gain) else -item.gain
+
+
+def change_next(items: Sequence[Sensitivity]) -> list[Sensitivity]:
+    """Return, for each objective that has a bottleneck, the one whose improvement gains most."""
+    best: dict[str, Sensitivity] = {}
+    for item in items:
+        held = best.get(item.objective)
+        if item.bottleneck and (held is None or item.gain > held.gain):
+            best[item.objective] = item
+    return list(best.values())
+
+
+def improvable(evaluator: Evaluator) -> dict[str, Quantity]:
+    """Return the inputs that objectives depend on and that declare which way is better.
+
+    Those whose symbols the objectives' own models take come first, in that order: o, L, C, A.
+    Each has the domain in which all models that take it in its unit are defined.
+    """
+    wiring = evaluator.wiring
+    used: dict[str, None] = {}
+    symbols: dict[str, None] = {}
+    for objective in evaluator.objectives:
+        used |= dict.fromkeys(wiring.needs([objective.quantity], objective.conditions).names)
+        if objective.quantity in wiring.producers:
+            inputs = wiring.producers[objective.quantity].inputs.values()
+            symbols |= dict.fromkeys(q.symbol for q in inputs if isinstance(q, Quantity))
+    order = {symbol: i for i, symbol in enumerate(symbols) if symbol}
+    found = {
+        name: common(wiring, name)
+        for name in used
+        if name in wiring.quantities
+        and name not in wiring.producers
+        and wiring.quantities[name].better is not None
+    }
+    ranked = sorted(found, key=lambda name: order.get(found[name].symbol, len(order)))
+    return {name: found[name] for name in ranked}
+
+
+def common(wiring: Wiring, name: str) -> Quantity:
+    """Return an input's declaration, with the domain that all models of its unit share."""
+    held = wiring.quantities[name]
+    every = [held] + [q for q in _declarations(wiring, name) if q.unit == held.unit]
+    return Quantity(
+        unit=held.unit,
+        about=held.about,
+        symbol=held.symbol,
+        low=max(q.low for q in every),
+        high=min(q.high for q in every),
+        above=max(q.above for q in every),
+        below=min(q.below for q in every),
+        integer=any(q.integer for q in every),
+        better=held.better,
+    )
+
+
+def _declarations(wiring: Wiring, name: str) -> Iterator[Quantity]:
+    for model in wiring.models:
+        declared = model.inputs.get(name)
+        if isinstance(declared, Quantity):
+            yield declared
+
+
+def improved(
+    wiring: Wiring, name: str, values: Array, factor: float, columns: Mapping[str, Any]
+) -> Array:
+    """Return an input improved by a factor, within the domain of every model that takes it.
+
+    A model may take it in another unit; if it is not defined there, the value stays as it is.
+    """
+    quantity = common(wiring, name)
+    better = improve(quantity, values, factor)
+    for other in _declarations(wiring, name):
+        if other.unit != quantity.unit:
+            scale, power = conversion(quantity.unit, other.unit)
+            clock = columns.get("clock", wiring.constants.get("clock", np.nan)) if power else 1.0
+            taken = better * scale * np.asarray(clock, dtype=np.float64) ** power
+            better = np.where(other.contains(taken), better, values)
+    return better
+
+
+def improve(quantity: Quantity, values: Any, factor: float) -> Array:
+    """Return values improved by a factor, within the domain.
+
+    Towards a finite bound that is open, the *distance to it* is divided by the factor: of an
+    overlap in [0, 1), 0.75 becomes 0.975, and a tenth stays exposed. Otherwise the value itself is
+    multiplied or divided, up to a bound that is closed.
+    """
+    x = np.asarray(values, dtype=np.float64)
+    lower = quantity.better == "lower"
+    is_open = quantity.above >= quantity.low if lower else quantity.below <= quantity.high
+    bound = quantity.above if lower else quantity.below
+    if is_open and np.isfinite(bound) and not quantity.integer:
+        better = bound + (x - bound) / factor
+    else:
+        better = x / factor if lower else x * factor
+    if quantity.integer:
+        better = np.round(better)
+    better = quantity.clip(better)
+    onwards = better <= x if lower else better >= x
+    return np.where(quantity.contains(better) & onwards, better, x)
+
+
+def gain(objective: Objective, before: Floats, after: Floats) -> Array:
+    """Return the factor by which an objective got better; 1 if it did not change.
+
+    The ratio of the values if neither is negative (inf for what becomes 0 or ceases to be inf);
+    else 1 and the change as a share of the value before.
+    """
+    b, a = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        ratio = b / a if objective.direction == "minimize" else a / b
+        share = 1.0 + (b - a) * objective.sign / np.abs(b)
+        factor = np.where((a >= 0) & (b >= 0), ratio, share)
+    return np.where(a == b, 1.0, factor)

@@ -1,0 +1,208 @@
+"""Explaining designs: whether they hold, what limits them, and what to change next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.space import Points
+from dse.explain.breakdown import Part, breakdowns, scenario_labels
+from dse.explain.curves import Curve, curves_of
+from dse.explain.regions import Regions, sweep
+from dse.explain.sensitivity import Sensitivity, sensitivities
+from dse.model.quantity import Array
+from dse.model.values import tell
+from dse.problems import InputError, Problem
+from dse.result.record import Result
+from dse.study.study import ResolvedStudy
+
+_DRAWN = 8  # designs whose curves are drawn: a curve may be a simulation
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A constraint that a design violates, or an objective that has no value for it.
+
+    Parameters
+    ----------
+    name, unit : str
+        The constraint, such as ``"utilization <= 0.9"``, and its unit; or the objective.
+    value : float
+        What is bounded; of a relation, by how much its sides differ. NaN if there is none.
+    amount : float
+        By how much it violates the constraint; NaN if there is no value.
+    """
+
+    name: str
+    unit: str
+    value: float
+    amount: float
+
+    def __str__(self) -> str:
+        if np.isnan(self.amount):
+            return f"{self.name} has no value"
+        return f"{self.name} is violated by {tell(self.amount, self.unit)}"
+
+
+@dataclass(frozen=True)
+class ScenarioValue:
+    """The value of an objective's quantity in one of its scenarios.
+
+    Parameters
+    ----------
+    objective, scenario, unit : str
+        The objective, the scenario such as ``"granularity = 64 B"``, and the unit.
+    value : float
+        Before scenarios become one number.
+    """
+
+    objective: str
+    scenario: str
+    unit: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What limits one design, and what to change next.
+
+    Parameters
+    ----------
+    design : int
+        Its number.
+    values : dict of str to Any
+        Variables (option names and numbers), inputs and objectives, by column name.
+    parts : tuple of Part
+        Where the time and the area go.
+    sensitivities : tuple of Sensitivity
+        Every improvable input against every objective, best gain first.
+    regions : tuple of Regions
+        Those that the study sweeps.
+    curves : tuple of Curve
+        One for each ``[[curve]]`` of the study.
+    scenarios : tuple of ScenarioValue
+        Of the objectives with several scenarios.
+    feasible : bool
+        Whether every constraint holds and every objective has a value.
+    violations : tuple of Violation
+        Why it is not feasible.
+    """
+
+    design: int
+    values: dict[str, Any]
+    parts: tuple[Part, ...]
+    sensitivities: tuple[Sensitivity, ...]
+    regions: tuple[Regions, ...]
+    curves: tuple[Curve, ...] = ()
+    scenarios: tuple[ScenarioValue, ...] = ()
+    feasible: bool = True
+    violations: tuple[Violation, ...] = ()
+
+
+def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> list[Explanation]:
+    """Explain designs.
+
+    Parameters
+    ----------
+    study : ResolvedStudy
+        The study.
+    result : Result
+        Its result.
+    numbers : sequence of int
+        Design numbers: kept ones, or any of an enumerated space. The first few get curves.
+
+    Raises
+    ------
+    InputError
+        If there is no such design.
+    """
+    if not numbers:
+        return []
+    points = _points(study, result, numbers)
+    evaluator, count = study.evaluator, len(numbers)
+    columns = evaluator.space.columns(points)
+    labels = evaluator.space.labels(points)
+    judged = evaluator.evaluate_columns(columns, count)
+    limits = sensitivities(evaluator, study.rule, columns, judged.objectives)
+    parts = breakdowns(evaluator, columns, count)
+    scenarios = _scenarios(evaluator, columns, count)
+    swept: list[tuple[Regions, ...]] = [()] * count
+    if study.regions is not None:
+        swept = [(each,) for each in sweep(evaluator, study.regions, study.rule, columns)]
+    found = []
+    for row, number in enumerate(numbers):
+        one = {name: float(values[row]) for name, values in columns.items()}
+        values: dict[str, Any] = {n: v[row] for n, v in labels.items()}
+        values |= {n: v for n, v in one.items() if n not in values}
+        values |= {n: v for n, (v, _) in result.constants.items()}
+        for i, objective in enumerate(evaluator.objectives):
+            values[objective.name] = float(judged.objectives[row, i])
+        found.append(
+            Explanation(
+                design=int(number),
+                values=values,
+                parts=parts[row],
+                sensitivities=limits[row],
+                regions=swept[row],
+                curves=curves_of(study, one) if row < _DRAWN else (),
+                scenarios=scenarios[row],
+                feasible=bool(judged.feasible[row]),
+                violations=_violations(evaluator, judged, row),
+            )
+        )
+    return found
+
+
+def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:
+    space = study.evaluator.space
+    size = space.size
+    if result.certificate.numbered and size is not None:
+        bad = [n for n in numbers if not 0 <= n < size]
+        allowed = f"designs are numbered 0 to {size - 1:,}"
+        if not bad:
+            return space.from_index(np.asarray(numbers, dtype=np.int64))
+    else:
+        bad = [n for n in numbers if n not in result.designs.index]
+        allowed = f"{len(result.designs):,} designs are kept; see designs.csv"
+        if not bad:
+            rows = result.designs.loc[list(numbers)]
+            return space.from_labels({n: rows[n].to_numpy() for n in space.variables})
+    raise InputError(result.name, [Problem("--design", f"there is no design {bad[0]}", allowed)])
+
+
+def _scenarios(
+    evaluator: Evaluator, columns: Mapping[str, Array], count: int
+) -> list[tuple[ScenarioValue, ...]]:
+    """Return for each design what objectives are in each of their scenarios."""
+    several = [o for o in evaluator.objectives if o.scenarios > 1]
+    answers = evaluator.wiring.evaluate([(o.quantity, o.conditions) for o in several], columns)
+    found: list[list[ScenarioValue]] = [[] for _ in range(count)]
+    for objective, answer in zip(several, answers, strict=True):
+        values = np.broadcast_to(answer, (objective.scenarios, count))
+        labels = scenario_labels(evaluator.wiring, objective)
+        for row in range(count):
+            found[row] += [
+                ScenarioValue(objective.name, label, objective.unit, float(value))
+                for label, value in zip(labels, values[:, row], strict=True)
+            ]
+    return [tuple(each) for each in found]
+
+
+def _violations(evaluator: Evaluator, judged: Evaluated, row: int) -> tuple[Violation, ...]:
+    amounts = evaluator.violations(judged.constrained[row : row + 1])[0]
+    found = [
+        Violation(c.name, c.unit, float(value), float(amount))
+        for c, value, amount in zip(
+            evaluator.constraints, judged.constrained[row], amounts, strict=True
+        )
+        if not amount <= 0
+    ]
+    return tuple(found) + tuple(
+        Violation(o.name, o.unit, np.nan, np.nan)
+        for o, value in zip(evaluator.objectives, judged.objectives[row], strict=True)
+        if np.isnan(value)
+    )

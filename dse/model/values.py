@@ -1,0 +1,203 @@
+"""Numbers as people and programs read them: digits, prefixes, units and infinities.
+
+Terminal, report, tables and messages all take their texts from here; the report's script gets the
+tables of prefixes and words as data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dse.model.quantity import Quantity
+
+_DECIMAL = {"p": 1e-12, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+_BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+_FIRST_BYTES = 10_240.0  # bytes below that are counted one by one
+PREFIXES: Mapping[str, Mapping[str, float]] = {
+    "B": _BINARY,
+    **dict.fromkeys(("s", "Hz", "W", "J", "m", "B/s", "bit/s"), _DECIMAL),
+}
+"""The prefixes of each unit that takes any, with what they stand for."""
+INFINITE: Mapping[str, str] = {"s": "saturated", "cycle": "saturated", "B": "never"}
+"""What an infinite value means, by unit: a time without end, an amount that never suffices."""
+_MOST = 17  # digits tell every number from its neighbours
+
+
+def infinite_word(unit: str) -> str:
+    """Return what it means that a quantity is infinite.
+
+    >>> infinite_word("s"), infinite_word("B"), infinite_word("1")
+    ('saturated', 'never', '∞')
+    """
+    return INFINITE.get(unit, "∞")
+
+
+def tell(value: float, unit: str, inside: Quantity | None = None) -> str:
+    """Return a value of a result for people: as `show`, infinities as words.
+
+    >>> tell(2.5e-7, "s"), tell(np.inf, "s"), tell(-np.inf, "B"), tell(np.nan, "1")
+    ('250 ns', 'saturated', '-∞', 'undefined')
+    """
+    if math.isfinite(value):
+        return show(value, unit, inside)
+    return "undefined" if math.isnan(value) else infinite_word(unit) if value > 0 else "-∞"
+
+
+def show(value: float, unit: str, inside: Quantity | None = None) -> str:
+    """Return a value with its unit in four digits; as a study may hold it, if the value is finite.
+
+    Parameters
+    ----------
+    value : float
+        In the base unit.
+    unit : str
+        The base unit.
+    inside : Quantity, optional
+        Whose domain also holds the rounded value if it holds the value: with more digits if need
+        be.
+
+    >>> show(1024.0, "B"), show(2.0**25, "B"), show(0.5, "1"), show(2.5e-7, "s")
+    ('1,024 B', '32 MiB', '0.5', '250 ns')
+    >>> show(0.99996, "1"), show(0.99996, "1", Quantity("1", "share", below=1))
+    ('1', '0.99996')
+    """
+    scale, shown = 1.0, unit
+    if unit in PREFIXES and value and math.isfinite(value):
+        scale, shown = _prefix(abs(value), unit)
+    text = number(value / scale)
+    if inside is not None and inside.contains(value):
+        for digits in range(4, _MOST + 1):
+            text = number(value / scale, digits)
+            if inside.contains(float(text.replace(",", "")) * scale):
+                break
+    return text if unit == "1" else f"{text} {shown}"
+
+
+def _prefix(size: float, unit: str) -> tuple[float, str]:
+    """Return the scale and the prefixed unit for one value above 0."""
+    table = PREFIXES[unit]
+    if unit == "B":
+        power = 0 if size < _FIRST_BYTES else min(4, int(math.log2(size) // 10))
+    else:
+        power = max(-4, min(3, math.floor(math.log10(size) / 3))) + 4
+    prefix, scale = list(table.items())[power]
+    return scale, prefix + unit
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a number in so many digits; whole ones below ten million in full.
+
+    >>> number(1234567.0), number(0.123456), number(12345.6), number(5e7)
+    ('1,234,567', '0.1235', '12,346', '5.000e+07')
+    """
+    size, most = abs(value), 10.0**digits - 0.5
+    if size < 1e7 and value == round(value):
+        return f"{int(value):,}"
+    if most <= size < 1e7:
+        return f"{value:,.0f}"
+    return f"{value:,.{digits}g}" if size < most else f"{value:.{digits - 1}e}"
+
+
+def prefixed(values: ArrayLike, unit: str) -> tuple[float, str]:
+    """Return the scale and the prefixed unit that suit the median of some values.
+
+    >>> prefixed([2e-7, 3e-7], "s"), prefixed([4096.0], "B"), prefixed([4096.0], "cycle")
+    ((1e-09, 'ns'), (1024.0, 'KiB'), (1.0, 'cycle'))
+    """
+    table = PREFIXES.get(unit, {})
+    x = np.abs(np.asarray(values, dtype=np.float64))
+    x = x[np.isfinite(x) & (x > 0)]
+    if not table or not x.size:
+        return 1.0, unit
+    middle = float(np.median(x))
+    fitting = [(scale, prefix) for prefix, scale in table.items() if scale <= middle]
+    scale, prefix = max(fitting) if fitting else min((s, p) for p, s in table.items())
+    return scale, prefix + unit
+
+
+def titled(name: str, unit: str) -> str:
+    """Return a name with its unit; nothing for a number without one.
+
+    >>> titled("latency", "ns"), titled("speedup", "1")
+    ('latency [ns]', 'speedup')
+    """
+    return name if unit in ("1", "") else f"{name} [{unit}]"
+
+
+def short(value: float) -> str:
+    """Return a number in few characters.
+
+    >>> short(1234567.0), short(0.5), short(float("nan"))
+    ('1.23M', '0.5', '')
+    """
+    if not math.isfinite(value):
+        return ""
+    for scale, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= scale:
+            return f"{value / scale:.3g}{prefix}"
+    return f"{value:.3g}"
+
+
+def count(value: int) -> str:
+    """Return how many there are.
+
+    >>> count(1234567), count(10**20)
+    ('1,234,567', 'about 1e+20')
+    """
+    return f"{value:,}" if value < 1e15 else f"about {value:.2g}"
+
+
+def change(before: str, after: str) -> str:
+    """Return two values with their unit once, if both have it.
+
+    >>> change("10 cycle", "1 cycle"), change("never", "16 B")
+    ('10 → 1 cycle', 'never → 16 B')
+    """
+    number, _, unit = before.partition(" ")
+    return f"{number if unit and after.endswith(f' {unit}') else before} → {after}"
+
+
+def cell(value: Any) -> str:
+    """Return a value as a table shows it: four digits, whole numbers in full.
+
+    >>> cell(1234567), cell(0.123456), cell(float("inf")), cell(None), cell("SL1"), cell(True)
+    ('1,234,567', '0.1235', '∞', '–', 'SL1', 'yes')
+    """
+    if isinstance(value, str):
+        return value
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return "–"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if not hasattr(value, "__float__"):
+        return str(value)
+    x = float(value)
+    if not math.isfinite(x):
+        return "–" if math.isnan(x) else "∞" if x > 0 else "-∞"
+    if x.is_integer() and abs(x) < 1e15:
+        return f"{x:,.0f}"
+    return f"{x:,.1f}" if 1e4 <= abs(x) < 1e15 else f"{x:.4g}"
+
+
+def as_data(value: Any) -> Any:
+    """Return a value as JSON has it: infinities as "inf" and "-inf", which `float` reads.
+
+    >>> as_data({"a": (1.5, np.inf), "b": np.array([np.nan, 2])})
+    {'a': [1.5, 'inf'], 'b': [None, 2.0]}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): as_data(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [as_data(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value

@@ -1,0 +1,116 @@
+/* The chosen design: its values, what limits it, and the designs that are best in something. */
+
+function fact(column, row) {
+  const note = objectiveOf.has(column.name) && objectiveOf.get(column.name).condition;
+  return make("div", { title: column.about }, make("dt", {}, column.name, note ? small(note) : null), make("dd", {}, text(column, row)));
+}
+function badges(row) {
+  const marks = row === data.knee ? ["knee"] : [];
+  for (const objective of objectives) if (bestRow(objective) === row) marks.push(`best ${objective.name}`);
+  if (standing(row)) marks.push(standing(row));
+  return marks.flatMap((mark) => [" ", make("span", { class: "badge" }, mark)]);
+}
+function showDesign(row) {
+  $("design-title").replaceChildren(`Design ${whole(designs[row])}`, ...badges(row));
+  const groups = roles.map(([role, heading]) => {
+    const list = withRole(role).map((column) => fact(column, row));
+    const kind = role === "objective" ? "facts strong" : "facts";
+    return list.length ? make("div", {}, make("h3", {}, heading), make("dl", { class: kind }, ...list)) : null;
+  });
+  $("design-values").replaceChildren(...groups.filter(Boolean));
+}
+function violated(list) {
+  if (!list.length) return null;
+  const items = list.map((words) => make("li", {}, words));
+  return make("div", { class: "next", id: "violations" }, make("strong", {}, "This design is infeasible"), make("ul", {}, ...items));
+}
+function nextSteps(explanation) {
+  if (!explanation.next.length) {
+    const why = explanation.sensitivities.length
+      ? "No single input limits this design: improving any one of them gains too little to count."
+      : "No input of this study declares which way it improves.";
+    return make("p", { class: "next" }, why);
+  }
+  const items = explanation.next.map((i) => {
+    const { objective, input, change, effect, gained } = explanation.sensitivities[i];
+    const factor = gained.endsWith("×") ? `better by ${gained}` : gained;
+    return make("li", {}, make("em", {}, objective), ": improve ", make("strong", {}, input), `, ${change}. That takes it ${effect}, ${factor}`);
+  });
+  return make("div", { class: "next" }, make("strong", {}, "What to change next"), make("ul", {}, ...items));
+}
+function breakdown(totals) {
+  if (!totals.length) return null;
+  const names = [...new Set(totals.flatMap(({ parts }) => parts.map(([name]) => name)))];
+  const colors = new Map(names.map((name, i) => [name, data.palette[i % data.palette.length]]));
+  const bars = totals.map(({ total, sum, condition, parts }) => {
+    const segment = ([name, told, share]) => {
+      const part = Math.max(0, real(share) || 0), style = { width: `${100 * part}%`, background: colors.get(name) };
+      return make("span", { class: part < 0.12 ? "thin" : "", title: `${name} ${told}`, style }, part < 0.12 ? "" : `${(100 * part).toFixed(0)} %`);
+    };
+    const legend = parts.map(([name, told]) => make("span", {}, swatch(colors.get(name)), `${name} ${told}`));
+    const note = condition ? make("span", { class: "hint" }, ` · for ${condition}`) : null;
+    const heading = make("div", {}, make("strong", {}, total), ` ${sum}`, note);
+    return make("div", {}, heading, make("div", { class: "bar" }, ...parts.map(segment)), make("div", { class: "legend" }, ...legend));
+  });
+  return make("div", {}, make("h3", {}, "Where it goes"), ...bars);
+}
+function bottlenecks(list) {
+  if (!list.length) return null;
+  const size = ({ gain }) => Math.log(Math.min(real(gain) || 1, 1e3)), widest = Math.max(Math.log(2), ...list.map(size));
+  const line = (item) => {
+    const bar = make("span", { class: "gain", style: { width: `${Math.round((56 * Math.max(0, size(item))) / widest)}px` } });
+    const cells = [td(item.input), td(item.change), td(item.effect), td(bar, item.gained)];
+    return make("tr", { class: item.bottleneck ? "" : "below", hidden: !item.bottleneck }, ...cells);
+  };
+  const rows = [];
+  for (const objective of objectives) {
+    const mine = list.filter((item) => item.objective === objective.name);
+    if (!mine.length) continue;
+    const none = mine.some((item) => item.bottleneck) ? "" : ": no bottleneck";
+    const title = objective.name + (objective.condition ? ` ${objective.condition}` : "") + none;
+    rows.push(make("tr", {}, make("th", { colspan: 4, scope: "rowgroup" }, title)), ...mine.map(line));
+  }
+  const hidden = list.filter((item) => !item.bottleneck).length;
+  const button = make("button", { onclick: showAll }, `Show ${hidden} more that gain too little`);
+  function showAll() {
+    for (const row of rows) row.hidden = false;
+    button.hidden = true;
+  }
+  const head = ["input", "improved", "objective", "gain"].map((name) => th(name));
+  return make("div", { id: "bottlenecks" }, make("h3", {}, "Bottlenecks"), scrolled(head, rows), hidden ? make("p", {}, button) : null);
+}
+function showLimits(row) {
+  const design = designs[row], explanation = data.explanations[design];
+  $("limits-title").textContent = `What limits design ${whole(design)}`;
+  if (!explanation) {
+    $("limits-body").replaceChildren(make("p", {}, "This report does not hold it. In a terminal: ", make("code", {}, data.explain + design)));
+    return;
+  }
+  const sides = [breakdown(explanation.parts), bottlenecks(explanation.sensitivities)].filter(Boolean);
+  const said = [violated(explanation.violations), nextSteps(explanation)].filter(Boolean);
+  $("limits-body").replaceChildren(...said, make("div", { class: "panels" }, ...sides), ...explanation.panels.map(panelOf));
+  drawPanels(explanation.panels);
+}
+
+// best designs
+function bestRow(objective) {
+  const sign = objective.direction === "minimize" ? 1 : -1, { values } = objective.column;
+  return front.reduce((best, row) => (best === null || sign * values[row] < sign * values[best] ? row : best), null);
+}
+const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+function header(column, ...title) {
+  const condition = objectiveOf.has(column.name) && objectiveOf.get(column.name).condition;
+  const attributes = { class: numberClass(column), scope: "col", title: column.about };
+  return make("th", attributes, ...(title.length ? title : breakable(column.title)), condition ? small(condition) : null);
+}
+function showBest() {
+  const lines = objectives.map((objective) => [`${objective.direction === "maximize" ? "highest" : "lowest"} ${objective.name}`, bestRow(objective), objective.name]);
+  if (data.knee !== null) lines.push(["knee: the best compromise", data.knee, ""]);
+  const shown = [...objectives.map((objective) => objective.column), ...withRole("variable")];
+  const rows = lines.map(([name, row, which]) => {
+    const cells = shown.map((column) => make("td", { class: `${numberClass(column)} ${column.name === which ? "best" : ""}` }, cell(column, row)));
+    return make("tr", choosable(row), td(name), make("td", { class: "number" }, whole(designs[row])), ...cells);
+  });
+  $("best").replaceChildren(...table([th(""), th("design", "number"), ...shown.map((column) => header(column))], rows));
+}
+

@@ -1,0 +1,178 @@
+"""The front as all pictures and tables show it: which designs, and how each column is drawn.
+
+The page and Python's figure draw the same data: `held` chooses the designs, `shown` describes a
+column of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dse.evaluate.front import knee
+from dse.model.values import infinite_word, prefixed, titled
+from dse.report.axes import Scale, evenly, scale_of, spans_decades
+from dse.result.record import Result
+
+MOST = 20_000
+"""Designs of the front that are drawn: of a larger one an even sample, and those that matter."""
+_OTHERS = 4_000  # dominated designs, to show how they lie
+
+
+class Held(NamedTuple):
+    """The designs that are drawn.
+
+    Attributes
+    ----------
+    designs : DataFrame
+        Those of the front first, by number, then a sample of the other feasible ones and what is
+        explained.
+    front : int
+        How many are of the front.
+    total : int
+        How many designs the front has.
+    knee : int or None
+        The row of the front's knee; None if there is no front, or one objective.
+    """
+
+    designs: pd.DataFrame
+    front: int
+    total: int
+    knee: int | None
+
+
+def held(result: Result, explained: Collection[int] = ()) -> Held:
+    """Choose the designs to draw.
+
+    A thinned front keeps the best design of each objective, the knee, and what is explained.
+    """
+    on_front = result.designs["on_front"].to_numpy(bool)
+    wanted = result.designs.index.isin(list(explained))
+    front = np.flatnonzero(on_front)
+    middle = _knee(result, front)
+    kept = front
+    if len(front) > MOST:
+        always = np.union1d(_best(result, front), np.flatnonzero(on_front & wanted))
+        always = always if middle is None else np.union1d(always, middle)
+        rest = np.delete(front, np.searchsorted(front, always))
+        kept = np.union1d(evenly(rest, MOST - len(always)), always)
+    others = np.flatnonzero(result.designs["feasible"].to_numpy(bool) & ~on_front)
+    more = np.union1d(evenly(others, _OTHERS), np.flatnonzero(wanted & ~on_front))
+    rows = np.concatenate([kept, more]).astype(np.int64)
+    place = None if middle is None else int(np.searchsorted(kept, middle))
+    return Held(result.designs.iloc[rows], len(kept), len(front), place)
+
+
+def _best(result: Result, front: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions of the designs that are best in an objective."""
+    columns = [
+        result.designs[o.name].to_numpy(np.float64)[front] * o.sign for o in result.objectives
+    ]
+    return np.array([front[int(np.argmin(values))] for values in columns], dtype=np.int64)
+
+
+def _knee(result: Result, front: NDArray[np.int64]) -> int | None:
+    if not len(front) or len(result.objectives) < 2:
+        return None
+    signs = np.array([o.sign for o in result.objectives])
+    columns = [result.designs[o.name].to_numpy(np.float64)[front] for o in result.objectives]
+    return int(front[knee(np.column_stack(columns) * signs, signs)])
+
+
+class Shown(NamedTuple):
+    """How a column is drawn.
+
+    Attributes
+    ----------
+    name, role, about : str
+        Of the column.
+    unit : str
+        The base unit; "" for options.
+    title : str
+        Name and unit with the prefix that suits most values.
+    axis : str
+        The same, and which way is better.
+    scale : float
+        What a value in the base unit is divided by.
+    log : bool
+        Whether the axis is logarithmic at first.
+    color_log : bool
+        Whether colours follow the logarithm: they say more so already over one decade.
+    infinite : str
+        What an infinite value is called.
+    number : bool
+        Whether it holds numbers; options else.
+    scales : tuple of (Scale or None, Scale or None)
+        Linear and logarithmic; None if the column has none.
+    values : ndarray, shape (designs,)
+        In the base unit, or options.
+    """
+
+    name: str
+    role: str
+    about: str
+    unit: str
+    title: str
+    axis: str
+    scale: float
+    log: bool
+    color_log: bool
+    infinite: str
+    number: bool
+    scales: tuple[Scale | None, Scale | None]
+    values: NDArray[Any]
+
+
+def shown(result: Result, drawn: Held, name: str) -> Shown:
+    """Return how a column of the held designs is drawn."""
+    column = result.columns[name]
+    series = drawn.designs[name]
+    about = (column.name, column.role, column.about)
+    if not pd.api.types.is_numeric_dtype(series.dtype):
+        options = series.astype(str).to_numpy(object)
+        return Shown(*about, "", name, name, 1.0, False, False, "∞", False, (None, None), options)
+    values = series.to_numpy(np.float64)
+    scale, unit = prefixed(values, column.unit)
+    title, infinite = titled(name, unit), infinite_word(column.unit)
+    ways = {o.direction for o in result.objectives if o.name == name}
+    hint = {"maximize": " · higher is better", "minimize": " · lower is better"}
+    axis = title + "".join(hint[way] for way in ways)
+    positive = not (values <= 0).any()
+    linear, logarithmic = (
+        scale_of(values / scale, drawn.front, log, infinite) if positive or not log else None
+        for log in (False, True)
+    )
+    near = values[: drawn.front]
+    near = near[np.isfinite(near)]
+    color_log = positive and bool(near.size) and bool(near.max() > 10 * near.min())
+    log = positive and spans_decades(values)
+    return Shown(
+        *about,
+        unit=column.unit,
+        title=title,
+        axis=axis,
+        scale=scale,
+        log=log,
+        color_log=color_log,
+        infinite=infinite,
+        number=True,
+        scales=(linear, logarithmic),
+        values=values,
+    )
+
+
+def default_axes(result: Result) -> tuple[str, str, str]:
+    """Return the columns that x, y and colour show at first: objectives as far as they go.
+
+    One objective is drawn against the first variable.
+    """
+    objectives = [objective.name for objective in result.objectives]
+    variables = [n for n, column in result.columns.items() if column.role == "variable"]
+    if len(objectives) == 1:
+        first = variables[0] if variables else objectives[0]
+        return first, objectives[0], (variables[1:] or [objectives[0]])[0]
+    return objectives[0], objectives[1], (objectives[2:] or variables or objectives)[0]

@@ -1,0 +1,109 @@
+"""The plot of optimization regions: bands along the axis under the objective's curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dse.explain.regions import Regions
+from dse.model.values import prefixed, titled
+from dse.report.axes import PALETTE, Plot, byte_ticks, packed, plain, spans_decades
+
+BANDS = ("#f2c14e", "#8ecae6", "#b8dd8f", "#d5b3e0", "#ffb5a7", "#94d8c6", "#e0c9a6", "#b9c1cf")
+"""Colours of areas behind series."""
+
+
+def regions_plot(regions: Regions) -> Plot:
+    """Return the plot of optimization regions: bands along the axis under the curves.
+
+    Curves are drawn for the inputs that are a bottleneck somewhere.
+    """
+    log = spans_decades(regions.grid)
+    scale, unit = (
+        (1.0, "") if regions.axis_unit == "B" and log else prefixed(regions.grid, regions.axis_unit)
+    )
+    height, shown = prefixed(regions.base, regions.unit)
+    tall = log and bool(np.nanmin(regions.base) > 0)
+    x = packed(regions.grid / scale)
+    limiting = dict.fromkeys(span.input for span in regions.spans)  # the others change too little
+    colors = dict(zip(limiting, PALETTE * len(limiting), strict=False))
+    curve = {"type": "scatter", "mode": "lines"}  # all over the x of the first
+    data: list[dict[str, Any]] = [
+        curve
+        | {
+            "name": plain(f"{name} {regions.factor:g}x better"),
+            "y": packed(values / height),
+            "line": {"color": colors[name], "width": 1.5, "dash": "dash"},
+        }
+        for name, values in regions.improved.items()
+        if name in limiting
+    ]
+    base = {"name": "as it is", "y": packed(regions.base / height), "line": {"width": 3}}
+    data.insert(0, curve | base | {"x": x})
+    layout = {
+        "xaxis": {
+            "title": {"text": plain(titled(regions.axis, unit))},
+            "type": "log" if log else "linear",
+            **(byte_ticks(*regions.grid[[0, -1]]) if unit == "" and log else {}),
+        },
+        "yaxis": {
+            "title": {"text": plain(titled(regions.objective, shown))},
+            "type": "log" if tall else "linear",
+            "automargin": True,
+            **({"dtick": _decades(regions)} if tall else {}),
+        },
+        "legend": {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
+        "hovermode": "x unified",
+        **_bands(regions, scale, log),
+    }
+    return {"data": data, "layout": layout}
+
+
+def _decades(regions: Regions) -> int | str:
+    """Return the distance of ticks on a logarithmic axis of the objective: 1, 2, 5 or decades."""
+    every = np.concatenate([regions.base, *regions.improved.values()])
+    every = every[np.isfinite(every) & (every > 0)]
+    return 1 if every.max() > 300 * every.min() else "D2"
+
+
+def region_colors(regions: Regions) -> dict[str, str]:
+    """Return a colour for each label; without bottlenecks it is transparent."""
+    labels = dict.fromkeys(region.label for region in regions.regions if region.inputs)
+    return dict(zip(labels, BANDS * len(labels), strict=False))
+
+
+def _bands(regions: Regions, scale: float, log: bool) -> Plot:
+    """Return a rectangle and a label for each region; a narrow one goes without its label."""
+    colors = region_colors(regions)
+    ends = np.log(regions.grid[[0, -1]]) if log else regions.grid[[0, -1]]
+    shapes, notes = [], []
+    for region in regions.regions:
+        low, high = region.low / scale, region.high / scale
+        shapes.append(
+            {
+                "type": "rect",
+                "layer": "below",
+                "yref": "paper",
+                "x0": low,
+                "x1": high,
+                "y0": 0,
+                "y1": 1,
+                "line": {"width": 0},
+                "fillcolor": colors.get(region.label, "rgba(0,0,0,0)"),
+                "opacity": 0.28,
+            }
+        )
+        width = np.log(high / low) if log else region.high - region.low
+        if region.label and width > 0.035 * (ends[1] - ends[0]):
+            notes.append(
+                {
+                    "text": plain(region.label),
+                    "x": float(np.log10(low * high) / 2) if log else (low + high) / 2,
+                    "y": 1,
+                    "yref": "paper",
+                    "yanchor": "bottom",
+                    "showarrow": False,
+                }
+            )
+    return {"shapes": shapes, "annotations": notes}

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from dse.evaluate.evaluator import Evaluated
+from dse.evaluate.front import Archive
 from dse.evaluate.space import Points, Real
+from dse.search import convergence
+from dse.search.convergence import marks
 from dse.search.outcome import of_sample
 from tests.core_examples import brute_front, evaluator, objective
 
@@ -75,3 +78,36 @@ def test_one_objective() -> None:
     outcome = of_sample(judge, points, judged, "x")
     assert outcome.on_front.tolist() == [False, True, False]
     assert outcome.convergence["hypervolume"].iloc[-1] == 1.0
+
+
+@pytest.mark.parametrize("count", [1, 39, 19_999, 20_001, 40_000, 150_000, 10**6])
+def test_marks_are_dense_at_first_and_few_later(count: int) -> None:
+    found = marks(count)
+    assert found == sorted(set(found))
+    assert (found[0], found[-1]) == (1, count)
+    assert len(found) <= 47
+    assert sum(found) <= 2 * count + 5 * 20_000  # what filtering the front anew at each costs
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+def test_the_growth_of_a_large_front_is_estimated_closely(
+    objectives: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(objectives)
+    directions = np.abs(rng.standard_normal((1_000, objectives)))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    points = 2 - directions * np.linspace(0.6, 1.0, 1_000)[:, None]  # later ones are better
+    reached, archive, start = [], Archive.empty(objectives), 0
+    for stop in marks(1_000):
+        rows = np.arange(start, stop)
+        archive = archive.merged(Archive(rows, points[rows], np.zeros((len(rows), 0))))
+        reached.append((stop, archive))
+        start = stop
+    signs = np.ones(objectives)
+    exact = convergence.convergence(reached, signs)
+    monkeypatch.setattr(convergence, "_POINTS", 10)
+    estimated = convergence.convergence(reached, signs)
+    assert estimated["front"].tolist() == exact["front"].tolist()
+    assert (np.diff(estimated["hypervolume"]) >= 0).all()
+    assert estimated["hypervolume"].iloc[-1] == 1.0
+    assert estimated["hypervolume"].to_numpy() == pytest.approx(exact["hypervolume"], abs=0.05)

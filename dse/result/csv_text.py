@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,17 @@ def header(table: pd.DataFrame) -> str:
 def write(path: Path, lines: Iterable[str]) -> None:
     """Write lines, each with an end."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(f"{line}\n" for line in lines)
+        waiting = iter(lines)
+        while block := list(itertools.islice(waiting, _BLOCK)):
+            file.write("\n".join([*block, ""]))
 
 
 def _words(values: Any) -> list[str]:
     codes, distinct = pd.factorize(values, use_na_sentinel=False)
     if len(distinct) * _REPEATED > len(values):
+        kind = values.dtype.kind
+        if kind == "i" or (kind == "f" and not np.isnan(values).any()):
+            return list(map(repr, values.tolist()))  # the same words, without a question each
         return list(map(_word, values.tolist()))
     words = np.array([*map(_word, distinct.tolist()), ""], dtype=object)
     found: list[str] = words[codes].tolist()

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from dse.evaluate.objective import Objective
@@ -25,6 +26,7 @@ from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 FORMAT = 1
 """Version of the folder's layout."""
+_BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
 FINISHED = ("complete", "evaluations", "timeout")
@@ -257,7 +259,10 @@ def _save_tables(designs: pd.DataFrame, folder: Path) -> None:
     table = designs.drop(columns=list(marks))
     rows = csv_text.rows(table)
     front = itertools.compress(rows, marks["on_front"])
-    ends = [f",{feasible},{on_front}" for feasible, on_front in marks.itertuples(index=False)]
+    words = np.array(
+        [f",{feasible},{front}" for feasible in _BOTH for front in _BOTH], dtype=object
+    )
+    ends = words[marks["feasible"].to_numpy() * 2 + marks["on_front"].to_numpy()].tolist()
     whole = map("".join, zip(rows, ends, strict=True))
     head = csv_text.header(table)
     write_whole(folder / FRONT, lambda p: csv_text.write(p, [head, *front]))

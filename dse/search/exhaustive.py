@@ -151,8 +151,10 @@ def enumerate_designs(
                 return
         size = _slab_size(pace, chunk, total - state.done, workers.count)
         edges = [*range(state.done, total, size), total]
+        piece = max(1, int(TASK_SECONDS / max(pace, 1e-9)))
         tasks = (
-            (evaluator, tables, low, high, chunk, until) for low, high in itertools.pairwise(edges)
+            (evaluator, tables, low, high, chunk, until, piece)
+            for low, high in itertools.pairwise(edges)
         )
         for (low, high), done in zip(
             itertools.pairwise(edges), workers.each(slab, tasks), strict=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from dse.evaluate.judging import joined, judge, nothing, some
 from dse.evaluate.tabulate import Tabulated, look_up
 from dse.evaluate.wiring import Key
 from dse.search.tally import Tally
-from dse.search.workers import NEVER, is_late
+from dse.search.workers import NEVER, TASK_SECONDS, is_late
 
 EARLY = 20_000
 """Designs whose values are kept from the search on; of later ones only the front's."""
@@ -77,17 +78,32 @@ def slab(
     stop: int,
     chunk: int,
     until: float = NEVER,
+    piece: int | None = None,
 ) -> Slab:
-    """Evaluate the designs from `start` up to `stop`, or as many as are begun before `until`."""
+    """Evaluate the designs from `start` up to `stop`, or as many as are begun before `until`.
+
+    Parameters
+    ----------
+    evaluator, tables : Evaluator, mapping
+        What judges designs, and what it need not compute.
+    start, stop : int
+        Design numbers.
+    chunk : int
+        Designs evaluated at once, at most.
+    until : float
+        A deadline, by `time.time`.
+    piece : int, optional
+        Designs evaluated at once to begin with; a deadline is looked at in between, so with one
+        their number follows what they take.
+    """
     constraints = len(evaluator.constraints)
     front = FrontBuilder(len(evaluator.objectives), constraints)
     tally, early = Tally.empty(constraints), []
     chunk = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
-    for low in range(start, stop, chunk):
-        if is_late(until):
-            stop = low
-            break
-        index = np.arange(low, min(low + chunk, stop))
+    low, size = start, min(piece or chunk, chunk)
+    while low < stop and not is_late(until):
+        began = time.perf_counter()
+        index = np.arange(low, min(low + size, stop))
         digits = evaluator.space.digits(index)
         known = look_up(evaluator.space, tables, digits)
         judged = judge(evaluator, evaluator.space.from_digits(digits), low, known)
@@ -97,7 +113,17 @@ def slab(
         keep = judged.feasible
         points = (judged.objectives * evaluator.signs)[keep]
         front.add(index[keep], points, judged.constrained[keep])
-    return Slab(stop, front.archive(), tally, joined(early) if early else nothing(evaluator))
+        low += len(index)
+        if until < NEVER:
+            size = _next_size(size, chunk, time.perf_counter() - began)
+    return Slab(low, front.archive(), tally, joined(early) if early else nothing(evaluator))
+
+
+def _next_size(size: int, chunk: int, seconds: float) -> int:
+    """Return how many designs to evaluate next, if the last so many took these seconds."""
+    if seconds > TASK_SECONDS:
+        return max(1, int(size * TASK_SECONDS / seconds))
+    return min(4 * size, chunk) if seconds < TASK_SECONDS / 8 else size
 
 
 def saved(state: State) -> dict[str, NDArray[Any]]:

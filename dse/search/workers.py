@@ -125,6 +125,9 @@ class Judges:
             for part in self._probed(points, first, count, until):
                 parts.append(part)
                 done += len(part)
+        elif self._pace is None:  # in the processes: a few, to know how many make a task
+            parts += self._rest(points, first, 0, min(count, 4 * self._workers.count), until)
+            done = sum(map(len, parts))
         if done < count and not (parts and is_late(until)):
             parts += self._rest(points, first, done, count, until)
         return joined(parts)

@@ -22,7 +22,7 @@ import numba
 import numpy as np
 
 from dse.model import Array
-from objectives.logca import break_even, speedup
+from objectives.logca import Interface, Kernel, break_even, speedup
 
 THREADS = 2
 CHUNK = 65_536
@@ -51,25 +51,23 @@ def draw(count: int) -> dict[str, Array]:
 
 
 def ours(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
-    _chunks(speedup, break_even, columns, out, pool)
+    def chunk(part: slice) -> None:
+        shared = {name: columns[name][part] for name in SHARED}
+        out[0][part] = speedup(granularity=columns["granularity"][part], **shared).speedup
+        out[1][part] = break_even(**shared).break_even
+
+    _in_slabs(chunk, out[0].size, pool)
 
 
 def unchecked(columns: Columns, out: Out, pool: ThreadPoolExecutor) -> None:
     """Leave out the domain checks, as a caller may who knows the bounds of every column."""
-    _chunks(inspect.unwrap(speedup), inspect.unwrap(break_even), columns, out, pool)
+    first, second = inspect.unwrap(speedup), inspect.unwrap(break_even)
 
-
-def _chunks(
-    first: Callable[..., Any],
-    second: Callable[..., Any],
-    columns: Columns,
-    out: Out,
-    pool: ThreadPoolExecutor,
-) -> None:
     def chunk(part: slice) -> None:
-        shared = {name: columns[name][part] for name in SHARED}
-        out[0][part] = first(granularity=columns["granularity"][part], **shared).speedup
-        out[1][part] = second(**shared).break_even
+        g, o, fixed, per_byte, c, a = (columns[name][part] for name in ("granularity", *SHARED))
+        interface, kernel = Interface(o, fixed, per_byte), Kernel(c)
+        out[0][part] = first(g, interface, kernel, a).speedup
+        out[1][part] = second(interface, kernel, a).break_even
 
     _in_slabs(chunk, out[0].size, pool)
 

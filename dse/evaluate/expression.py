@@ -108,7 +108,7 @@ def read_relation(text: str) -> Relation:
     for side in (tree.left, tree.comparators[0]):
         _check(side, names, text, 0)
     if not names:
-        raise ExpressionError(f"{text!r} names no quantity")
+        raise ExpressionError(f"{text!r} does not name a quantity")
     return Relation(
         text, frozenset(names), tree.left, tree.comparators[0], sign, sign in ("<", ">")
     )

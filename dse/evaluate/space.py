@@ -37,7 +37,7 @@ class Space:
 
     @property
     def size(self) -> int | None:
-        """How many designs there are; None where a variable is continuous."""
+        """How many designs there are; None if a variable is continuous."""
         counts = [v.count for v in self.variables.values()]
         return None if None in counts else math.prod(c for c in counts if c is not None)
 

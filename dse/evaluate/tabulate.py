@@ -20,7 +20,7 @@ from dse.evaluate.space import Choice, Space
 from dse.evaluate.wiring import Key
 from dse.model.quantity import Array
 
-_SHARE = 4  # a table pays where designs are this many times its rows
+_SHARE = 4  # a table pays if designs are this many times its rows
 _ROWS = 1_000_000
 """Rows beyond which a table is not made."""
 
@@ -67,7 +67,7 @@ def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
     Raises
     ------
     ModelError
-        Where a model raises.
+        If a model raises.
     """
     space = evaluator.space
     size = space.size

@@ -17,7 +17,7 @@ Positions: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Real:
-    """A number between two bounds, on a grid of `steps` values where that is given.
+    """A number between two bounds, on a grid of `steps` values if that is given.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Real:
     log : bool
         Spread evenly in the logarithm.
     steps : int, optional
-        How many evenly spread values; continuous where it is None.
+        How many evenly spread values; continuous if it is None.
     """
 
     low: float

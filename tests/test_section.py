@@ -133,7 +133,7 @@ def test_bad_sections_are_told_with_the_study(tmp_path: Path) -> None:
     told = str(raised.value)
     assert "report.sections[1]" in told
     assert "answer" in told
-    assert "model.py:wrong writes no section" in told
+    assert "model.py:wrong does not write a section" in told
     assert "report.sections[3]" in told
     assert "'plain' does not name a section" in told
 

@@ -35,6 +35,7 @@ _LENGTHS = {"min_length": "at least", "max_length": "at most"}
 _PLACE = re.compile(r"([\w-]+)(?:\[(\d+)\])?(?:\.([\w-]+)(?:\[(\d+)\])?)?")
 _KIND_AT = {"space": 2, "inputs": 2, "study": 3}
 """Where pydantic puts the kind of an entry into a place, by section."""
+_NOUNS = (("entry", "entries"), ("character", "characters"))
 _ALIKE = 0.75  # a key that surely stands for another
 _LONGEST = 60  # characters of what was given
 
@@ -139,7 +140,12 @@ def _fault(where: str, found: Sequence[Mapping[str, Any]], content: Any) -> Prob
     wanted = [f"{word} {context[key]}" for key, word in _LENGTHS.items() if key in context]
     if detail["type"] == "missing":
         return Problem(where, message)
-    return Problem(where, f"{value} {message}", f"give {' and '.join(wanted)}" if wanted else "")
+    one, many = _NOUNS[detail["type"].startswith("string")]
+    noun = one if wanted == ["at least 1"] else many
+    remedy = f"give {' and '.join(wanted)} {noun}" if wanted else ""
+    if detail["type"] == "list_type":
+        remedy = f"write [[{where}]]" if where in LISTS and value[0] == "{" else f"write [{value}]"
+    return Problem(where, f"{value} {message}", remedy)
 
 
 def _reworded(text: str) -> str:

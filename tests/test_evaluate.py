@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import statistics
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dse.evaluate.conditions import Reduction
 from dse.evaluate.space import Choice, Integer, Values
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
@@ -170,3 +172,27 @@ def test_objectives_alone_are_the_objectives() -> None:
     points = judge.space.from_index(np.arange(16))
     alone = judge.objective_values(judge.space.columns(points), 16)
     assert np.array_equal(alone, judge.evaluate(points).objectives)
+
+
+@pytest.mark.parametrize(("how", "wanted"), [("max", [3, 6]), ("min", [1, 2]), ("mean", [2, 4])])
+def test_a_constraint_takes_scenarios_as_an_objective_does(how: Any, wanted: list[float]) -> None:
+    sizes = (8.0, 16.0, 24.0)
+    bounded = dataclasses.replace(
+        constraint("time", 4.0), conditions={"size": sizes}, reduction=Reduction(how)
+    )
+    related = dataclasses.replace(
+        relation("time <= 4"), conditions={"size": sizes}, reduction=Reduction(how)
+    )
+    judged = evaluator(
+        {"lanes": Values((8.0, 4.0))},
+        [TIME],
+        [objective("time", "minimize", [{"size": s} for s in sizes], how)],
+        [bounded, related],
+        overhead=0.0,
+    )
+    assert judged.scenarios == 3
+    found = judged.evaluate({"lanes": np.array([8.0, 4.0])})
+    assert found.objectives[:, 0].tolist() == wanted
+    assert found.constrained[:, 0].tolist() == wanted
+    assert judged.violations(found.constrained).tolist() == [[w - 4, w - 4] for w in wanted]
+    assert found.feasible.tolist() == [w <= 4 for w in wanted]

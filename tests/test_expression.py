@@ -168,7 +168,7 @@ REFUSED = {
     "a != 1": "compares otherwise",
     "a in b": "compares otherwise",
     "a is b": "compares otherwise",
-    "1 <= 2": "names no quantity",
+    "1 <= 2": "does not name a quantity",
     "a <= True": "are not numbers",
     "a <= None": "'None' is not allowed",
     "a <= 'x'": "is not allowed",

@@ -118,7 +118,7 @@ def test_all_that_is_missing_is_said_at_once() -> None:
         Model.from_function(bad, "bad")
     places = [p.where for p in caught.value.problems]
     assert places == ["x", "more", "z", "rest", "Bare.value", "Bare.part"]
-    assert "is part of 'whole', which is no output" in str(caught.value)
+    assert "is part of 'whole', which is not an output" in str(caught.value)
 
 
 def test_a_return_that_is_no_named_tuple_is_refused() -> None:

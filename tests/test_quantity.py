@@ -133,7 +133,7 @@ def test_domain_in_words(quantity: Quantity, words: str) -> None:
 def test_declarations_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the domain \[2, 1\] of 'x' is empty"):
         Quantity("s", "x", low=2, high=1)
-    with pytest.raises(ValueError, match="better = 'more' is none of"):
+    with pytest.raises(ValueError, match="better = 'more' is not"):
         Quantity("s", "x", better="more")  # type: ignore[arg-type]
 
 

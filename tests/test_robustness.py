@@ -53,8 +53,8 @@ def _one(folder: Path, body: str) -> dse.Study:
         ("    x += 1\n    return Out(x)\n", "read-only"),
         ("    return None\n", "returned NoneType, not its NamedTuple with 'y'"),
         ("    return Out(np.ones(3))\n", r"returned 'y' of shape \(3,\)"),
-        ("    return Out(x * 1j)\n", "complex128, which are no real numbers"),
-        ("    return Out('abc')\n", "which are no real numbers"),
+        ("    return Out(x * 1j)\n", "complex128, which are not real numbers"),
+        ("    return Out('abc')\n", "which are not real numbers"),
         ("    raise SystemExit(0)\n", "raised SystemExit"),
     ],
 )

@@ -136,7 +136,7 @@ def test_bad_sections_are_told_with_the_study(tmp_path: Path) -> None:
     assert "answer" in told
     assert "model.py:wrong does not write a section" in told
     assert "report.sections[3]" in told
-    assert "'plain' names no section" in told
+    assert "'plain' does not name a section" in told
 
 
 def test_parts_demand_matching_shapes() -> None:

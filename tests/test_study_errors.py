@@ -83,7 +83,11 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
         "",
         ["space.acceleration.integer", "-2", "(0, inf)"],
     ),
-    "empty choice": ([(LATENCY, "latency = { values = [] }")], "", ["latency.values", "least 1"]),
+    "empty choice": (
+        [(LATENCY, "latency = { values = [] }")],
+        "",
+        ["latency.values", "at least 1"],
+    ),
     "low above high": ([("[2, 64]", "[64, 2]")], "", ["integer", "64", "lesser first"]),
     "no logarithm": (
         [(ACCELERATION, "{ real = [0, 64], log = true }")],

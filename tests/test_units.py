@@ -190,3 +190,9 @@ def test_split_keeps_the_number_as_written() -> None:
     assert split(" 1.160 GHz ") == (1.16, "1.160", "GHz")
     assert split("5%") == (5.0, "5", "%")
     assert split("7") == (7.0, "7", "")
+
+
+def test_a_number_with_commas_is_told_so() -> None:
+    for text in ("29,000 cycle", "0,5"):
+        with pytest.raises(UnitError, match="has a comma: write 29000"):
+            read(text, "cycle")

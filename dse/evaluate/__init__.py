@@ -1,1 +1,13 @@
-"""Evaluation: designs as columns in, objectives and constraints as columns out."""
+"""Evaluation: designs as columns in, objectives and constraints as columns out.
+
+`space`, `variables`
+    Designs: what each variable may be, numbered and as points of the unit cube.
+`wiring`, `conflicts`
+    Models joined by quantity name, and what cannot be joined.
+`conditions`, `objective`, `constraint`, `expression`
+    What is asked of designs: quantities and relations, each under its own conditions.
+`evaluator`, `judging`, `tabulate`
+    All of it together; who is to blame if a model raises; models run once for what repeats.
+`front`
+    The designs that no other dominates.
+"""

@@ -99,7 +99,7 @@ def read_relation(text: str) -> Relation:
             f"{text!r} is not a relation, such as 'lanes * streams <= 64'"
         ) from error
     if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1):
-        raise ExpressionError(f"{text!r} has not exactly one of <=, >=, <, >, ==")
+        raise ExpressionError(f"{text!r} does not have exactly one of <=, >=, <, >, ==")
     relation = tree.ops[0]
     if not isinstance(relation, _RELATIONS):
         raise ExpressionError(f"{text!r} compares otherwise than by <=, >=, <, >, ==")
@@ -108,7 +108,7 @@ def read_relation(text: str) -> Relation:
     for side in (tree.left, tree.comparators[0]):
         _check(side, names, text, 0)
     if not names:
-        raise ExpressionError(f"{text!r} names no quantity")
+        raise ExpressionError(f"{text!r} does not name a quantity")
     return Relation(
         text, frozenset(names), tree.left, tree.comparators[0], sign, sign in ("<", ">")
     )

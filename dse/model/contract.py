@@ -32,9 +32,9 @@ class Model:
     outputs : mapping of str to Quantity
         By quantity name.
     parts : tuple of Model
-        The models that together give every output; the model itself where it has none.
+        The models that together give every output; the model itself if it has none.
     arguments, fields : mapping of str to str
-        From quantity names to the function's parameter and output names (they differ where a study
+        From quantity names to the function's parameter and output names (they differ if a study
         renames).
     """
 
@@ -93,7 +93,7 @@ class Model:
         Raises
         ------
         InputError
-            Where two quantities would get the same name.
+            If two quantities would get the same name.
         """
         new = [names.get(name, name) for name in (*self.inputs, *self.outputs)]
         if twice := sorted({name for name in new if new.count(name) > 1}):
@@ -159,7 +159,7 @@ def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Arra
         raise TypeError(f"returned {type(result).__name__}, which has no '{name}'")
     value = np.asarray(getattr(result, field))
     if value.dtype.kind not in "biuf":
-        raise TypeError(f"returned '{name}' of {value.dtype}, which are no real numbers")
+        raise TypeError(f"returned '{name}' of {value.dtype}, which are not real numbers")
     if value.shape not in ((), shape) and np.broadcast_shapes(value.shape, shape) != shape:
         raise ValueError(f"returned '{name}' of shape {value.shape} for inputs of shape {shape}")
     return value[()]
@@ -210,7 +210,7 @@ def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str,
             problems.append(
                 Problem(
                     f"{kind}.{field}",
-                    f"is part of '{quantity.part_of}', which is no output",
+                    f"is part of '{quantity.part_of}', which is not an output",
                     f"outputs: {', '.join(fields)}",
                 )
             )

@@ -31,7 +31,7 @@ class Quantity:
     about : str
         What it is, in a few words, without the unit.
     symbol : str
-        The field's symbol (``"g"``); the name stands for it where it is empty.
+        The field's symbol (``"g"``); the name stands for it if it is empty.
     low, high : float
         Closed bounds of the domain.
     above, below : float
@@ -62,7 +62,7 @@ class Quantity:
 
     def __post_init__(self) -> None:
         if self.better not in (None, "lower", "higher"):
-            raise ValueError(f'better = {self.better!r} is none of "lower", "higher", None')
+            raise ValueError(f'better = {self.better!r} is not "lower", "higher" or None')
         if max(self.low, self.above) > min(self.high, self.below):
             raise ValueError(f"the domain {self.domain()} of {self.about!r} is empty")
 
@@ -152,7 +152,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """The declaration of an input that is no array: an object from a file, constant in a study.
+    """The declaration of an input that is not an array: an object from a file, constant in a study.
 
     Parameters
     ----------

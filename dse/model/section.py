@@ -25,7 +25,7 @@ class Table:
     title : str
         What it shows.
     rows : DataFrame
-        One row a line; the index is shown where it has a name. Put units into the column names.
+        One row a line; the index is shown if it has a name. Put units into the column names.
     note : str
         What a reader should know.
     """
@@ -151,7 +151,7 @@ class Tree:
     values : array, shape (nodes,)
         Of the node with all below it.
     labels : sequence of str
-        What else is said of each node; none where it is empty.
+        What else is said of each node; none if it is empty.
     unit : str
         Of the values; ``"1"`` for none.
     note : str

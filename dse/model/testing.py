@@ -44,7 +44,7 @@ def check_model(
     AssertionError
         Naming the model, the rule and the input or output that breaks it.
     InputError
-        Where a declaration is missing.
+        If a declaration is missing.
     """
     if samples < 4:
         raise ValueError(f"samples = {samples}: give at least 4")

@@ -176,6 +176,8 @@ def split(text: str) -> tuple[float, str, str]:
             continue
         if head[-1:].isalpha():  # "inf", "nan" are words, not numbers with a unit
             continue
+        if stripped[end:].startswith(","):
+            raise UnitError(f"{text!r} has a comma: write 29000 or 29_000, and 0.5 for a half")
         return number, head, stripped[end:].strip()
     if stripped.lower() in ("inf", "infinity"):
         return math.inf, stripped, ""

@@ -1,1 +1,15 @@
-"""Studies: from a file to something that can be evaluated, with every problem told at once."""
+"""Studies: from a file to something that can be evaluated, with every problem told at once.
+
+`study`
+    A study that is read and resolved.
+`reading`, `schema`, `faults`
+    The file: its tables, what may stand in them, and what is wrong with them in words.
+`resolve`
+    From tables to an evaluator, section by section.
+`loading`
+    Code that a study names: models and sections of the report.
+`catalog`, `catalog_files`
+    Rows of figures, and where their files are.
+`listing`
+    What there is to use.
+"""

@@ -40,7 +40,7 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
     for path in shipped:
         if path.stem == name:
             return path
-    known = [path.stem for path in (*_files(folder), *shipped)]
+    known = [path.stem for path in (*_files(folder), *shipped) if not _is_study(path)]
     remedies = [nearest(name, known) or "no catalogs are known", *_silent_packages()]
     raise InputError("catalog", [Problem("", f"there is no catalog {name!r}", "; ".join(remedies))])
 
@@ -64,7 +64,7 @@ def _in_folder(name: str, folder: Path | None) -> Path:
         remedy = f"copy it into {root}: a study reads files of its own folder only"
         raise InputError("catalog", [Problem("", f"{name!r} lies outside the study", remedy)])
     if not path.is_file():
-        remedy = nearest(name, [file.name for file in _files(folder)])
+        remedy = nearest(name, [file.name for file in _files(folder) if not _is_study(file)])
         remedy = remedy or f"{root} holds no catalogs"
         raise InputError("catalog", [Problem("", f"there is no file {name!r}", remedy)])
     return path
@@ -84,6 +84,12 @@ def _packages() -> Iterable[tuple[str, Path | None]]:
 
 def _files(folder: Path | None) -> list[Path]:
     return sorted(folder.glob("*.toml")) if folder is not None else []
+
+
+def _is_study(path: Path) -> bool:
+    """Tell whether a file beside a study is another study."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return re.search(r"^\s*\[study\]", text, re.MULTILINE) is not None
 
 
 def _silent_packages() -> list[str]:

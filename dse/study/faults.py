@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dse.problems import Problem, closest, nearest
@@ -21,6 +22,7 @@ _SAY = {
     "finite_number": "is not finite",
     "too_short": "has too few entries",
     "too_long": "has too many entries",
+    "string_pattern_mismatch": "is not a name: letters, digits and '_', as in latency",
     "string_too_short": "is empty",
     "string_too_long": "is too long",
 }
@@ -30,8 +32,11 @@ _VARIABLE = (
     'catalog = "name", rows = { option = {...} }'
 )
 _LENGTHS = {"min_length": "at least", "max_length": "at most"}
+_PLACE = re.compile(r"([\w-]+)(?:\[(\d+)\])?(?:\.([\w-]+)(?:\[(\d+)\])?)?")
 _KIND_AT = {"space": 2, "inputs": 2, "study": 3}
 """Where pydantic puts the kind of an entry into a place, by section."""
+_NOUNS = (("entry", "entries"), ("character", "characters"))
+_ALIKE = 0.75  # a key that surely stands for another
 _LONGEST = 60  # characters of what was given
 
 
@@ -62,7 +67,7 @@ def _corrected(value: Any, path: str, where: str, problems: list[Problem]) -> An
         place = f"{where}.{key}" if where else key
         if key not in known:
             problems.append(Problem(place, f"unknown key '{key}'", nearest(key, known)))
-            key = closest(key, set(known) - set(value) - set(found))
+            key = closest(key, set(known) - set(value) - set(found), _ALIKE)
         if key is not None:
             found[key] = _corrected(inner, f"{path}.{key}" if path else key, place, problems)
     return found
@@ -82,6 +87,21 @@ def faults(details: Sequence[Mapping[str, Any]], content: Any) -> list[Problem]:
     for detail in details:
         places.setdefault(_place(detail, content)[0], []).append(detail)
     return [_fault(where, found, content) for where, found in places.items()]
+
+
+def in_order(problems: Iterable[Problem], content: Mapping[str, Any]) -> list[Problem]:
+    """Return problems in the order of a study's sections and entries."""
+
+    def order(problem: Problem) -> tuple[int, ...]:
+        found = _PLACE.match(problem.where)
+        section, number, key, inner = found.groups() if found else ("", None, "", None)
+        entries = content.get(section)
+        keys = list(entries) if isinstance(entries, Mapping) else []
+        first = list(content).index(section) if section in content else len(content)
+        second = keys.index(key) if key in keys else len(keys)
+        return first, int(number or 0), second, int(inner or 0)
+
+    return sorted(problems, key=order)
 
 
 def _place(detail: Mapping[str, Any], content: Any) -> tuple[str, Any]:
@@ -120,7 +140,12 @@ def _fault(where: str, found: Sequence[Mapping[str, Any]], content: Any) -> Prob
     wanted = [f"{word} {context[key]}" for key, word in _LENGTHS.items() if key in context]
     if detail["type"] == "missing":
         return Problem(where, message)
-    return Problem(where, f"{value} {message}", f"give {' and '.join(wanted)}" if wanted else "")
+    one, many = _NOUNS[detail["type"].startswith("string")]
+    noun = one if wanted == ["at least 1"] else many
+    remedy = f"give {' and '.join(wanted)} {noun}" if wanted else ""
+    if detail["type"] == "list_type":
+        remedy = f"write [[{where}]]" if where in LISTS and value[0] == "{" else f"write [{value}]"
+    return Problem(where, f"{value} {message}", remedy)
 
 
 def _reworded(text: str) -> str:

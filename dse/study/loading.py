@@ -41,7 +41,7 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
     Raises
     ------
     InputError
-        Where there is no such module or function, or it is no model.
+        If there is no such module or function, or it is not a model.
     """
     function, paths = load_function(reference, folder, "model")
     return Model.from_function(function, reference), paths
@@ -55,12 +55,12 @@ def load_function(
     Parameters
     ----------
     what : str
-        What it should be, for the message where it is none: ``"model"``, say.
+        What it should be, for the message if it is not one: ``"model"``, say.
 
     Raises
     ------
     InputError
-        Where there is no such module or function.
+        If there is no such module or function.
     """
     source, colon, name = reference.partition(":")
     if not colon or not name.isidentifier() or not source:
@@ -69,7 +69,7 @@ def load_function(
             [
                 Problem(
                     "",
-                    f"'{reference}' names no {what}",
+                    f"'{reference}' does not name a {what}",
                     'write "module:function", or "file.py:function" for a file beside the study',
                 )
             ],
@@ -129,7 +129,7 @@ def _from_file(reference: str, source: str, folder: Path | None) -> ModuleType:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InputError(reference, [Problem("", f"'{source}' is no Python file")])
+        raise InputError(reference, [Problem("", f"'{source}' is not a Python file")])
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     if str(path.parent) not in sys.path:

@@ -21,6 +21,10 @@ Number = StrictInt | Finite | StrictStr
 """A number in the quantity's base unit, or a text with a unit, such as ``"1 KiB"``."""
 
 
+Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
+"""The name of a quantity."""
+
+
 class Table(BaseModel):
     """A table of the study file; `dse.study.faults` tells of its unknown keys."""
 
@@ -31,7 +35,7 @@ class ModelUse(Table):
     """A model with some of its quantities under other names."""
 
     use: StrictStr = Field(description="module:function, or file.py:function beside the study")
-    rename: dict[str, StrictStr] = Field(
+    rename: dict[str, Name] = Field(
         default_factory=dict, description="the model's own name = name in this study"
     )
 
@@ -41,7 +45,7 @@ class CatalogRow(Table):
 
     catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
     row: StrictStr
-    rename: dict[str, StrictStr] = Field(default_factory=dict)
+    rename: dict[str, Name] = Field(default_factory=dict)
 
 
 class RealTable(Table):
@@ -75,7 +79,7 @@ class CatalogTable(Table):
 
     catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
     options: list[StrictStr] | None = Field(None, min_length=1, description="rows; all if absent")
-    rename: dict[str, StrictStr] = Field(default_factory=dict)
+    rename: dict[str, Name] = Field(default_factory=dict)
 
 
 class RowsTable(Table):

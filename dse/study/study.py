@@ -17,6 +17,7 @@ from dse.model.section import Writer
 from dse.problems import InputError, Problem
 from dse.search.base import Plan, Settings
 from dse.search.plan import plan
+from dse.study.faults import in_order
 from dse.study.reading import parse, read_toml
 from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
@@ -83,7 +84,7 @@ class ResolvedStudy:
 
     @property
     def shown_storage(self) -> str:
-        """The storage URL without its password; the run folder's own where there is none."""
+        """The storage URL without its password; the run folder's own if there is none."""
         url = self.file.run.storage
         if url is None:
             return "sqlite:///study.db"
@@ -171,7 +172,7 @@ def _study(
     space = resolved.evaluator.space if resolved.evaluator.space.variables else None
     chosen = plan(Settings(**dict(file.search)), space, len(file.objective), problems)
     if problems or chosen is None:
-        raise InputError(source, problems)
+        raise InputError(source, in_order(problems, raw))
     return ResolvedStudy(
         file=file,
         text=text,

@@ -9,6 +9,8 @@ from dse.evaluate.space import Choice, Space
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.context import Context
 
+_NAMED = 3  # targets in a message
+
 
 def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
     """Demand that no quantity has two origins."""
@@ -45,17 +47,27 @@ def check_missing(
             if name not in ctx.doubtful:
                 wanted.setdefault(name, (by, []))[1].append(target)
     for name, (by, needing) in wanted.items():
-        quantity = wiring.quantities.get(name)
-        what = f" [{quantity.unit}] ({quantity.about})" if quantity else ""
-        if name in wiring.resources:
-            what = f" ({wiring.resources[name].about})"
         needed = f", needed by {by}" if by else ""
-        domain = f", in {quantity.domain()}" if quantity else ""
-        ctx.add(
-            "inputs",
-            f"missing input '{name}'{what}{needed} for {', '.join(needing)}",
-            f"give {name} in [inputs], in [space], or under at{domain}",
-        )
+        more = f" and {len(needing) - _NAMED} more" if len(needing) > _NAMED else ""
+        message = f"missing input '{name}'{_what(wiring, name)}{needed} for "
+        ctx.add("inputs", message + ", ".join(needing[:_NAMED]) + more, _remedy(wiring, name))
+
+
+def _what(wiring: Wiring, name: str) -> str:
+    """Return what an input is, in brackets."""
+    if name in wiring.resources:
+        return f" ({wiring.resources[name].about})"
+    if name in wiring.quantities:
+        return f" [{wiring.quantities[name].unit}] ({wiring.quantities[name].about})"
+    return " [Hz] (what relates cycles and seconds)" if name == "clock" else ""
+
+
+def _remedy(wiring: Wiring, name: str) -> str:
+    if name in wiring.resources:
+        return f'give {name} = "its file or folder" in [inputs]'
+    quantity = wiring.quantities.get(name)
+    domain = f", in {quantity.domain()}" if quantity else ""
+    return f"give {name} in [inputs], in [space], or under at{domain}"
 
 
 def check_dead(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from dse.problems import InputError, Problem, closest, nearest
 from dse.study.reading import Reading
 from dse.study.schema import StudyFile
 
-_ALIKE = 0.85  # a slip of the pen, where the name could also be one that was not read
+ALIKE = 0.85  # a slip of the pen, where the name could also be one that was not read
 
 
 @dataclass
@@ -140,7 +141,7 @@ class Context:
             Whether rows of a catalog may know it as well.
         """
         unsure = self.unseen or (of_rows and self.unread) or name in self.doubtful
-        near = closest(name, wiring.known, _ALIKE if unsure else 0.6)
+        near = closest(name, wiring.known, ALIKE if unsure else 0.6)
         if near is None and unsure:
             return
         remedy = f"did you mean '{near}'?" if near else nearest(name, wiring.known)
@@ -170,4 +171,6 @@ def _alike(one: str, other: str) -> bool:
 
 def shown(given: float | str) -> str:
     """Return a number as the study wrote it."""
-    return given if isinstance(given, str) else f"{given:g}"
+    if isinstance(given, str):
+        return given
+    return f"{given:g}" if abs(given) <= sys.float_info.max else "a number that large"

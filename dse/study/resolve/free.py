@@ -6,7 +6,8 @@ from dse.evaluate.expression import ExpressionError, read_relation
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Quantity
 from dse.model.units import is_unit
-from dse.study.resolve.context import Context
+from dse.problems import closest
+from dse.study.resolve.context import ALIKE, Context
 from dse.study.resolve.rows import rows_of
 from dse.study.schema import CatalogRow, CatalogTable, RowsTable
 
@@ -16,40 +17,45 @@ _ABOUT = "used in relations alone"
 def free_quantities(ctx: Context, wiring: Wiring) -> dict[str, Quantity]:
     """Return the quantities of relations that an input or a row sets and no model declares.
 
-    Their unit is the one they are written in, 1 for a plain number.
+    Their unit is the one they are written in, 1 for a plain number. A misspelt name in a relation
+    stands for the nearest that is set: the relation is told, and not what it meant as well.
     """
     wanted: set[str] = set()
+    unsure = any(entry.startswith("constraint") for entry in ctx.reading.dropped)
     for table in ctx.file.constraint:
         try:
             wanted |= read_relation(table.relation).names if table.relation else set()
-        except ExpressionError:
-            continue  # told where the constraint is read
+        except ExpressionError:  # told where the constraint is read
+            unsure = True
     wanted -= wiring.known
-    if not wanted:
+    if not wanted and not unsure:
         return {}
-    found = {
-        name: Quantity("1", _ABOUT)
-        for name, entry in ctx.file.inputs.items()
-        if name in wanted and not isinstance(entry, CatalogRow)
-    }
+    offered = {n: q for n, q in _offered(ctx).items() if n not in wiring.known}
+    names = {n if n in offered else closest(n, offered) for n in wanted}
+    if unsure:  # a relation that cannot be read may name any of them
+        names |= {n for n in offered if closest(n, wiring.known, ALIKE) is None}
+    return {name: offered[name] for name in names if name is not None}
+
+
+def _offered(ctx: Context) -> dict[str, Quantity]:
+    """Return every quantity that an input or a row sets."""
+    found: dict[str, Quantity] = {}
     for key, variable in ctx.file.space.items():
         if isinstance(variable, RowsTable):
-            names = {name for row in variable.rows.values() for name in row}
-            found |= {name: Quantity("1", _ABOUT) for name in names & wanted}
+            found |= {n: Quantity("1", _ABOUT) for row in variable.rows.values() for n in row}
         elif isinstance(variable, CatalogTable):
-            found |= _of_rows(ctx, f"space.{key}", variable, wanted)
+            found |= _of_rows(ctx, f"space.{key}", variable)
     for key, entry in ctx.file.inputs.items():
         if isinstance(entry, CatalogRow):
-            found |= _of_rows(ctx, f"inputs.{key}", entry, wanted)
+            found |= _of_rows(ctx, f"inputs.{key}", entry)
+        else:
+            found[key] = Quantity("1", _ABOUT)
     return found
 
 
-def _of_rows(
-    ctx: Context, where: str, table: CatalogTable | CatalogRow, wanted: set[str]
-) -> dict[str, Quantity]:
+def _of_rows(ctx: Context, where: str, table: CatalogTable | CatalogRow) -> dict[str, Quantity]:
     return {
         name: Quantity(figure.unit if is_unit(figure.unit) else "1", _ABOUT)
         for figures in rows_of(ctx, where, table).values()
         for name, figure in figures.items()
-        if name in wanted
     }

@@ -30,6 +30,9 @@ def resolve_models(ctx: Context) -> tuple[Model, ...]:
             if not is_unit(quantity.unit):
                 ctx.add(where, f"'{name}' has the unknown unit {quantity.unit!r}", KNOWN_UNITS)
         names = _renamed(ctx, f"{where}.rename", model, renamed)
+        if names is None:
+            ctx.unseen = True
+            continue
         try:
             leaves += model.renamed(names).leaves
         except InputError as error:
@@ -58,7 +61,9 @@ def _meant(reference: str) -> Model | None:
 
     The study is refused anyway; with it, the other problems are told as well.
     """
-    module, _, function = reference.partition(":")
+    module, colon, function = reference.partition(":")
+    if not colon:
+        return None
     near: dict[str, Model] = {}
     for model in shipped_models():
         of, _, name = model.name.partition(":")
@@ -68,17 +73,23 @@ def _meant(reference: str) -> Model | None:
     return near[best] if best else None
 
 
-def _renamed(ctx: Context, where: str, model: Model, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the new names by the model's own; a misspelt one stands for the nearest."""
+def _renamed(
+    ctx: Context, where: str, model: Model, names: Mapping[str, str]
+) -> dict[str, str] | None:
+    """Return the new names by the model's own; a misspelt one stands for the nearest.
+
+    None if there is no nearest: what the model is to take and give is not known then.
+    """
     own = {*model.inputs, *model.outputs}
-    found: dict[str, str] = {}
+    found: dict[str, str | None] = {}
     for name, new in names.items():
+        meant: str | None = name
         if name not in own:
             ctx.add(f"{where}.{name}", f"{model.name} has no quantity '{name}'", nearest(name, own))
             ctx.doubtful.add(new)
-            name = closest(name, own - set(names)) or name
-        found[name] = new
-    return found
+            meant = closest(name, own - set(names))
+        found[new] = meant
+    return {n: new for new, n in found.items() if n} if None not in found.values() else None
 
 
 def _with_own_names(leaves: list[Model]) -> tuple[Model, ...]:

@@ -31,6 +31,10 @@ def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
         except InputError as error:
             ctx.adopt(where, error)
             continue
+        if _is_model(function):
+            message = f"{reference} does not write a section: its parameters are quantities"
+            ctx.add(where, message, "a model belongs in study.models")
+            continue
         try:
             inspect.signature(function).bind("study", "result")
         except TypeError:
@@ -40,10 +44,6 @@ def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
                 f"{reference} does not write a section: its parameters are {parameters}",
                 "a section is written by a function of the study and its result",
             )
-            continue
-        if _is_model(function):
-            message = f"{reference} does not write a section: its parameters are quantities"
-            ctx.add(where, message, "a model belongs in study.models")
             continue
         ctx.files += paths
         writers.append((reference, function))

@@ -41,8 +41,8 @@ def _undeclared(ctx: Context, wiring: Wiring, key: str, table: Numeric) -> None:
     """Check what can be checked of a variable that no model takes."""
     ctx.unknown(wiring, f"space.{key}", key, "variable")
     kind, numbers = _numbers(table)
-    for number in numbers:
-        ctx.readable(f"space.{key}.{kind}", number)
+    for i, number in enumerate(numbers):
+        ctx.readable(f"space.{key}.{kind}[{i + 1}]", number)
 
 
 def _numeric(ctx: Context, wiring: Wiring, key: str, table: Numeric) -> Variable | None:
@@ -51,7 +51,10 @@ def _numeric(ctx: Context, wiring: Wiring, key: str, table: Numeric) -> Variable
     where = f"space.{key}.{kind}"
     unit = wiring.quantities[key].unit
     clock = wiring.constants.get("clock")
-    read = [ctx.number(where, key, number, unit, clock) for number in written]
+    read = [
+        ctx.number(f"{where}[{i + 1}]", key, number, unit, clock)
+        for i, number in enumerate(written)
+    ]
     numbers = [number for number in read if number is not None]
     ctx.doubtful.add(key)  # if it is left out, it is not missing as well
     if len(numbers) < len(read):

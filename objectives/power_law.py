@@ -82,8 +82,8 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     Returns
     -------
     lower, upper : ndarray
-        In the shape that the four broadcast to. Both are inf where there is no such g; `lower` is 0
-        where the condition holds from the smallest g on, `upper` is inf where it holds for ever
+        In the shape that the four broadcast to. Both are inf if there is no such g; `lower` is 0
+        where the condition holds from the smallest g on, `upper` is inf if it holds for ever
         (where it is inf for all elements it may be a read-only view).
         An end beyond the range of floats saturates to 0 or inf.
     """
@@ -180,14 +180,14 @@ def entropy(share: Array) -> Array:
     return -share * np.log(share) - (1.0 - share) * np.log1p(-share)
 
 
-def _left_root(offset: Array, exponent: Array, excess: Array, start: Array) -> Array:
+def _left_root(offset: Array, exponent: Array, beyond: Array, start: Array) -> Array:
     """Return the root of φ where φ rises, each element by itself, from a start where it rises.
 
-    `excess` is exponent − 1, given apart since the difference may have lost its digits.
+    `beyond` is exponent − 1, given apart since the difference may have lost its digits.
     """
     root = start.copy()
     at = np.arange(root.size)
-    y, d, b, e = start, offset, exponent, excess
+    y, d, b, e = start, offset, exponent, beyond
     for number in range(_MOST_STEPS):
         small = np.exp(-np.abs(y))
         positive = y > 0.0

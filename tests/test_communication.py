@@ -250,7 +250,7 @@ def test_selections_are_named() -> None:
     programs = flow(TREES[0])
     for selection in range(8):
         assert programs.selection(programs.chosen(selection)) == selection
-    with pytest.raises(InputError, match="'f11' is no candidate\n      did you mean 'f1'"):
+    with pytest.raises(InputError, match="'f11' is not a candidate\n      did you mean 'f1'"):
         programs.selection(["f11"])
     assert "main" not in programs.candidates
 

@@ -32,7 +32,7 @@ class Layout(NamedTuple):
     records: Mapping[str, Record]
     """By the function's own parameter."""
     plain: tuple[str, ...]
-    """Parameters that are no record."""
+    """Parameters that are not records."""
 
 
 def fields_of(kind: Any) -> dict[str, Any] | None:

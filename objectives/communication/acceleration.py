@@ -1,7 +1,7 @@
 """Time and ceilings if functions of a program are accelerated.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
-2010, sections II, III.C and III.D (computation, local and global communication, their limits) and
+2010, sections II, III.C and III.D (computation, local and global communication, their ceilings) and
 V (one function, several, private and shared stores). The paper prints no formulas; these are its
 model in words. With instructions I, bytes B, factors f:
 
@@ -111,7 +111,7 @@ def ceilings(
     costs: Costs,
     workload: Workload = 0.0,
 ) -> Ceilings:
-    """Return the limits of the speedup as factors grow: T0 over T1 without the parts that vanish.
+    """Return the ceilings of the speedup as factors grow: T0 over T1 without the parts that vanish.
 
     `memory_wall` for an infinite computation factor (section III.C), `local_limit` and
     `medium_limit` for that factor alone, `accelerator_limit` for computation and own store

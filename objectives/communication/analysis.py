@@ -116,7 +116,7 @@ def memory_wall(dataflow: Dataflow, factors: ArrayLike, setting: Setting | None 
     Parameters
     ----------
     factors : array_like
-        How many times faster; inf gives the wall, which is inf where no byte takes time.
+        How many times faster; inf gives the wall, which is inf if no byte takes time.
     """
     given = setting or Setting()
     work = dataflow.computation.sum() * given.instruction_time

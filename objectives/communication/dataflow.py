@@ -68,7 +68,7 @@ class Dataflow:
 
     @functools.cached_property
     def calls(self) -> Array:
-        """Invocations that are no recursion, shape (n,): the calls of an accelerator."""
+        """Invocations that are not recursions, shape (n,): the calls of an accelerator."""
         return _by_function(self.tree, self.tree.calls, len(self.names))
 
     @functools.cached_property
@@ -101,7 +101,7 @@ class Dataflow:
         Raises
         ------
         InputError
-            Where there is no such function.
+            If there is no such function.
         """
         if name not in self.names[: self.functions]:
             known = self.names[: self.functions]
@@ -157,7 +157,7 @@ class Dataflows:
         Raises
         ------
         InputError
-            Where a name is no candidate; all such at once.
+            If a name is not a candidate; all such at once.
         """
         names = list(names)
         unknown = [name for name in names if name not in self.candidates]
@@ -166,7 +166,7 @@ class Dataflows:
             raise InputError(
                 source,
                 [
-                    Problem("", f"'{name}' is no candidate", nearest(name, self.candidates))
+                    Problem("", f"'{name}' is not a candidate", nearest(name, self.candidates))
                     for name in unknown
                 ],
             )

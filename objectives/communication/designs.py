@@ -29,7 +29,7 @@ class Sums(NamedTuple):
 
 
 def design_sums(dataflow: Dataflows, workload: Floats, selection: Floats) -> Sums:
-    """Return the split of each design, NaN where there is no such program or selection.
+    """Return the split of each design, NaN if there is no such program or selection.
 
     Each program and selection is looked at once, however many designs have it.
     """
@@ -42,7 +42,7 @@ def design_sums(dataflow: Dataflows, workload: Floats, selection: Floats) -> Sum
 
 @functools.lru_cache(maxsize=1 << 16)
 def _one(dataflow: Dataflows, key: float) -> Split:
-    """Return the split of one program and selection; NaN where there is none."""
+    """Return the split of one program and selection; NaN if there is none."""
     workload, selection = divmod(key, _SELECTIONS)
     if not (0 <= workload < len(dataflow.programs) and selection < 2 ** len(dataflow.candidates)):
         return Split(*[np.nan] * len(Split._fields))

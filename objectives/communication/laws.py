@@ -45,7 +45,7 @@ class Term(NamedTuple):
         return np.asarray(x ** float(self.power) * np.log2(x) ** self.log)
 
     def exactly_at(self, n: int) -> Fraction | None:
-        """Return the value as a rational number, or None where it is irrational.
+        """Return the value as a rational number, or None if it is irrational.
 
         >>> Term(Fraction(3, 2), 1).exactly_at(16)
         Fraction(256, 1)
@@ -83,7 +83,7 @@ class Law:
     exact : bool
         Whether the law gives every count, verified at sizes that it was not solved at.
     residual : float
-        Largest difference at a size, relative to the count there (to 1 where that is 0).
+        Largest difference at a size, relative to the count there (to 1 if that is 0).
     held_out : float
         Relative difference at the largest size where the same terms are fitted without it.
     """
@@ -121,7 +121,7 @@ def fit_law(sizes: Sequence[int], counts: Sequence[int]) -> Law:
     Raises
     ------
     ValueError
-        Where the sizes are too few, not positive or not different, or a count is negative.
+        If the sizes are too few, not positive or not different, or a count is negative.
 
     >>> law = fit_law([64, 256, 1024, 4096, 16384], [272, 1040, 4112, 16400, 65552])
     >>> [(str(t.power), str(c)) for t, c in zip(law.terms, law.coefficients)], law.exact
@@ -199,7 +199,7 @@ def _simple(coefficient: Fraction) -> bool:
 
 
 def _solve(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> list[Fraction] | None:
-    """Solve linear equations by Gauss and Jordan; None where they are singular."""
+    """Solve linear equations by Gauss and Jordan; None if they are singular."""
     matrix = [[*row, value] for row, value in zip(rows, right, strict=True)]
     size = len(matrix)
     for k in range(size):

@@ -66,7 +66,7 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
     Raises
     ------
     InputError
-        Where the profile was made without transfers.
+        If the profile was made without transfers.
     """
     program = program or (Path(profile.program.sources[0]).name if profile.program.sources else "")
     if not profile.settings.transfers:
@@ -116,7 +116,7 @@ def _tree(profile: Profile, at: dict[str, int]) -> CallTree:
             [
                 *(Problem("call_tree", f"there is no function '{name}'") for name in unknown),
                 *(
-                    Problem(f"call_tree.{i}.parent", "is no earlier node", f"below {i}, or -1")
+                    Problem(f"call_tree.{i}.parent", "is not an earlier node", f"below {i}, or -1")
                     for i in wrong
                 ),
             ],

@@ -45,7 +45,7 @@ def idle_functions(dataflow: Programs, selection: Selection, workload: Workload 
     Returns
     -------
     Idle
-        NaN where a selection or a workload names what is not there.
+        NaN if a selection or a workload names what is not there.
     """
     which, chosen = np.broadcast_arrays(
         np.asarray(workload, dtype=np.float64), np.asarray(selection, dtype=np.float64)

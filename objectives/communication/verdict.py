@@ -109,7 +109,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     Raises
     ------
     InputError
-        Where there is no such function.
+        If there is no such function.
     """
     setting = setting or Setting()
     work = split(dataflow, outermost(dataflow, [dataflow.position(function)]))
@@ -151,7 +151,7 @@ def verdicts(
     Raises
     ------
     InputError
-        Where there is no such function.
+        If there is no such function.
     """
     names = dataflow.candidates if functions is None else tuple(functions)
     return tuple(verdict(dataflow, name, setting) for name in names)

@@ -126,10 +126,10 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
     * ``speedup_limit`` for g → ∞, equations 3 and 9: A where l = 0 or β > 1; for l > 0, with β = 1,
       1 / (1/A + l/C), with β < 1, 0.
     * ``peak_speedup``: the least upper bound over all g > 0; reached, at ``peak_granularity``, only
-      where β < 1 and l > 0. The granularity is inf where speedup grows with g or never changes, and
-      0 where it only falls.
+      where β < 1 and l > 0. The granularity is inf if speedup grows with g or never changes, and
+      0 if it only falls.
     * ``computational_intensity`` C/l and C/A/l (section 2); inf for l = 0.
-    * ``latency_bound`` (section 3.1): 1 where l > 0 and β ≤ 1, else 0.
+    * ``latency_bound`` (section 3.1): 1 if l > 0 and β ≤ 1, else 0.
     """
     o, fixed, per_byte, c, b, a = np.broadcast_arrays(*arrays(*interface, *kernel, acceleration))
     bends = (per_byte > 0.0) & (b < 1.0)

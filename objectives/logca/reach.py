@@ -55,8 +55,8 @@ def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration)
     """Return the granularities between which offloading pays: speedup ≥ 1.
 
     The exact g1 that equations 5 and 11 of ISCA 2017 aim at, and the second crossing of sub-linear
-    kernels under a latency per byte. Both are inf where offloading never pays; `break_even` is
-    0 where it pays from the smallest granularity on, `break_even_end` inf where it pays for ever.
+    kernels under a latency per byte. Both are inf if offloading never pays; `break_even` is
+    0 if it pays from the smallest granularity on, `break_even_end` inf if it pays for ever.
 
     >>> pays = break_even(overhead=2000, latency_per_byte=5, computational_index=200,
     ...                   complexity=0.7, acceleration=10)

@@ -1,4 +1,4 @@
-"""Minimum cuts: the best partition without an area limit, and the best ones as area gets a price.
+"""Minimum cuts: the best partition with no bound on area, and the best ones as area gets a price.
 
 A block on the CPU is on the source's side. Capacities are whole numbers of any size (Python's), so
 that a cut is exact: times of 10⁹ cycles and small differences fit together, which they do not in
@@ -49,7 +49,7 @@ class Network:
         return np.asarray(reached[: self.nodes])
 
     def _levels(self) -> list[int]:
-        """Return each node's distance to the sink by arcs with room; -1 where there is no way."""
+        """Return each node's distance to the sink by arcs with room; -1 if there is no way."""
         level = [-1] * (self.nodes + 2)
         level[self.nodes + 1] = 0
         queue = [self.nodes + 1]
@@ -143,7 +143,7 @@ def _whole(values: Array, scale: int) -> list[int]:
 
 
 def minimum_cut(problem: PartitionProblem) -> NDArray[np.bool_]:
-    """Return the nodes of the optimum without an area limit, the fewest that reach it."""
+    """Return the nodes of the optimum with no bound on area, the fewest that reach it."""
     return Whole(problem).cut()
 
 

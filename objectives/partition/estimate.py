@@ -36,10 +36,10 @@ class Latencies(NamedTuple):
 
 
 def latencies(architecture: Architecture) -> Latencies:
-    """Return what memory costs; NaN where the latencies of the levels do not ascend.
+    """Return what memory costs; NaN if the latencies of the levels do not ascend.
 
     * The penalty is added to accesses that the shared cache answers, of either core. Main memory
-      is no cache and has none.
+      is not a cache and has none.
     * An accelerator without caches pays at least the latency of the shared level.
     * A shared L1 (SL1) holds everything for both: no crossing costs anything.
     * Else, data that the other core left in its L1 is read from the shared level instead of L1.

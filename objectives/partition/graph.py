@@ -143,7 +143,7 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
     Raises
     ------
     ValueError
-        Where the profile has no such configuration.
+        If the profile has no such configuration.
     """
     if not 0 <= cache < len(profile.settings.caches):
         raise ValueError(

@@ -56,7 +56,7 @@ def solve_program(
     Returns
     -------
     Solved
-        Optimal where the bound is its value; nothing chosen where a limit left nothing.
+        Optimal where the bound is its value; nothing chosen if a bound left nothing.
     """
     count = len(problem)
     if count == 0:

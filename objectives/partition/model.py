@@ -69,7 +69,7 @@ class Greedy:
         Array, Quantity("1", "time on the CPU alone over time with the accelerator", low=0.0)
     ]
     relative_speedup: Annotated[
-        Array, Quantity("1", "share of the theoretical gain that is reached; 0 where there is none")
+        Array, Quantity("1", "share of the theoretical gain that is reached; 0 if there is none")
     ]
     theoretical_speedup: Annotated[
         Array,
@@ -137,7 +137,7 @@ def optimal(
     Returns
     -------
     Optimal
-        Arrays of the broadcast shape of the inputs; NaN where there is no such workload or cache
+        Arrays of the broadcast shape of the inputs; NaN if there is no such workload or cache
         configuration, and where the latencies of the memory levels do not ascend.
     """
     inputs = (workload, cache_configuration, accelerator_size, *architecture)
@@ -172,7 +172,7 @@ def architecture_of(values: Mapping[str, float]) -> Architecture:
 
 def _distinct(architecture: Architecture) -> Architecture:
     """Return the same for architectures that only differ in what has no effect: solved once."""
-    if architecture.shared_level == 3:  # main memory is no cache: no penalty
+    if architecture.shared_level == 3:  # main memory is not a cache: no penalty
         return architecture._replace(shared_penalty=0.0)
     return architecture
 

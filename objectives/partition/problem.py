@@ -3,7 +3,7 @@
 A block on the accelerator changes the time by `cost` (negative where it saves), and each pair of
 blocks that is separated adds to it, by an amount that may depend on which of them is on the
 accelerator. None of these is negative, so that the time is submodular in the set of moved blocks:
-without an area limit the optimum is a minimum cut (docs/partition.md).
+with no bound on area the optimum is a minimum cut (docs/partition.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Fewer blocks to choose from, with the same optimum.
 
-* A block outside the optimum without an area limit is not in the optimum with one: the time is
+* A block outside the optimum with no bound on area is not in the optimum with one: the time is
   submodular, so that leaving it out costs nothing and frees area.
 * A block larger than the accelerator stays on the CPU.
 * Where a moved block always gains by going back to the CPU unless a certain neighbour is moved too,

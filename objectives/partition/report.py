@@ -54,7 +54,7 @@ def integration(study: Study, result: StudyResult) -> Section:
     Raises
     ------
     ValueError
-        Where the study has no profiles.
+        If the study has no profiles.
     """
     compared = comparison_of(study)
     axes = axes_of(study)
@@ -96,7 +96,7 @@ def comparison_of(study: Study) -> Comparison:
     Raises
     ------
     ValueError
-        Where it has no profiles.
+        If it has no profiles.
     """
     constants = study.constants
     if "profiles" not in constants:

@@ -59,7 +59,7 @@ def best_partition(
         Instructions that the accelerator holds.
     nodes, seconds : optional
         Limits of the search, where the area is one; what is then not proven shows in `bound`.
-        A limit in seconds makes the answer depend on the machine.
+        A bound in seconds makes the answer depend on the machine.
     """
     few = reduced(problem, size)
     if few.area.sum() <= size:  # what is left is the minimum cut
@@ -68,7 +68,7 @@ def best_partition(
     solved = solve_program(few, size, nodes=nodes, seconds=seconds)
     chosen, value = solved.chosen, few.value(solved.chosen)
     other = greedy_choice(few, size)
-    if few.value(other) < value:  # a limit was met, or the two are equal but for rounding
+    if few.value(other) < value:  # a bound was met, or the two are equal but for rounding
         chosen, value = other, few.value(other)
     inside = minimum_cut(few.restricted(chosen))  # of equals, the one that moves least
     chosen[np.flatnonzero(chosen)[~inside]] = False

@@ -16,7 +16,7 @@ from dse.problems import InputError, Problem, nearest
 from objectives.programs.counts import Calls, Counts
 
 MISSING = (
-    "callgrind tells no transfers: communication counts as nothing, and only the limit that the "
+    "callgrind tells no transfers: communication counts as nothing, and only the ceiling that the "
     "rest of the program sets (Amdahl) can be told",
     "callgrind counts all instructions, loads, stores and branches among them, and those of the "
     "libraries",

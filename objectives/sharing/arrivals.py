@@ -72,9 +72,9 @@ def read_trace(path: str | os.PathLike[str]) -> Array:
     Raises
     ------
     InputError
-        Where lines are no numbers, are negative or go back in time; the first twenty at once.
+        If lines are not numbers, are negative or go back in time; the first twenty at once.
     OSError
-        Where the file cannot be read.
+        If the file cannot be read.
     """
     times: list[float] = []
     problems: list[Problem] = []
@@ -134,5 +134,5 @@ def arrival_problems(
         problems.append(Problem("arrivals", f"has shape {times.shape}", remedy))
     elif not (times[0] >= 0 and np.isfinite(times[-1]) and np.all(times[1:] >= times[:-1])):
         remedy = "give finite times of 0 s or more in ascending order"
-        problems.append(Problem("arrivals", "has times that are none or go back", remedy))
+        problems.append(Problem("arrivals", "has times that are not numbers or go back", remedy))
     return problems

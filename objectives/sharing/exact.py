@@ -60,8 +60,8 @@ def exact_latency(
     Returns
     -------
     ExactLatency
-        Arrays of the broadcast shape of the inputs: inf where the arrival rate reaches the service
-        rate, NaN where ``streams < pipeline_depth``.
+        Arrays of the broadcast shape of the inputs: inf if the arrival rate reaches the service
+        rate, NaN if ``streams < pipeline_depth``.
     """
     length, away = schedule(*pipeline, schedule_period)
     load = utilization(length, schedule_period, *traffic)
@@ -202,7 +202,7 @@ def latency_by_stream(
     Raises
     ------
     InputError
-        Where an input is outside its domain, with all such at once.
+        If an input is outside its domain, with all such at once.
 
     >>> rates = [6e6, 6e6, 2e6, 2e6, 2e6, 2e6, 2e6, 2e6]
     >>> latency_by_stream(4, 4, 5, rates, 10e-9).latency[:3] * 1e9

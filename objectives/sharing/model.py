@@ -32,13 +32,13 @@ def round_robin(
 
     Assumes Poisson arrivals of equal rate in each stream, room for every element that waits, and
     elements that need one pass of the pipeline. See :mod:`objectives.sharing.schedule` for streams
-    that are no multiple of the pipeline depth.
+    that are not a multiple of the pipeline depth.
 
     Returns
     -------
     RoundRobin
-        Arrays of the broadcast shape of the inputs. Waits are inf where the arrival rate reaches
-        the service rate; all is NaN where ``streams < pipeline_depth``.
+        Arrays of the broadcast shape of the inputs. Waits are inf if the arrival rate reaches
+        the service rate; all is NaN if ``streams < pipeline_depth``.
 
     >>> shared = round_robin(8, 4, 4, 5, 6e6, 10e-9)
     >>> shared.latency * 1e9, shared.latency_printed * 1e9, shared.best_schedule_period

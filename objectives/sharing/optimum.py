@@ -49,9 +49,9 @@ def best_schedule_period(pipeline: Pipeline, traffic: Traffic) -> ScheduleOptimu
     Returns
     -------
     ScheduleOptimum
-        Arrays of the broadcast shape of the inputs. The periods are inf where no period keeps up
+        Arrays of the broadcast shape of the inputs. The periods are inf if no period keeps up
         (offered load ≥ 1), the best one also where none in the domain does; the latency too.
-        NaN where ``streams < pipeline_depth``.
+        NaN if ``streams < pipeline_depth``.
     """
     columns = np.broadcast_arrays(*pipeline, np.multiply(*traffic))
     shape = columns[0].shape

@@ -22,7 +22,7 @@ from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic
 
 
 class Schedule(NamedTuple):
-    """One round of the schedule, in clocks; NaN where there are fewer streams than stages."""
+    """One round of the schedule, in clocks; NaN if there are fewer streams than stages."""
 
     length: Array
     """Clocks of a full round, in which each stream has `schedule_period` slots."""
@@ -98,7 +98,7 @@ def printed_latency(
 
     The latency is an approximation, 9 to 23 % below the exact one at light and middle loads
     (docs/sharing.md); :func:`objectives.sharing.exact.exact_latency` has none. Waits and
-    occupancies are inf where the arrival rate reaches the service rate.
+    occupancies are inf if the arrival rate reaches the service rate.
 
     Returns
     -------
@@ -134,5 +134,5 @@ def printed_latency(
 def utilization(
     length: Array, schedule_period: Floats, arrival_rate: Floats, clock_period: Floats
 ) -> Array:
-    """Return the arrivals of a round over its slots; every wait is inf where this reaches 1."""
+    """Return the arrivals of a round over its slots; every wait is inf if this reaches 1."""
     return np.multiply(arrival_rate, clock_period) * length / schedule_period

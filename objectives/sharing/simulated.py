@@ -1,6 +1,6 @@
 """The simulation as a model: mean latency with its interval, beside the formulas.
 
-For drawing and for checks: a simulation of `ELEMENTS` elements takes milliseconds, so it is no
+For drawing and for checks: a simulation of `ELEMENTS` elements takes milliseconds, so it is not an
 objective for millions of designs. The same seed every time makes it a pure function.
 """
 

@@ -105,7 +105,7 @@ def simulate(
     streams, pipeline_depth, context_switch, schedule_period, clock_period
         As in :func:`objectives.sharing.round_robin`.
     arrival_rate : float or None
-        Elements a second; None where `arrivals` are times.
+        Elements a second; None if `arrivals` are times.
     arrivals : {"poisson", "deterministic", "bursty"} or array_like
         A process (:func:`objectives.sharing.arrivals.generate`), or arrival times [s] in ascending
         order, such as :func:`objectives.sharing.arrivals.read_trace` returns.
@@ -126,7 +126,7 @@ def simulate(
     Raises
     ------
     InputError
-        Where an input is outside its domain, or the arrivals exceed the service rate; all at once.
+        If an input is outside its domain, or the arrivals exceed the service rate; all at once.
 
     >>> measured = simulate(8, 4, 4, 4, 6e6, 10e-9)
     >>> measured.low < 211.194e-9 < measured.high  # the exact mean

@@ -68,8 +68,8 @@ def tail_latency(
     Returns
     -------
     TailLatency
-        Array of the broadcast shape of the inputs: inf where the arrival rate reaches the service
-        rate, NaN where ``streams < pipeline_depth``.
+        Array of the broadcast shape of the inputs: inf if the arrival rate reaches the service
+        rate, NaN if ``streams < pipeline_depth``.
     """
     return TailLatency(latency_quantile(*pipeline, schedule_period, *traffic, level=0.99))
 
@@ -90,7 +90,7 @@ def latency_quantile(
     Raises
     ------
     ValueError
-        Where the level is no such share.
+        If the level is not such a share.
     """
     if not 0 < level < 1:
         raise ValueError(f"level is {level:g}; give a share above 0 and below 1")

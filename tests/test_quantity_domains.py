@@ -32,4 +32,7 @@ def test_contains_all_is_all_of_contains(quantity: Quantity) -> None:
     for pair in itertools.product(values, repeat=2):
         x = np.array(pair)
         assert quantity.contains_all(x) == bool(quantity.contains(x).all()), pair
+    for value in values:  # numbers have a way of their own
+        assert quantity.contains_all(value) == bool(quantity.contains(value)), value
+    assert quantity.contains_all(2) == bool(quantity.contains(2))
     assert quantity.contains_all(np.empty(0))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from dse.profile.document.schema import CacheLevels, Profile
+    from dse.profile.document import CacheLevels, Profile
 
 PARTIAL = 3  # the exit code where the program did not complete and its profile is partial
 
@@ -99,7 +99,7 @@ def profile(
     The program reads this command's standard input and writes to its standard output. A single
     profile (.json) as SOURCE is shown again without a run.
     """
-    from dse.profile.document.schema import Profile
+    from dse.profile.document import Profile
 
     if [source.suffix for source in sources] == [".json"]:
         found = Profile.load(sources[0])
@@ -172,7 +172,7 @@ def _check_writable(*files: Path | None) -> None:
 
 
 def _cache(text: str) -> CacheLevels:
-    from dse.profile.document.schema import CacheLevels
+    from dse.profile.document import CacheLevels
 
     given: Sequence[str] = text.split(",")
     if not 2 <= len(given) <= 5:

@@ -96,8 +96,9 @@ def compile_to_ir(
             return source
         target = folder / f"{number}.ll"
         compiler = toolchain.cxx if source.suffix in CXX_SUFFIXES else toolchain.c
-        baseline = ["-mcpu=baseline"] if "ziglang" in compiler else []
-        command = [*compiler, *level, *FAITHFUL, *kept, *baseline, *flags]
+        # what a program says of its own place must not move its other constants
+        place = f"-fmacro-prefix-map={source.parent}/="
+        command = [*compiler, *level, *FAITHFUL, *kept, *toolchain.baseline, place, *flags]
         command += ["-S", "-emit-llvm", "-o", str(target), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not target.is_file():
@@ -121,7 +122,7 @@ def link_program(
 ) -> None:
     """Link object files to a program; raise InputError with the linker's words where it cannot."""
     command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
-    command += [*map(str, objects), "-o", str(target), "-lm", *flags]
+    command += [*toolchain.baseline, *map(str, objects), "-o", str(target), "-lm", *flags]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise cannot("profile", "the program does not link:\n" + done.stderr.strip())

@@ -6,6 +6,7 @@
 #include "shadow.h"
 #include "region.h"
 #include "result.h"
+#include "stack.h"
 #include <signal.h>
 #include <stdlib.h>
 
@@ -126,11 +127,12 @@ __attribute__((constructor(101))) static void start(int count, char **arguments)
         (personality(0xffffffff) & ADDR_NO_RANDOMIZE))
         execv("/proc/self/exe", arguments);
 #ifdef DSE_TRACE
-    trace_file = open(DSE_TRACE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    trace_file = open(__dse_trace_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 #endif
     cache_start();
     tree_start();
-    shadow_start(arguments);
+    shadow_start();
+    shadow_input((u64)arguments);
     region_start();
     signals_start();
 }

@@ -1,4 +1,4 @@
-"""What holds for every test: the same examples each time, and what is skipped is said at the end."""
+"""What holds for every test: the same examples each time; what is skipped is said at the end."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from dse.profile.document import CacheLevels, Profile
 
-PARTIAL = 3  # the exit code where the program did not complete and its profile is partial
+PARTIAL = 3  # the exit code if the program did not complete and its profile is partial
 
 
 class ProfileCommand(click.Command):
@@ -154,7 +154,7 @@ def _measured(
 
 
 def _check_writable(*files: Path | None) -> None:
-    """Raise InputError before the run, which may be long, where its result could not be written."""
+    """Raise InputError before the run, which may be long, if its result could not be written."""
     from dse.problems import InputError, Problem
 
     problems = []
@@ -192,7 +192,7 @@ def _size(text: str, option: str) -> int:
         if number.endswith(letter):
             number, scale = number[:-1], 1024**power
     if not number.isdigit():
-        raise click.BadParameter(f"'{text}' is no size such as 64, 32K or 4M", param_hint=option)
+        raise click.BadParameter(f"'{text}' is not a size such as 64, 32K or 4M", param_hint=option)
     return int(number) * scale
 
 

@@ -147,12 +147,12 @@ def measure(
     stdout: IO[Any] | int | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> Profile:
-    """Run a built program and return its profile, marked as partial where the run did not complete.
+    """Run a built program and return its profile, marked as partial if the run did not complete.
 
     Raises
     ------
     InputError
-        Where the run left nothing to read.
+        If the run left nothing to read.
     """
     options = built.options
     given = options.arguments if arguments is None else arguments

@@ -60,7 +60,7 @@ class Job:
 
 
 def build_object(job: Job, folder: Path) -> dict[str, Any]:
-    """Do a job in another process and return its tables; raise InputError where LLVM refuses."""
+    """Do a job in another process and return its tables; raise InputError if LLVM refuses."""
     path = folder / "job.json"
     path.write_text(json.dumps(dataclasses.asdict(job)))
     command = [sys.executable, "-m", "dse.profile.build.build", str(path)]

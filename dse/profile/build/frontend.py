@@ -59,7 +59,7 @@ def _check_sources(sources: Sequence[Path]) -> None:
             problems.append(
                 Problem(
                     str(source),
-                    f"'{source.suffix}' is no suffix of a C or C++ source",
+                    f"'{source.suffix}' is not a suffix of a C or C++ source",
                     f"known: {', '.join(allowed)}",
                 )
             )
@@ -120,7 +120,7 @@ def link_program(
     cxx: bool,
     flags: Sequence[str] = (),
 ) -> None:
-    """Link object files to a program; raise InputError with the linker's words where it cannot."""
+    """Link object files to a program; raise InputError with the linker's words if it cannot."""
     command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
     command += [*toolchain.baseline, *map(str, objects), "-o", str(target), "-lm", *flags]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

@@ -51,7 +51,7 @@ class Toolchain:
 
 
 def find_toolchain(choice: Choice = "auto") -> Toolchain:
-    """Return the compiler to use; raise InputError, with what to install, where there is none."""
+    """Return the compiler to use; raise InputError, with what to install, if there is none."""
     if importlib.util.find_spec("llvmlite") is None:
         raise _missing("llvmlite is not installed: it reads and compiles the program's LLVM IR")
     if sys.platform != "linux":

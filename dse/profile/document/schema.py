@@ -81,7 +81,7 @@ class Function(_Part):
     invocations: Count
     computation: Count = Field(description="arithmetic and logical instructions executed")
     computation_inclusive: Count | None = Field(
-        description="the same, callees included; null where transfers are not measured"
+        description="the same, callees included; null if transfers are not measured"
     )
     local_bytes: Count = Field(description="bytes that an invocation wrote and read itself")
 
@@ -143,7 +143,7 @@ class Read(_Part):
     source: Count | None = Field(
         validation_alias="from",
         serialization_alias="from",
-        description="null where no block of the program wrote: constants, input, unknown",
+        description="null if no block of the program wrote: constants, input, unknown",
     )
     bytes: Count
 

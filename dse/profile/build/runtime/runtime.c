@@ -119,7 +119,7 @@ static void signals_start(void) {
     }
 }
 
-/* Before any code of the program; addresses are made the same in every run where that is allowed. */
+/* Before any code of the program; addresses are made the same in every run if that is allowed. */
 __attribute__((constructor(101))) static void start(int count, char **arguments) {
     (void)count;
     int now = personality(0xffffffff);

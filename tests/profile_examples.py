@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from dse.problems import InputError
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import KENTER, Built, Options, build_program, measure
-from dse.profile.document.schema import CacheLevels, Profile
+from dse.profile.document import CacheLevels, Profile
 from dse.profile.run.run import environment
 from tests.profile_reference import Flow, Follower
 
@@ -31,6 +33,19 @@ def picture(side: int) -> bytes:
 
 
 TEXT = b"the cat sat on the mat; the dog, too\nand then the cat ran off\n" * 3
+
+
+def _toolchain_missing() -> str:
+    try:
+        find_toolchain()
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+needs_compiler = pytest.mark.skipif(
+    bool(_toolchain_missing()), reason=f"programs cannot be built: {_toolchain_missing()}"
+)
 
 
 @dataclass(frozen=True)
@@ -105,7 +120,8 @@ def plain_output(example: Example, folder: Path) -> bytes:
     sources = [str(PROGRAMS / name) for name in example.sources]
     compiler = toolchain.cxx if any(name.endswith("cpp") for name in sources) else toolchain.c
     program = folder / "plain"
-    command = [*compiler, "-O2", "-fno-sanitize=all", *sources, "-o", str(program), "-lm"]
+    command = [*compiler, "-O2", "-fno-sanitize=all", *toolchain.baseline, *sources]
+    command += ["-o", str(program), "-lm"]
     subprocess.run(command, check=True, capture_output=True)
     name = Path(example.sources[0]).stem
     done = subprocess.run(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.profile.document.schema import CacheLevels
+from dse.profile.document import CacheLevels
 
 EVENT = np.dtype(
     [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dse
 from dse.problems import InputError
-from dse.profile.document.schema import Profile
+from dse.profile.document import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
 from objectives.communication.contexts import MAX_CONTEXTS, expand
 from objectives.communication.tree import inclusive_transfers, shares_inside

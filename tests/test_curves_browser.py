@@ -30,8 +30,8 @@ def choose(chrome: Chrome, design: int) -> None:
 def test_the_report_of_the_shared_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run"
     monkeypatch.setattr("sys.argv", ["dse", "run", str(STUDY), "--out", str(folder), "--quiet"])
-    main()
     with browser(tmp_path) as chrome:
+        main()
         open_report(chrome, folder / "report.html")
         WebDriverWait(chrome, 10).until(lambda _: texts(chrome, "#curve-0 .legendtext"))
         plot = chrome.find_element(By.ID, "curve-0")

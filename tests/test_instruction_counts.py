@@ -9,7 +9,6 @@ were executed, counted by an independent instrument. It needs ``valgrind`` on th
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -23,6 +22,7 @@ from dse.profile.build.irtext import FunctionText, parse_module
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program
 from dse.profile.run.run import environment
+from tests.needs import needs
 from tests.profile_examples import EXAMPLES, PROGRAMS, run_built
 
 ROW = (
@@ -100,17 +100,9 @@ def callgrind(
     return cost, calls
 
 
-@pytest.fixture(scope="module")
-def valgrind() -> str:
-    found = shutil.which("valgrind")
-    assert found, "install valgrind: these tests compare with it"
-    return found
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_instructions_are_those_that_valgrind_counts(
-    name: str, valgrind: str, tmp_path: Path
-) -> None:
+def test_instructions_are_those_that_valgrind_counts(name: str, tmp_path: Path) -> None:
+    needs("valgrind")
     example = EXAMPLES[name]
     sources = tuple(PROGRAMS / source for source in example.sources)
     options = Options(sources, example.arguments, caches=(), transfers=False)
@@ -122,8 +114,7 @@ def test_instructions_are_those_that_valgrind_counts(
     toolchain = find_toolchain()
     program = tmp_path / "rows"
     objects = (tmp_path / "rows.o", tmp_path / "switch.c")
-    flags = ("-mcpu=baseline",)
-    link_program(toolchain, objects, program, example.sources[0].endswith("cpp"), flags)
+    link_program(toolchain, objects, program, example.sources[0].endswith("cpp"))
     off, _ = callgrind(program, example.arguments, example.given, rows=False)
     on, calls = callgrind(program, example.arguments, example.given, rows=True)
     functions = {f.name: f for f in profile.functions if not f.foreign}

@@ -318,7 +318,7 @@ def test_every_problem_of_every_profile_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         Workloads.load(tmp_path)
     told = str(caught.value)
-    assert "a.json" in told and "no JSON" in told and "b.json" in told and "version 9" in told
+    assert "a.json" in told and "not JSON" in told and "b.json" in told and "version 9" in told
 
 
 def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:

@@ -56,16 +56,18 @@ def test_what_is_wrong_is_told_with_its_place(where: str, tmp_path: Path) -> Non
 def test_a_file_with_most_fields_missing_is_one_problem(tmp_path: Path) -> None:
     path = tmp_path / "hollow.json"
     path.write_text('{"format": "dse profile", "version": 1}')
-    with pytest.raises(InputError, match="is no whole profile: no program, settings") as raised:
+    with pytest.raises(
+        InputError, match="not a whole profile: without program, settings"
+    ) as raised:
         Profile.load(path)
     assert len(raised.value.problems) == 1
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", '{"program": ', "\x00"])
-def test_what_is_no_profile_says_how_to_write_one(text: str, tmp_path: Path) -> None:
+def test_what_is_not_a_profile_says_how_to_write_one(text: str, tmp_path: Path) -> None:
     path = tmp_path / "text.json"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"is no profile[^!]*dse profile SOURCE -o FILE"):
+    with pytest.raises(InputError, match=r"is not a profile[^!]*dse profile SOURCE -o FILE"):
         Profile.load(path)
 
 

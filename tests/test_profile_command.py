@@ -14,7 +14,7 @@ import pytest
 
 from dse.problems import InputError
 from dse.profile.command import Built, Options, build_program
-from dse.profile.document.schema import CacheLevels, Profile
+from dse.profile.document import CacheLevels, Profile
 from dse.profile.run.run import Limits
 from tests.profile_examples import (
     PROGRAMS,
@@ -155,7 +155,7 @@ def test_the_loader_names_what_is_wrong(tmp_path: Path, rotate: Built) -> None:
         ('"version": 1', '"version": 9', "version 9"),
         ('"executions": ', '"executions": -', "greater than or equal to 0"),
         ('"chunk"', '"chunks"', "settings.chunk"),
-        ('"format"', '"formats"', "this is no profile"),
+        ('"format"', '"formats"', "this is not a profile"),
     ):
         path.write_text(profile.dumps().replace(old, new))
         with pytest.raises(InputError, match=words):
@@ -208,7 +208,13 @@ def test_an_interrupted_run_leaves_a_partial_profile(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "dse.profile", str(path), "-o", str(target)]
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, start_new_session=True
+        line,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environ,
+        start_new_session=True,
+        # a shell's background jobs, which tests may be part of, ignore Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"

@@ -8,7 +8,7 @@ import pytest
 
 from dse.problems import InputError
 from dse.profile.command import Options, build_program
-from dse.profile.document.schema import CacheLevels
+from dse.profile.document import CacheLevels
 from dse.profile.run.run import Limits
 from tests.profile_examples import (
     by_name,

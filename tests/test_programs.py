@@ -15,6 +15,7 @@ from objectives.communication import from_profile, load_dataflow, load_dataflows
 from objectives.partition import Workloads
 from objectives.programs import FORMS
 from tests.communication_examples import Machine, profile_of
+from tests.needs import needs
 
 GRIND = """# callgrind format
 version: 1
@@ -115,8 +116,8 @@ def test_callgrind_without_costs(tmp_path: Path) -> None:
         load_dataflow(path)
 
 
-@pytest.mark.skipif(not shutil.which("callgrind_annotate"), reason="needs valgrind")
 def test_callgrind_as_its_own_tool_reads_it(tmp_path: Path) -> None:
+    needs("valgrind", "callgrind_annotate")
     path = tmp_path / "callgrind.out.1"
     program = [shutil.which("true") or "/bin/true"]
     grind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={path}", *program]

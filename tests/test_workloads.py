@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import io
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,26 +13,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from dse.problems import InputError
 from dse.profile import Profile
 from dse.profile.build.toolchain import find_toolchain
+from tests.needs import needs
+from tests.profile_examples import needs_compiler
 
 STUDIES = Path(__file__).parents[1] / "studies"
 PROGRAMS, PROFILES = STUDIES / "programs", STUDIES / "profiles"
 NAMES = ("aes", "fft", "jpeg", "md5", "sor", "whetstone")
-
-
-def _toolchain_missing() -> str:
-    try:
-        find_toolchain()
-    except InputError as error:
-        return str(error)
-    return ""
-
-
-needs_compiler = pytest.mark.skipif(
-    bool(_toolchain_missing()), reason=f"programs cannot be built: {_toolchain_missing()}"
-)
 
 
 def make() -> ModuleType:
@@ -83,9 +70,9 @@ def random_bytes(count: int) -> bytes:
 
 
 @needs_compiler
-@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
 @pytest.mark.parametrize("blocks", [1, 2, 300])
 def test_aes_against_openssl(folder: Path, blocks: int) -> None:
+    needs("openssl")
     key, start = bytes(range(16)).hex(), bytes(16).hex()
     command = ["openssl", "enc", "-aes-128-cbc", "-nopad", "-K", key, "-iv", start]
     done = subprocess.run(command, input=random_bytes(16 * blocks), capture_output=True, check=True)

@@ -1,7 +1,7 @@
 """What a real program does, measured: blocks, memory, functions and the data between them.
 
 ``dse profile`` builds a C or C++ program with instrumentation, runs it and writes a profile; models
-read it through :meth:`dse.profile.document.schema.Profile.load`. The format is documented in
+read it through :meth:`dse.profile.document.Profile.load`. The format is documented in
 ``docs/profile-format.md``.
 
 The two views follow T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dse.profile.command import Options, profile_program
-    from dse.profile.document.schema import Profile
+    from dse.profile.document import Profile
 
 __all__ = ["Options", "Profile", "profile_program"]
 
@@ -23,7 +23,7 @@ __all__ = ["Options", "Profile", "profile_program"]
 def __getattr__(name: str) -> Any:
     """Import what is asked for when it is asked for: ``dse --help`` needs none of it."""
     if name == "Profile":
-        from dse.profile.document.schema import Profile
+        from dse.profile.document import Profile
 
         return Profile
     if name in ("Options", "profile_program"):

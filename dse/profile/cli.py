@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from dse.profile.document.schema import CacheLevels, Profile
+    from dse.profile.document import CacheLevels, Profile
 
-PARTIAL = 3  # the exit code where the program did not complete and its profile is partial
+PARTIAL = 3  # the exit code if the program did not complete and its profile is partial
 
 
 class ProfileCommand(click.Command):
@@ -99,7 +99,7 @@ def profile(
     The program reads this command's standard input and writes to its standard output. A single
     profile (.json) as SOURCE is shown again without a run.
     """
-    from dse.profile.document.schema import Profile
+    from dse.profile.document import Profile
 
     if [source.suffix for source in sources] == [".json"]:
         found = Profile.load(sources[0])
@@ -154,7 +154,7 @@ def _measured(
 
 
 def _check_writable(*files: Path | None) -> None:
-    """Raise InputError before the run, which may be long, where its result could not be written."""
+    """Raise InputError before the run, which may be long, if its result could not be written."""
     from dse.problems import InputError, Problem
 
     problems = []
@@ -172,7 +172,7 @@ def _check_writable(*files: Path | None) -> None:
 
 
 def _cache(text: str) -> CacheLevels:
-    from dse.profile.document.schema import CacheLevels
+    from dse.profile.document import CacheLevels
 
     given: Sequence[str] = text.split(",")
     if not 2 <= len(given) <= 5:
@@ -192,7 +192,7 @@ def _size(text: str, option: str) -> int:
         if number.endswith(letter):
             number, scale = number[:-1], 1024**power
     if not number.isdigit():
-        raise click.BadParameter(f"'{text}' is no size such as 64, 32K or 4M", param_hint=option)
+        raise click.BadParameter(f"'{text}' is not a size such as 64, 32K or 4M", param_hint=option)
     return int(number) * scale
 
 

@@ -20,9 +20,10 @@ from dse.profile.build.effects import refuse
 from dse.profile.build.frontend import compile_to_ir, is_cxx, link_program, modelled_functions
 from dse.profile.build.runtime_options import cache_definition, cache_problems, compile_runtime
 from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
-from dse.profile.document.schema import CacheLevels, Profile, Program, Run, Settings
+from dse.profile.document import CacheLevels, Profile, Program, Run, Settings
 from dse.profile.errors import cannot
-from dse.profile.run.assembly import Assembly, function_names
+from dse.profile.run.assembly import Assembly
+from dse.profile.run.names import function_names
 from dse.profile.run.result import read_result
 from dse.profile.run.run import Limits, Outcome, environment, run_program
 
@@ -98,24 +99,27 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     level = options.optimisation
     modules = compile_to_ir(toolchain, options.sources, folder, level, options.flags)
     accesses = bool(options.caches) or options.transfers
+    result = folder / "result"
     job = Job(
         modules=[str(path) for path in modules],
         object=str(folder / "program.o"),
         tables=str(folder / "tables.json"),
         accesses=accesses,
         tree=options.transfers or options.region is not None or trace is not None,
-        trace=trace is not None,
+        result=str(result),
+        trace=None if trace is None else str(trace.resolve()),
         framed=None if options.functions is None else list(options.functions),
         modelled=list(modelled_functions()),
     )
     tables = build_object(job, folder)
     refuse(tables["foreign"])
     _check_functions(options, tables)
-    result = folder / "result"
-    definitions: dict[str, str | int | None] = {"DSE_RESULT": f'"{result}"'}
+    definitions: dict[str, str | int | None] = {}
     if options.caches:
         name, value = cache_definition(options.caches).split("=", 1)
         definitions[name] = value
+    if any(function["symbol"] == "main" for function in tables["functions"]):
+        definitions["DSE_MAIN"] = None
     if job.tree:
         definitions["DSE_TREE"] = None
     if options.transfers:
@@ -128,7 +132,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     if len(tables["blocks"]) + len(tables["foreign"]) > NARROW:
         definitions["DSE_WIDE"] = None
     if trace:
-        definitions["DSE_TRACE"] = f'"{trace.resolve()}"'
+        definitions["DSE_TRACE"] = None
     compile_runtime(toolchain, definitions, folder / "runtime.o")
     executable = folder / options.sources[0].stem
     objects = (folder / "program.o", folder / "runtime.o")
@@ -143,12 +147,12 @@ def measure(
     stdout: IO[Any] | int | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> Profile:
-    """Run a built program and return its profile, marked as partial where the run did not complete.
+    """Run a built program and return its profile, marked as partial if the run did not complete.
 
     Raises
     ------
     InputError
-        Where the run left nothing to read.
+        If the run left nothing to read.
     """
     options = built.options
     given = options.arguments if arguments is None else arguments

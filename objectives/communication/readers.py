@@ -9,7 +9,7 @@ import numpy as np
 
 from dse.model import Array
 from dse.problems import InputError, Problem
-from dse.profile.document.schema import Profile
+from dse.profile.document import Profile
 from objectives.communication.contexts import expand
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.tree import CallTree, entered, inclusive_transfers, shares_inside

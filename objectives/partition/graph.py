@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array
-from dse.profile.document.schema import OUTSIDE, Block, Profile
+from dse.profile.document import OUTSIDE, Block, Profile
 
 Indices = NDArray[np.int64]
 

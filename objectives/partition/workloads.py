@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from dse.problems import InputError, Problem
-from dse.profile.document.schema import Profile
+from dse.profile.document import Profile
 from objectives.partition.graph import Graph, graph
 from objectives.programs import Program, load_programs
 

@@ -2,7 +2,7 @@
 
 * :func:`load_program` and :func:`load_programs` find out which form a file has (`FORMS`), read it
   and hand it to a model's own conversion;
-* :class:`~dse.profile.document.schema.Profile` is what `dse profile` writes: all there is to know;
+* :class:`~dse.profile.document.Profile` is what `dse profile` writes: all there is to know;
 * :class:`Counts` is what other profilers tell: functions, their calls and the bytes between them.
   :mod:`~objectives.programs.callgrind` and :mod:`~objectives.programs.tables` read it.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from dse.problems import InputError, Problem
-from dse.profile.document.schema import Profile
+from dse.profile.document import Profile
 from objectives.programs.callgrind import is_callgrind, read_callgrind
 from objectives.programs.counts import Counts
 from objectives.programs.tables import FUNCTIONS, read_tables

@@ -122,7 +122,7 @@ class Locations:
 
 
 def successors_of(statement: Statement) -> list[str]:
-    """Return the labels a terminator may go to, in order, repeated where it repeats them."""
+    """Return the labels a terminator may go to, in order, repeated if it repeats them."""
     return [unquoted(m) for m in re.findall(r'label %("(?:[^"\\]|\\.)*"|[-\w.$]+)', statement.text)]
 
 

@@ -1,8 +1,7 @@
 """The part of the build that works on LLVM IR: in a process of its own, for LLVM's errors end it.
 
-``python -m dse.profile.build.build JOB`` reads a job (JSON) and writes the instrumented object file
-and the
-tables of the analysis (JSON) where the job says.
+``python -m dse.profile.build.build JOB`` reads a job (JSON) and writes the instrumented object
+file and the tables of the analysis (JSON) where the job says.
 """
 
 from __future__ import annotations
@@ -37,8 +36,12 @@ class Job:
         Files of LLVM IR.
     object, tables : str
         The files to write.
-    accesses, tree, trace : bool
-        As in :class:`dse.profile.build.instrument.Hooks`.
+    accesses, tree : bool
+        As in :class:`dse.profile.build.hooks.Hooks`.
+    result : str
+        The file that the program is to leave.
+    trace : str or None
+        The file for its full trace; None for none.
     framed : list of str or None
         Function names that are invocations of their own; None for all.
     modelled : list of str
@@ -50,13 +53,14 @@ class Job:
     tables: str
     accesses: bool
     tree: bool
-    trace: bool
+    result: str
+    trace: str | None
     framed: list[str] | None
     modelled: list[str]
 
 
 def build_object(job: Job, folder: Path) -> dict[str, Any]:
-    """Do a job in another process and return its tables; raise InputError where LLVM refuses."""
+    """Do a job in another process and return its tables; raise InputError if LLVM refuses."""
     path = folder / "job.json"
     path.write_text(json.dumps(dataclasses.asdict(job)))
     command = [sys.executable, "-m", "dse.profile.build.build", str(path)]
@@ -120,8 +124,10 @@ def main(path: str) -> None:
     if job.framed is not None:
         framed = frozenset(f.symbol for f in analysis.functions if f.name in job.framed)
         framed |= frozenset(name for name in (*job.framed, "main"))
-    hooks = Hooks(job.accesses, job.tree, job.trace, framed, frozenset(job.modelled))
-    text = instrument(parts, analysis, counters, hooks)
+    hooks = Hooks(job.accesses, job.tree, job.trace is not None, framed, frozenset(job.modelled))
+    # in the module, so that the runtime is the same for all programs and compiled once
+    files = {"result_file": job.result, "trace_file": job.trace or ""}
+    text = instrument(parts, analysis, counters, hooks, files)
     tables = _tables(analysis, counters, module.triple)
     Path(job.object).with_suffix(".ll").write_text(text)
     made = binding.parse_assembly(text)

@@ -96,7 +96,7 @@ _NOTHING = (
 
 
 def classify(opcode: str, callee: str = "") -> str:
-    """Return an instruction's class, or ``""`` for a marker that is no instruction.
+    """Return an instruction's class, or ``""`` for a marker that is not an instruction.
 
     Parameters
     ----------

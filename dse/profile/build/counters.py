@@ -20,8 +20,8 @@ class Counters:
 def place_counters(analysis: Analysis) -> Counters:
     """Choose the fewest counters from which every block's and every edge's count follows exactly.
 
-    An edge has the count of its source where that goes nowhere else and cannot stop in its middle,
-    and the count of its target where that comes from nowhere else. Where neither holds, each edge
+    An edge has the count of its source if that goes nowhere else and cannot stop in its middle,
+    and the count of its target if that comes from nowhere else. If neither holds, each edge
     into the target has a counter, and the target's count is their sum.
     """
     counters = Counters()

@@ -87,7 +87,7 @@ _SIGNALS = ["signal", "sigaction", "bsd_signal", "sysv_signal"]
 
 
 def refuse(symbols: Iterable[str]) -> None:
-    """Raise InputError where a program uses what cannot be profiled.
+    """Raise InputError if a program uses what cannot be profiled.
 
     >>> refuse(["printf"])
     """

@@ -59,7 +59,7 @@ def _check_sources(sources: Sequence[Path]) -> None:
             problems.append(
                 Problem(
                     str(source),
-                    f"'{source.suffix}' is no suffix of a C or C++ source",
+                    f"'{source.suffix}' is not a suffix of a C or C++ source",
                     f"known: {', '.join(allowed)}",
                 )
             )
@@ -96,8 +96,9 @@ def compile_to_ir(
             return source
         target = folder / f"{number}.ll"
         compiler = toolchain.cxx if source.suffix in CXX_SUFFIXES else toolchain.c
-        baseline = ["-mcpu=baseline"] if "ziglang" in compiler else []
-        command = [*compiler, *level, *FAITHFUL, *kept, *baseline, *flags]
+        # what a program says of its own place must not move its other constants
+        place = f"-fmacro-prefix-map={source.parent}/="
+        command = [*compiler, *level, *FAITHFUL, *kept, *toolchain.baseline, place, *flags]
         command += ["-S", "-emit-llvm", "-o", str(target), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not target.is_file():
@@ -119,9 +120,9 @@ def link_program(
     cxx: bool,
     flags: Sequence[str] = (),
 ) -> None:
-    """Link object files to a program; raise InputError with the linker's words where it cannot."""
+    """Link object files to a program; raise InputError with the linker's words if it cannot."""
     command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
-    command += [*map(str, objects), "-o", str(target), "-lm", *flags]
+    command += [*toolchain.baseline, *map(str, objects), "-o", str(target), "-lm", *flags]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise cannot("profile", "the program does not link:\n" + done.stderr.strip())

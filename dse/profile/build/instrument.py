@@ -7,7 +7,7 @@ store just before it happens, and each block just after its phi nodes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dse.profile.build.analysis import Analysis
 from dse.profile.build.counters import Counters
@@ -50,17 +50,42 @@ declare void @__dse_trace_block(i32)
 )
 
 
+RENAMED_MAIN = "__dse_main"
+"""The program's main function, which the runtime's own calls on a stack that it has prepared."""
+
+# Cache results follow from addresses, so the program's own data must not move with the size of what
+# stands before it: the runtime, built for this machine, and the start files of the C library.
+# Each section begins at a multiple of 1 MiB; its data, a page further on than those of the section
+# before, for they would share the lines of a small cache.
+_LAYOUT = f"""
+@__dse_first_constant = hidden constant i8 0, align {1 << 20}
+@__dse_first_relocated = hidden constant {{ ptr, [4088 x i8] }} \
+{{ ptr @__dse_first_variable, [4088 x i8] zeroinitializer }}, align {1 << 20}
+@__dse_first_variable = hidden global [8192 x i8] zeroinitializer, section ".data", align {1 << 20}
+@__dse_first_zero = hidden global [12288 x i8] zeroinitializer, align {1 << 20}
+"""
+# What may be merged with equal constants is put where the linker likes.
+_MERGEABLE = re.compile(r"\b(?:local_)?unnamed_addr (?=(?:externally_initialized )?constant )")
+
+
 def instrument(
-    parts: list[str | FunctionText], analysis: Analysis, counters: Counters, hooks: Hooks
+    parts: list[str | FunctionText],
+    analysis: Analysis,
+    counters: Counters,
+    hooks: Hooks,
+    texts: Mapping[str, str],
 ) -> str:
-    """Return the text of a module with its hooks and tables."""
+    """Return the text of a module with its hooks and tables, and with texts for the runtime."""
     wrapped = {
         symbol: f"__dse_call_{plain_name(symbol)}"
         for symbol in analysis.foreign
         if plain_name(symbol) in (hooks.modelled if hooks.accesses else INLINE)
     }
     rewriter = Rewriter(analysis, counters, hooks, frozenset(wrapped))
+    wrapped |= {f.symbol: RENAMED_MAIN for f in analysis.functions if f.symbol == "main"}
     out: list[str] = []
+    first = next(i for i, part in enumerate(parts) if not _is_header(part))
+    parts = [*parts[:first], _LAYOUT, *parts[first:]]
     for part in parts:
         if isinstance(part, FunctionText):
             out += rewriter.function(part)
@@ -68,16 +93,28 @@ def instrument(
             out.append(_ASSUMPTIONS.sub("", part))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
             out += _started(part, {"c": "init", "d": "fini"}[structors[1]])
+        elif part.startswith("@"):
+            out.append(_MERGEABLE.sub("", part))
         else:
             out.append(part)
-    if wrapped:
-        names = "|".join(map(re.escape, wrapped))
-        pattern = re.compile(rf"@({names})(?![-\w.$])")
-        out = [
-            line if line.startswith("!") else pattern.sub(lambda m: "@" + wrapped[m[1]], line)
-            for line in out
-        ]
-    return "\n".join([*out, _DECLARATIONS, *_tables(analysis, counters, hooks)])
+    tables = (*_tables(analysis, counters, hooks), *_texts(texts))
+    return "\n".join([*_renamed(out, wrapped), _DECLARATIONS, *tables])
+
+
+def _is_header(part: str | FunctionText) -> bool:
+    """Tell whether a part stands before all that a module defines."""
+    return isinstance(part, str) and part.startswith((";", "source_filename", "target "))
+
+
+def _renamed(lines: list[str], names: Mapping[str, str]) -> list[str]:
+    """Return the lines with other functions in place of some."""
+    if not names:
+        return lines
+    pattern = re.compile(rf"@({'|'.join(map(re.escape, names))})(?![-\w.$])")
+    return [
+        line if line.startswith("!") else pattern.sub(lambda m: "@" + names[m[1]], line)
+        for line in lines
+    ]
 
 
 def _started(line: str, when: str) -> Iterator[str]:
@@ -105,13 +142,20 @@ def _tables(analysis: Analysis, counters: Counters, hooks: Hooks) -> Iterator[st
     for name, value in numbers.items():
         yield f"@__dse_{name} = hidden constant i32 {value}"
     yield f"@__dse_counts = hidden global [{counters.size} x i64] zeroinitializer"
-    pointers = ", ".join(f'ptr @"{quoted(f.symbol)}"' for f in analysis.functions)
+    symbols = [RENAMED_MAIN if f.symbol == "main" else f.symbol for f in analysis.functions]
+    pointers = ", ".join(f'ptr @"{quoted(symbol)}"' for symbol in symbols)
     yield f"@__dse_functions = hidden constant [{own} x ptr] [{pointers}]"
     framed = [f"i8 {int(hooks.frames(symbol))}" for symbol in foreign] or ["i8 0"]
     yield f"@__dse_framed = hidden constant [{len(framed)} x i8] [{', '.join(framed)}]"
     by_name = {plain_name(symbol): own + i for i, symbol in enumerate(foreign)}
     for name in sorted(hooks.modelled):
         yield f"@__dse_id_{name} = hidden constant i32 {by_name.get(name, own)}"
+
+
+def _texts(texts: Mapping[str, str]) -> Iterator[str]:
+    for name, text in texts.items():
+        size = len(text.encode()) + 1
+        yield f'@__dse_{name} = hidden constant [{size} x i8] c"{quoted(text)}\\00"'
 
 
 def quoted(name: str) -> str:

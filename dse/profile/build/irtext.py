@@ -86,7 +86,7 @@ def value_of(argument: str) -> str:
 
 
 def type_size(kind: str) -> int | None:
-    """Return the bytes that a load or store of a type moves, None where it takes a data layout.
+    """Return the bytes that a load or store of a type moves, None if it takes a data layout.
 
     >>> type_size("i1"), type_size("ptr"), type_size("<4 x float>"), type_size("%struct.s")
     (1, 8, 16, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dse.problems import Problem
 from dse.profile.build.toolchain import Toolchain
-from dse.profile.document.schema import CacheLevels
+from dse.profile.document import CacheLevels
 from dse.profile.errors import cannot
 
 RUNTIME = Path(__file__).parent / "runtime"

@@ -40,9 +40,18 @@ class Toolchain:
     cxx: tuple[str, ...]
     version: str
 
+    @property
+    def baseline(self) -> tuple[str, ...]:
+        """The flags for code that runs on every machine of this kind, as clang's does unasked.
+
+        Programs are linked with them too: the C++ library is built once for each set of flags, and
+        that takes a minute.
+        """
+        return ("-mcpu=baseline",) if "ziglang" in self.c else ()
+
 
 def find_toolchain(choice: Choice = "auto") -> Toolchain:
-    """Return the compiler to use; raise InputError, with what to install, where there is none."""
+    """Return the compiler to use; raise InputError, with what to install, if there is none."""
     if importlib.util.find_spec("llvmlite") is None:
         raise _missing("llvmlite is not installed: it reads and compiles the program's LLVM IR")
     if sys.platform != "linux":

@@ -1,1 +1,54 @@
-"""The profile as a document: its schema, and what must hold of it."""
+"""The profile as a document: the other layers write or show it, models read it.
+
+``schema`` has the fields, ``check`` what must hold of them, ``profile`` reads and writes the file.
+"""
+
+from dse.profile.document.profile import Profile
+from dse.profile.document.schema import (
+    CONSTANTS,
+    OUTSIDE,
+    PROGRAM_INPUT,
+    START,
+    UNKNOWN,
+    Access,
+    Block,
+    CacheLevels,
+    Call,
+    Context,
+    Dependency,
+    Edge,
+    Function,
+    Program,
+    Read,
+    Register,
+    Run,
+    Settings,
+    Transfer,
+    Unaccounted,
+    Unmodelled,
+)
+
+__all__ = [
+    "CONSTANTS",
+    "OUTSIDE",
+    "PROGRAM_INPUT",
+    "START",
+    "UNKNOWN",
+    "Access",
+    "Block",
+    "CacheLevels",
+    "Call",
+    "Context",
+    "Dependency",
+    "Edge",
+    "Function",
+    "Profile",
+    "Program",
+    "Read",
+    "Register",
+    "Run",
+    "Settings",
+    "Transfer",
+    "Unaccounted",
+    "Unmodelled",
+]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dse.problems import Problem, nearest
+from dse.profile.document.schema import Document
 
-if TYPE_CHECKING:
-    from dse.profile.document.schema import Profile
+WRITTEN = "a profile is written by: dse profile SOURCE -o FILE"
 
 _SHOWN = 10  # problems of one kind; a file with more is wrong as a whole
 
@@ -38,12 +38,12 @@ def field_problems(errors: Iterable[Mapping[str, Any]], fields: Iterable[str]) -
             remedy = str(error["msg"]).replace("Input should be", "it should be")
             problems.append(Problem(where, f"{_short(error['input'])} cannot be", remedy))
     if missing:
-        remedy = "a profile is written by: dse profile SOURCE -o FILE"
-        problems.insert(0, Problem("", f"is no whole profile: no {', '.join(missing)}", remedy))
+        message = f"this is not a whole profile: without {', '.join(missing)}"
+        problems.insert(0, Problem("", message, WRITTEN))
     return problems
 
 
-def reference_problems(profile: Profile) -> list[Problem]:
+def reference_problems(profile: Document) -> list[Problem]:
     """Return what in a profile refers to a function, block or cache that is not there.
 
     Ten problems of a field at most.
@@ -77,7 +77,7 @@ def _twice(field: str, key: str, values: Iterable[object]) -> Iterator[Problem]:
         seen.add(value)
 
 
-def _functions(profile: Profile) -> Iterator[Problem]:
+def _functions(profile: Document) -> Iterator[Problem]:
     names = set(profile.names)
     used: list[tuple[str, str]] = [
         *((f"blocks.{i}.function", b.function) for i, b in enumerate(profile.blocks)),
@@ -93,7 +93,7 @@ def _functions(profile: Profile) -> Iterator[Problem]:
             yield Problem(where, f"there is no function {name!r}", nearest(name, names))
 
 
-def _blocks(profile: Profile) -> Iterator[Problem]:
+def _blocks(profile: Document) -> Iterator[Problem]:
     known = {b.id for b in profile.blocks}
     for i, function in enumerate(profile.functions):
         if function.entry is not None:
@@ -114,7 +114,7 @@ def _block(known: Container[int], where: str, number: int) -> Iterator[Problem]:
         yield Problem(where, f"there is no block {number}", "give the id of one of the blocks")
 
 
-def _caches(profile: Profile) -> Iterator[Problem]:
+def _caches(profile: Document) -> Iterator[Problem]:
     count = len(profile.settings.caches)
     for i, access in enumerate(profile.accesses):
         if len(access.hits) != count:
@@ -127,8 +127,8 @@ def _caches(profile: Profile) -> Iterator[Problem]:
             yield Problem(f"dependencies.{i}.cache", message, remedy)
 
 
-def _tree(profile: Profile) -> Iterator[Problem]:
+def _tree(profile: Document) -> Iterator[Problem]:
     for i, node in enumerate(profile.call_tree):
         if node.parent >= i:
-            message = f"{node.parent} is no earlier node"
+            message = f"{node.parent} is not an earlier node"
             yield Problem(f"call_tree.{i}.parent", message, f"below {i}, or -1 for a root")

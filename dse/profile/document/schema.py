@@ -1,27 +1,19 @@
-"""The profile: a frozen document, its JSON, and what must hold of it.
+"""The fields of a profile.
 
 ``docs/profile-format.md`` explains each field; ``dse schema profile`` prints the JSON Schema.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from dse.problems import InputError
-from dse.profile.document.check import field_problems, reference_problems
-from dse.profile.errors import cannot
-
-FORMAT_VERSION = 1
 CONSTANTS = "(constants)"
 PROGRAM_INPUT = "(input)"
 UNKNOWN = "(unknown)"
 START = "(start)"
 OUTSIDE = "(outside)"
-_WRITTEN = "a profile is written by: dse profile SOURCE -o FILE"
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -89,7 +81,7 @@ class Function(_Part):
     invocations: Count
     computation: Count = Field(description="arithmetic and logical instructions executed")
     computation_inclusive: Count | None = Field(
-        description="the same, callees included; null where transfers are not measured"
+        description="the same, callees included; null if transfers are not measured"
     )
     local_bytes: Count = Field(description="bytes that an invocation wrote and read itself")
 
@@ -151,7 +143,7 @@ class Read(_Part):
     source: Count | None = Field(
         validation_alias="from",
         serialization_alias="from",
-        description="null where no block of the program wrote: constants, input, unknown",
+        description="null if no block of the program wrote: constants, input, unknown",
     )
     bytes: Count
 
@@ -198,8 +190,8 @@ class Unaccounted(_Part):
     functions: tuple[Unmodelled, ...]
 
 
-class Profile(_Part):
-    """What a program did: blocks, edges, memory, functions and the data between them."""
+class Document(_Part):
+    """The fields of a profile: blocks, edges, memory, functions and the data between them."""
 
     format: Literal["dse profile"] = "dse profile"
     version: Literal[1] = 1
@@ -225,59 +217,7 @@ class Profile(_Part):
     unaccounted: Unaccounted
     notes: tuple[str, ...] = ()
 
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Read a profile.
-
-        Raises
-        ------
-        InputError
-            With every field that is wrong, or refers to what is not there; or that the file is of
-            another version.
-        """
-        try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise cannot(str(path), error.strerror or str(error)) from None
-        except ValueError as error:
-            raise cannot(
-                str(path), f"is no profile, for it is no JSON: {error}", _WRITTEN
-            ) from None
-        if not isinstance(content, dict) or content.get("format") != "dse profile":
-            raise cannot(str(path), "this is no profile", _WRITTEN)
-        if content.get("version") != FORMAT_VERSION:
-            raise cannot(
-                str(path),
-                f"this is version {content.get('version')!r} of the profile format",
-                f"this release reads version {FORMAT_VERSION}: profile the program again",
-                "version",
-            )
-        try:
-            profile = cls.model_validate(content)
-        except ValidationError as error:
-            found = error.errors(include_url=False)
-            raise InputError(str(path), field_problems(found, cls.model_fields)) from None
-        if problems := reference_problems(profile):
-            raise InputError(str(path), problems)
-        return profile
-
-    def save(self, path: str | Path) -> None:
-        """Write the profile as JSON, one line an element."""
-        Path(path).write_text(self.dumps(), encoding="utf-8")
-
-    def dumps(self) -> str:
-        """Return the JSON text, one line an element: to be read by hand and compared."""
-        content = self.model_dump(mode="json", by_alias=True)
-        fields = ",\n".join(f"{json.dumps(key)}: {_text(value)}" for key, value in content.items())
-        return "{\n" + fields + "\n}\n"
-
     @property
     def names(self) -> tuple[str, ...]:
         """The functions' names."""
         return tuple(function.name for function in self.functions)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n" + ",\n".join(" " + json.dumps(item) for item in value) + "\n]"
-    return json.dumps(value)

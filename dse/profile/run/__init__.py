@@ -1,1 +1,5 @@
-"""The run of an instrumented program, and what its numbers come to."""
+"""An instrumented program runs, and its numbers become a profile.
+
+``run`` starts and ends the program; ``result`` reads the file that it leaves; ``assembly`` puts the
+tables of the build and the numbers together, with ``names`` for readers and the call ``tree``.
+"""

@@ -11,16 +11,12 @@ from numpy.typing import NDArray
 from dse.profile.build.classes import CLASSES, COMPUTATION
 from dse.profile.build.effects import WITHOUT_EFFECT, remarks
 from dse.profile.build.hooks import plain_name
-from dse.profile.document.schema import (
-    CONSTANTS,
+from dse.profile.document import (
     OUTSIDE,
-    PROGRAM_INPUT,
-    START,
     UNKNOWN,
     Access,
     Block,
     Call,
-    Context,
     Dependency,
     Edge,
     Function,
@@ -34,23 +30,9 @@ from dse.profile.document.schema import (
     Unaccounted,
     Unmodelled,
 )
-from dse.profile.run.names import demangled, unique
+from dse.profile.run.names import function_names
 from dse.profile.run.result import Result
-
-ORIGINS = (CONSTANTS, PROGRAM_INPUT, UNKNOWN, START)
-
-
-def function_names(tables: dict[str, Any]) -> list[str]:
-    """Return the name of every function by number: the program's, the library's, the origins."""
-    functions = tables["functions"]
-    spelled = demangled([f["symbol"] for f in functions])
-    own = [
-        text if text != f["symbol"] else f["name"]
-        for text, f in zip(spelled, functions, strict=True)
-    ]
-    files = [f["file"].rsplit("/", 1)[-1] for f in functions]
-    foreign = demangled([plain_name(symbol) for symbol in tables["foreign"]])
-    return [*unique([*own, *foreign], [*files, *("library" for _ in foreign)]), *ORIGINS]
+from dse.profile.run.tree import folded_tree
 
 
 class Assembly:
@@ -73,7 +55,7 @@ class Assembly:
         counts = result.sections["counts"].astype(np.int64)
         self.executions = [int(counts[slots].sum()) for slots in tables["counters"]]
         self.edge_counts = [int(counts[slots].sum()) for _, _, slots in tables["edges"]]
-        self.contexts, self.inclusive = self._contexts()
+        self.contexts, self.inclusive = folded_tree(result.nodes, self.names)
         self.foreign_calls = self._foreign_calls()
 
     def profile(self, program: Program, settings: Settings, run: Run) -> Profile:
@@ -106,39 +88,6 @@ class Assembly:
             unaccounted=self._unaccounted(),
             notes=tuple(self._notes(run, settings.region)),
         )
-
-    def _contexts(self) -> tuple[list[Context], dict[int, int]]:
-        """Return the call tree with recursions folded, and computation with callees by function."""
-        nodes = self.result.nodes
-        total = nodes["work"].astype(np.int64)
-        for at in range(len(nodes) - 1, 0, -1):
-            total[nodes["parent"][at]] += total[at]
-        inclusive: dict[int, int] = defaultdict(int)
-        folded: list[list[int]] = []  # parent, function, invocations, work
-        place: dict[int, int] = {0: -1}
-        children: dict[tuple[int, int], int] = {}
-        for at in range(1, len(nodes)):
-            node = nodes[at]
-            function = int(node["function"])
-            if function >= len(self.names) - len(ORIGINS):
-                continue
-            if int(node["outer"]) == at:
-                inclusive[function] += int(total[at])
-            parent = up = place[int(node["parent"])]
-            while up >= 0 and folded[up][1] != function:
-                up = folded[up][0]
-            if up < 0:
-                up = children.setdefault((parent, function), len(folded))
-                if up == len(folded):
-                    folded.append([parent, function, 0, 0])
-            place[at] = up
-            folded[up][2] += int(node["invocations"])
-            folded[up][3] += int(node["work"])
-        contexts = [
-            Context(parent=p, function=self.names[f], invocations=n, computation=w)
-            for p, f, n, w in folded
-        ]
-        return contexts, inclusive
 
     def _foreign_calls(self) -> list[int]:
         calls = dict.fromkeys(self.foreign, 0)

@@ -6,6 +6,25 @@ import ctypes
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
+
+from dse.profile.build.hooks import plain_name
+from dse.profile.document import CONSTANTS, PROGRAM_INPUT, START, UNKNOWN
+
+ORIGINS = (CONSTANTS, PROGRAM_INPUT, UNKNOWN, START)
+
+
+def function_names(tables: dict[str, Any]) -> list[str]:
+    """Return the name of every function by number: the program's, the library's, the origins."""
+    functions = tables["functions"]
+    spelled = demangled([f["symbol"] for f in functions])
+    own = [
+        text if text != f["symbol"] else f["name"]
+        for text, f in zip(spelled, functions, strict=True)
+    ]
+    files = [f["file"].rsplit("/", 1)[-1] for f in functions]
+    foreign = demangled([plain_name(symbol) for symbol in tables["foreign"]])
+    return [*unique([*own, *foreign], [*files, *("library" for _ in foreign)]), *ORIGINS]
 
 
 def demangled(symbols: Sequence[str]) -> list[str]:

@@ -39,12 +39,12 @@ class Result:
         return REASONS[int(self.sections["status"][0])]
 
     def rows(self, name: str, width: int) -> NDArray[np.uint64]:
-        """Return a section as rows, none where the run did not write it."""
+        """Return a section as rows, none if the run did not write it."""
         return self.sections.get(name, np.zeros(0, np.uint64)).reshape(-1, width)
 
 
 def read_result(path: Path) -> Result:
-    """Read a result file; raise InputError where the program left none or only a part of one."""
+    """Read a result file; raise InputError if the program left none or only a part of one."""
     data = path.read_bytes() if path.is_file() else b""
     sections, nodes, at, ended = {}, np.zeros(0, NODE), 0, False
     while at + 32 <= len(data):

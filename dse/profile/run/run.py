@@ -54,7 +54,7 @@ def run_program(
     stdout: IO[Any] | int | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> Outcome:
-    """Run a program, its streams passed on, and end it where it passes a limit.
+    """Run a program, its streams passed on, and end it if it passes a limit.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _prepare() -> None:
 
 
 def _end(process: subprocess.Popen[Any]) -> None:
-    """Ask the program to write what it has; end it where it does not."""
+    """Ask the program to write what it has; end it if it does not."""
     process.send_signal(signal.SIGTERM)
     try:
         process.wait(GRACE)
@@ -121,7 +121,7 @@ def _end(process: subprocess.Popen[Any]) -> None:
 
 
 def _memory(pid: int) -> int:
-    """Resident bytes of a process, 0 where it has just ended."""
+    """Resident bytes of a process, 0 if it has just ended."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):

@@ -1,1 +1,1 @@
-"""A profile shown: as text, as a page, as graphs."""
+"""A profile shown: on the terminal (``text``) and as a page (``page``), with its call ``graph``."""

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dse.profile.document.schema import Profile
+from dse.profile.document import Profile
 from dse.profile.show.graph import Box, colour, draw
 from dse.profile.show.text import block_work, hot_functions, percentage, short
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dse.profile.document.schema import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
+from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
 
 ROWS = 12
 WIDEST = 48  # letters of a function's name

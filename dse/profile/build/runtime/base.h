@@ -29,6 +29,7 @@ extern HIDDEN const u32 __dse_function_count, __dse_foreign_count, __dse_block_c
 extern HIDDEN const u32 __dse_counter_count, __dse_site_count;
 extern HIDDEN u64 __dse_counts[];
 extern HIDDEN void *const __dse_functions[];
+extern HIDDEN const char __dse_result_file[], __dse_trace_file[]; /* their names */
 HIDDEN u64 __dse_work;    /* arithmetic and logical instructions so far */
 HIDDEN u64 __dse_varargs; /* bytes of the variable arguments of the call being made */
 HIDDEN u32 __dse_caller;  /* the block that makes a call with arguments in memory */

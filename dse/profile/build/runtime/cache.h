@@ -5,8 +5,8 @@
  * L2 leaves L1 as well.
  *
  * A resident L1 line knows its owner (the block that last wrote it, or that brought it in), whether
- * it was written, and its members: the blocks that touched it since. A block that is no member counts
- * one crossing from the owner, dirty where the line was written, clean otherwise, and becomes one. At
+ * it was written, and its members: the blocks that touched it since. A block that is not a member counts
+ * one crossing from the owner, dirty if the line was written, clean otherwise, and becomes one. At
  * most MEMBERS blocks are remembered; the oldest is forgotten first. They are compared all at once. */
 #ifndef DSE_CACHE_H
 #define DSE_CACHE_H
@@ -62,7 +62,7 @@ static __attribute__((noinline)) struct pair *crossing(struct cache *c, u32 owne
     return p;
 }
 
-/* A block that is no member touches a line: a crossing. */
+/* A block that is not a member touches a line: a crossing. */
 FAST void cross(struct cache *c, struct line *l, u32 block, int write) {
     if (COUNTING) {
         struct recent *r = &c->recent[block];
@@ -88,7 +88,7 @@ FAST void meet(struct cache *c, struct line *l, u32 block, const int write) {
         own(l, block, 1);
 }
 
-/* Brings a line into L1, and into L2 where it is not there: 1 or 2, as `touch`. */
+/* Brings a line into L1, and into L2 if it is not there: 1 or 2, as `touch`. */
 FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, struct second *l2,
               const int s2, const int w2, u64 number, u32 block, int write) {
     struct second *set = l2 + (number & ((1u << s2) - 1)) * w2, *found = set;

@@ -63,7 +63,7 @@ static void finish(u32 reason, u32 detail) {
     if (finished)
         return;
     finished = 1;
-    int file = open(DSE_RESULT, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int file = open(__dse_result_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return;
     u64 status[5] = {reason, detail, invocation_count, collapsed,

@@ -6,6 +6,7 @@
 #include "shadow.h"
 #include "region.h"
 #include "result.h"
+#include "stack.h"
 #include <signal.h>
 #include <stdlib.h>
 
@@ -118,7 +119,7 @@ static void signals_start(void) {
     }
 }
 
-/* Before any code of the program; addresses are made the same in every run where that is allowed. */
+/* Before any code of the program; addresses are made the same in every run if that is allowed. */
 __attribute__((constructor(101))) static void start(int count, char **arguments) {
     (void)count;
     int now = personality(0xffffffff);
@@ -126,11 +127,12 @@ __attribute__((constructor(101))) static void start(int count, char **arguments)
         (personality(0xffffffff) & ADDR_NO_RANDOMIZE))
         execv("/proc/self/exe", arguments);
 #ifdef DSE_TRACE
-    trace_file = open(DSE_TRACE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    trace_file = open(__dse_trace_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 #endif
     cache_start();
     tree_start();
-    shadow_start(arguments);
+    shadow_start();
+    shadow_input((u64)arguments);
     region_start();
     signals_start();
 }

@@ -343,7 +343,12 @@ static void shadow_spans(void) {
     }
 }
 
-static void shadow_start(char **arguments) {
+static void shadow_input(u64 low) {
+    input_low = low;
+    trace('I', 0, 0, input_low, 0, 0);
+}
+
+static void shadow_start(void) {
     for (u32 i = 0; i < 1 << 15; i++)
         shadow_top[i] = shadow_empty;
     matrix_side = __dse_function_count + __dse_foreign_count + ORIGINS;
@@ -351,8 +356,6 @@ static void shadow_start(char **arguments) {
     entered = reserve(8 * matrix_side * matrix_side);
     left = reserve(8 * matrix_side * matrix_side);
     recent = reserve(sizeof *recent * ((u64)__dse_site_count + 1));
-    input_low = (u64)arguments;
-    trace('I', 0, 0, input_low, 0, 0);
     shadow_spans();
 }
 #else
@@ -363,6 +366,7 @@ static void shadow_read(u64 a, u64 bytes, u32 site) {}
 static void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {}
 static void shadow_clear(u64 a, u64 bytes) {}
 static void shadow_move(u64 to, u64 from, u64 bytes) {}
-static void shadow_start(char **arguments) {}
+static void shadow_input(u64 low) {}
+static void shadow_start(void) {}
 #endif
 #endif

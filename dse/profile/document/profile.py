@@ -1,0 +1,72 @@
+"""The profile: a frozen document that is read, checked and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from dse.problems import InputError
+from dse.profile.document.check import WRITTEN, field_problems, reference_problems
+from dse.profile.document.schema import Document
+from dse.profile.errors import cannot
+
+FORMAT_VERSION = 1
+
+
+class Profile(Document):
+    """What a program did: blocks, edges, memory, functions and the data between them."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a profile.
+
+        Raises
+        ------
+        InputError
+            With every field that is wrong, or refers to what is not there; or that the file is of
+            another version.
+        """
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise cannot(str(path), error.strerror or str(error)) from None
+        except ValueError as error:
+            raise cannot(
+                str(path), f"this is not a profile, for it is not JSON: {error}", WRITTEN
+            ) from None
+        if not isinstance(content, dict) or content.get("format") != "dse profile":
+            raise cannot(str(path), "this is not a profile", WRITTEN)
+        if content.get("version") != FORMAT_VERSION:
+            raise cannot(
+                str(path),
+                f"this is version {content.get('version')!r} of the profile format",
+                f"this release reads version {FORMAT_VERSION}: profile the program again",
+                "version",
+            )
+        try:
+            profile = cls.model_validate(content)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+            raise InputError(str(path), field_problems(found, cls.model_fields)) from None
+        if problems := reference_problems(profile):
+            raise InputError(str(path), problems)
+        return profile
+
+    def save(self, path: str | Path) -> None:
+        """Write the profile as JSON, one line an element."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    def dumps(self) -> str:
+        """Return the JSON text, one line an element: to be read by hand and compared."""
+        content = self.model_dump(mode="json", by_alias=True)
+        fields = ",\n".join(f"{json.dumps(key)}: {_text(value)}" for key, value in content.items())
+        return "{\n" + fields + "\n}\n"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(" " + json.dumps(item) for item in value) + "\n]"
+    return json.dumps(value)

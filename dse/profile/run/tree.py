@@ -1,0 +1,53 @@
+"""The call tree of a run, recursions folded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.profile.document import Context
+from dse.profile.run.names import ORIGINS
+
+
+def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> tuple[list[Context], dict[int, int]]:
+    """Return the contexts, a recursion in one, and computation with callees by function.
+
+    Parameters
+    ----------
+    nodes : array of :data:`dse.profile.run.result.NODE`
+        The tree as the runtime left it; each node stands behind its parent.
+    names : sequence of str
+        As :func:`dse.profile.run.names.function_names` returns them.
+    """
+    total = nodes["work"].astype(np.int64)
+    for at in range(len(nodes) - 1, 0, -1):
+        total[nodes["parent"][at]] += total[at]
+    inclusive: dict[int, int] = defaultdict(int)
+    folded: list[list[int]] = []  # parent, function, invocations, work
+    place: dict[int, int] = {0: -1}
+    children: dict[tuple[int, int], int] = {}
+    for at in range(1, len(nodes)):
+        node = nodes[at]
+        function = int(node["function"])
+        if function >= len(names) - len(ORIGINS):
+            continue
+        if int(node["outer"]) == at:
+            inclusive[function] += int(total[at])
+        parent = up = place[int(node["parent"])]
+        while up >= 0 and folded[up][1] != function:
+            up = folded[up][0]
+        if up < 0:
+            up = children.setdefault((parent, function), len(folded))
+            if up == len(folded):
+                folded.append([parent, function, 0, 0])
+        place[at] = up
+        folded[up][2] += int(node["invocations"])
+        folded[up][3] += int(node["work"])
+    contexts = [
+        Context(parent=p, function=names[f], invocations=n, computation=w) for p, f, n, w in folded
+    ]
+    return contexts, inclusive

@@ -5,25 +5,26 @@ The only module that knows plotly.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
 
 from dse.model.values import tell
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
 from dse.report.front import Shown, default_axes, held, shown
 from dse.result.record import Result
 
-Figure: TypeAlias = go.Figure
+if TYPE_CHECKING:  # plotly's graph objects are loaded when the first of them is named
+    Figure: TypeAlias = go.Figure
 _GL = 3_000  # points from which WebGL draws faster than SVG
 
 
 def front_figure(
     result: Result, x: str | None = None, y: str | None = None, color: str | None = None
-) -> go.Figure:
+) -> Figure:
     """Return the front over any two columns, dominated designs in the background.
 
     It is what the report shows in 2-D; of a front of more than 20,000 designs a sample is drawn.
@@ -68,7 +69,7 @@ def front_figure(
 
 def plotly_js() -> str:
     """Return the text of plotly.js, for a page that works offline."""
-    return str(get_plotlyjs())
+    return files("plotly.package_data").joinpath("plotly.min.js").read_text(encoding="utf-8")
 
 
 def _places(column: Shown, log: bool | None = None) -> Any:
@@ -96,7 +97,7 @@ def _axis(column: Shown) -> dict[str, Any]:
     )
 
 
-def _rails(figure: go.Figure, across: Shown, up: Shown) -> None:
+def _rails(figure: Figure, across: Shown, up: Shown) -> None:
     """Draw the lines on which infinite values lie, with their names."""
     for column, add, corner in (
         (across, figure.add_vline, "bottom left"),

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from dse.model import Array
 from dse.problems import Problem
@@ -255,6 +254,8 @@ def _measure(
 
 
 def _summary(latencies: Array, occupancy: Array, warm_up: int, level: float) -> SimulatedLatency:
+    from scipy.special import stdtrit  # slow to import, and most studies simulate nothing
+
     size = latencies.size // BATCHES
     means = latencies[latencies.size - size * BATCHES :].reshape(BATCHES, size).mean(axis=1)
     mean = float(latencies.mean())

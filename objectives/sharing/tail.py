@@ -17,7 +17,6 @@ import math
 from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import gammaln, xlogy
 
 from dse.model import Array, Floats, Quantity, model
 from objectives.sharing.exact import Complex, complex_expm1, log_zero
@@ -170,6 +169,8 @@ class WaitDistribution:
 
     def longer(self, clocks: float) -> float:
         """Return the share of the elements that wait longer than so many clocks."""
+        from scipy.special import gammaln, xlogy  # slow to import, as above
+
         slot = np.arange(self.period)
         before = slot * self.depth - clocks
         rounds = np.floor(before / self.length)

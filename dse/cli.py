@@ -31,7 +31,7 @@ def commands() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
-@click.option("--fresh", is_flag=True, help="Start anew where the folder holds a run of the study.")
+@click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 def run_command(
     study: Path, out: Path | None, workers: int | None, dask: str | None, fresh: bool, quiet: bool
@@ -42,28 +42,24 @@ def run_command(
     the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
     """
     from dse.api import load
-    from dse.result.folder import REPORT, default_folder, is_finished_run_of, is_run_of, move_aside
+    from dse.result.claim import is_finished_run_of
+    from dse.result.folder import REPORT, default_folder
+    from dse.run import run
     from dse.terminal import Terminal
 
     resolved = load(study)
     folder = out or default_folder(resolved.name)
-    if fresh and folder.is_dir() and is_run_of(folder, resolved.digest):
-        move_aside(folder)
     terminal = Terminal(quiet)
-    if is_finished_run_of(folder, resolved.digest):
+    if not fresh and is_finished_run_of(folder, resolved.digest):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
     signal.signal(signal.SIGTERM, _terminated)
     with terminal.running(resolved, folder) as watch:
-        result = _with_dask(dask, lambda backend: _run(resolved, folder, workers, watch, backend))
+        result = _with_dask(
+            dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh)
+        )
     terminal.summary(result, folder / REPORT)
     if result.certificate.stopped == "interrupted":
         sys.exit(130)
-
-
-def _run(study: Any, folder: Path, workers: int | None, watch: Any, backend: str | None) -> Any:
-    from dse.run import run
-
-    return run(study, folder, workers, watch, backend)
 
 
 def _with_dask(address: str | None, work: Any) -> Any:
@@ -92,11 +88,20 @@ def _terminated(*_: Any) -> NoReturn:
 @commands.command("check")
 @click.argument("study", type=click.Path(path_type=Path))
 def check_command(study: Path) -> None:
-    """Check STUDY without running it: every problem at once, or what a run would do."""
+    """Check STUDY without running it: every problem at once, or what a run would do.
+
+    Its models are run on a sample of its designs, as at the start of a run.
+    """
     from dse.api import load
+    from dse.run import held_to_the_contract
     from dse.terminal import Terminal
 
-    Terminal().plan(load(study))
+    resolved = load(study)
+    seen = held_to_the_contract(resolved)
+    terminal = Terminal()
+    terminal.plan(resolved)
+    for note in seen.values():
+        terminal.say(f"note: {note}")
 
 
 @commands.command("explain")

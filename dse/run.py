@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -15,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.audit import audit
+from dse.evaluate.wiring import ModelError
 from dse.problems import DseError, InputError, Problem
 from dse.result import folder as files
+from dse.result.claim import claimed
 from dse.result.record import Result
 from dse.result.spare import affordable, reserve
-from dse.result.tables import result_of
+from dse.result.tables import front_of, result_of
 from dse.search.base import Progress, Search, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
+_DIGEST = "digest"
+"""The study's, in a checkpoint."""
 _EXPLAINED = 40
 """Designs that the report explains in full."""
 _SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
@@ -47,39 +51,47 @@ def run(
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     backend: str | None = None,
+    fresh: bool = False,
 ) -> Result:
     """Run a study; see `Study.run`.
 
     Parameters
     ----------
     backend : str, optional
-        joblib's backend; threads or processes, as the study says, where it is None.
+        joblib's backend; threads or processes, as the study says, if it is None.
+    fresh : bool
+        Whether to start anew if the folder holds a run of the study; that is moved aside.
 
     Raises
     ------
     InputError
-        Where no design is feasible, or the folder cannot be used.
+        If no design is feasible, or the folder cannot be used.
     StoppedError
-        Where a model raised; what was done is saved first.
+        If a model raised; what was done is saved first.
     """
+    team = _workers(study, workers, backend)
     if out is None:
         with _storage(study, None) as store:
-            return _run(study, None, store, _workers(study, workers, backend), progress)
-    claimed = files.claim(out, study.digest, study.name)
-    if claimed.state == "finished":
-        result = files.load_result(out)
-        if not (out / files.REPORT).is_file():
-            report(study, result, out / files.REPORT)
-        return result
-    with files.in_use(out):
-        try:
-            with _storage(study, out) as store:
-                return _run(study, out, store, _workers(study, workers, backend), progress)
-        except Exception:
-            kept = (out / files.SUMMARY).is_file() or (out / files.CHECKPOINT).is_file()
-            if claimed.state == "new" and not kept:
-                files.discard(out, claimed)
-            raise
+            return _run(study, None, store, team, progress)
+    with claimed(out, study.digest, study.name, fresh) as claim:
+        if claim.state == "finished":
+            return _reopened(study, out)
+        _copy_study(study, out / files.STUDY)
+        with _storage(study, out) as store:
+            return _run(study, out, store, team, progress)
+
+
+def _reopened(study: ResolvedStudy, out: Path) -> Result:
+    """Return the result of a finished run, with what is missing of its folder made again."""
+    result = files.load_result(out)
+    if study.file.run.storage is None and not (out / files.STORAGE).is_file():
+        with _storage(study, out) as store:
+            if store is not None:
+                store.register(study.evaluator, front_of(study, result))
+    edited = _copy_study(study, out / files.STUDY)  # a section may be: the result is the same
+    if edited or not (out / files.REPORT).is_file():
+        report(study, result, out / files.REPORT)
+    return result
 
 
 def _workers(study: ResolvedStudy, count: int | None, backend: str | None) -> Workers:
@@ -129,12 +141,13 @@ def _run(
 ) -> Result:
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
+    seen = held_to_the_contract(study)
     under_way = method_of(study.plan.method).start(
         study.evaluator,
         study.plan,
         chunk=study.file.run.chunk,
         workers=workers,
-        state=_read(checkpoint) if checkpoint is not None else {},
+        state=_read(checkpoint, study.digest) if checkpoint is not None else {},
         trials=store,
     )
     error: DseError | None = None
@@ -153,12 +166,12 @@ def _run(
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
         raise InputError(str(study.path or study.name), [Problem("constraint", message, remedy)])
-    result = result_of(study, outcome, stopped, time.monotonic() - began, workers)
+    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen)
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))
     if out is not None and checkpoint is not None:
         if stopped not in files.FINISHED:
-            _write(checkpoint, under_way)
+            _write(checkpoint, under_way, study.digest)
         _keep(study, result, outcome, out, store)
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
@@ -167,26 +180,44 @@ def _run(
     return result
 
 
-def _write(checkpoint: Path, under_way: Search) -> None:
+def held_to_the_contract(study: ResolvedStudy) -> dict[str, str]:
+    """Run the study's models on a sample of its designs; return what was noted, by quantity.
+
+    Raises
+    ------
+    InputError
+        If a model is not deterministic or not elementwise: no front of it could be trusted.
+    """
+    found = audit(study.evaluator)
+    if found.problems:
+        raise InputError(str(study.path or study.name), found.problems)
+    return found.notes
+
+
+def _write(checkpoint: Path, under_way: Search, digest: str) -> None:
     state = under_way.state()
 
     def save(path: Path) -> None:
         with path.open("wb") as file:
-            np.savez(file, allow_pickle=False, **state)
+            np.savez(file, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
 
     if state:
         files.write_whole(checkpoint, save)
 
 
-def _read(checkpoint: Path) -> dict[str, NDArray[Any]]:
+def _read(checkpoint: Path, digest: str) -> dict[str, NDArray[Any]]:
     if not checkpoint.is_file():
         return {}
+    remedy = "remove it, or start with --fresh"
     try:
         with np.load(checkpoint, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            state = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        problem = Problem("", f"cannot be read: {error}", "remove it, or start with --fresh")
+        problem = Problem("", f"cannot be read: {error}", remedy)
         raise InputError(str(checkpoint), [problem]) from None
+    if state.pop(_DIGEST, None) != digest:
+        raise InputError(str(checkpoint), [Problem("", "is of another study", remedy)])
+    return state
 
 
 def _follow(
@@ -208,7 +239,7 @@ def _follow(
             if progress is not None:
                 progress(state)
             if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
-                _write(checkpoint, under_way)
+                _write(checkpoint, under_way, study.digest)
                 last = now
             if timeout is not None and state.done < state.total:
                 kept = state.front if study.evaluator.space.size else state.done
@@ -227,8 +258,7 @@ def _keep(
     out: Path,
     store: Store | None,
 ) -> None:
-    """Write tables, study, storage and report into the run folder."""
-    _copy_study(study, out / files.STUDY)
+    """Write tables, storage and report into the run folder."""
     if store is not None and result.certificate.stopped in files.FINISHED:
         store.register(study.evaluator, outcome)
     files.save(result, out)  # before the report, which runs models again
@@ -245,19 +275,26 @@ def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:
     return inputs * (_SWEPT if study.file.regions or study.curves else 2)
 
 
-def _copy_study(study: ResolvedStudy, folder: Path) -> None:
-    """Copy the study and what it loads from its own folder, so that the run explains itself."""
-    folder.mkdir(exist_ok=True)
+def _copy_study(study: ResolvedStudy, folder: Path) -> bool:
+    """Copy the study and what it loads from its own folder, so that the run explains itself.
+
+    Returns
+    -------
+    bool
+        Whether anything differs from the copy that was there.
+    """
     name = study.path.name if study.path else "study.json"
-    files.write_text(folder / name, study.shown_text)
-    if study.path is None:
-        return
-    own = study.path.parent.resolve()
-    for path in sorted(set(study.code)):
-        if path.resolve().is_relative_to(own):
-            target = folder / path.resolve().relative_to(own)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+    copies = {folder / name: study.text.encode()}
+    if study.path is not None:
+        own = study.path.parent.resolve()
+        for path in study.code:
+            if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
+                copies[folder / path.resolve().relative_to(own)] = path.read_bytes()
+    edited = {p: c for p, c in copies.items() if not p.is_file() or p.read_bytes() != c}
+    for target, content in edited.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return bool(edited)
 
 
 def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _EXPLAINED) -> None:
@@ -271,14 +308,18 @@ def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _E
     Raises
     ------
     StoppedError
-        Where a section could not be written; the report then lacks it.
+        If a section or the explanations could not be written; the report then lacks them.
     """
     from dse.explain.verdict import explain
     from dse.report import write_report
 
-    numbers = notable(result, explained)
     sections, failed = _sections(study, result)
-    write_report(result, explain(study, result, numbers), path, study.shown_text, sections)
+    explanations = []
+    try:
+        explanations = explain(study, result, notable(result, explained))
+    except ModelError as error:
+        failed.append(f"the explanations of designs: {error}")
+    write_report(result, explanations, path, study.text, sections)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
 

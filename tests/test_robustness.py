@@ -6,7 +6,9 @@ import fcntl
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
+import numpy as np
 import optuna
 import pandas as pd
 import pytest
@@ -183,3 +185,90 @@ def test_numbers_too_large_are_told(tmp_path: Path) -> None:
         (tmp_path / "study.toml").write_text(ONE.replace("integer = [1, 50]", text))
         with pytest.raises(dse.InputError, match=words):
             dse.load(tmp_path / "study.toml")
+
+
+def test_a_model_that_raises_after_the_search_loses_no_result(tmp_path: Path) -> None:
+    """No design of the search is at the end of the range; the probe for dead knobs goes there."""
+    body = "    if np.any(np.asarray(x) == 1):\n        raise ValueError('it is 1')\n"
+    (tmp_path / "m.py").write_text(HEAD + body + "    return Out(x * 1.0)\n")
+    text = ONE.replace("integer = [1, 50]", "real = [1, 50]")
+    search = '[search]\nmethod = "evolution"\nevaluations = 20\ngeneration = 20\n'
+    (tmp_path / "study.toml").write_text(text + search)
+    result = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+    assert result.certificate.evaluated == 20
+    (note,) = result.notes
+    assert note.startswith("space.x ")
+    assert "m.py:f raised ValueError: it is 1" in note
+    assert dse.load_result(tmp_path / "out").notes == result.notes
+
+
+@pytest.mark.parametrize("search", ["", '[search]\nmethod = "NSGAIISampler"\nevaluations = 60\n'])
+def test_a_database_that_was_deleted_is_made_again(search: str, tmp_path: Path) -> None:
+    study = dse.load(_toy(tmp_path, search))
+    run(study, tmp_path / "out")
+    url = f"sqlite:///{tmp_path / 'out' / 'study.db'}"
+
+    def front() -> set[tuple[object, ...]]:
+        trials = optuna.load_study(study_name="toy", storage=url).best_trials
+        return {(*t.params.values(), *t.values) for t in trials}
+
+    before = front()
+    written = (tmp_path / "out" / "designs.csv").stat().st_mtime_ns
+    (tmp_path / "out" / "study.db").unlink()
+    run(study, tmp_path / "out")
+    assert front() == before
+    assert (tmp_path / "out" / "designs.csv").stat().st_mtime_ns == written
+
+
+def _doubled(x: Annotated[dse.Floats, dse.Quantity("1", "x", low=0)]) -> Doubled:
+    return Doubled(np.multiply(x, 2.0))
+
+
+class Doubled(NamedTuple):
+    y: Annotated[dse.Array, dse.Quantity("1", "y")]
+
+
+def _content(**space: object) -> dict[str, object]:
+    return {
+        "study": {"name": "script", "models": ("f",)},
+        "space": space,
+        "objective": [{"maximize": "y"}],
+    }
+
+
+def test_a_script_gives_arrays_and_numbers_of_numpy(tmp_path: Path) -> None:
+    plain = _content(x={"values": [1, 2.5, 4]})
+    for values in (np.array([1, 2.5, 4]), (np.int64(1), np.float32(2.5), 4), [np.array(1), 2.5, 4]):
+        study = dse.from_mapping(_content(x={"values": values}), {"f": _doubled})
+        assert study.run().front.designs["y"].tolist() == [8.0]
+        assert study.values == {"x": (1.0, 2.5, 4.0)}
+    several = _content(x={"integer": np.arange(1, 3)}) | {"run": {"chunk": np.int32(7)}}
+    study = dse.from_mapping(several, {"f": _doubled})
+    assert study.run(tmp_path / "out").certificate.designs == 2
+    assert dse.from_mapping(plain, {"f": _doubled}).digest != study.digest
+
+
+def test_what_no_file_could_hold_is_told_with_its_place() -> None:
+    content = _content(x={"values": [1, {2}, 3]}, z={"values": object()}, w={1: 2})
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(content, {"f": _doubled})
+    told = [(p.where, p.message) for p in raised.value.problems]
+    assert told == [
+        ("space.x.values[2]", "is of the type set, which a study cannot hold"),
+        ("space.z.values", "is of the type object, which a study cannot hold"),
+        ("space.w", "the key 1 is not a text"),
+    ]
+
+
+def test_an_edited_function_of_a_script_is_another_study(tmp_path: Path) -> None:
+    def made(factor: float) -> object:
+        def model(x: Annotated[dse.Floats, dse.Quantity("1", "x", low=0)]) -> Doubled:
+            return Doubled(np.multiply(x, factor))
+
+        return model
+
+    best = []
+    for factor in (2.0, 3.0):
+        study = dse.from_mapping(_content(x={"values": [1, 2]}), {"f": made(factor)})  # type: ignore[dict-item]
+        best.append(study.run(tmp_path / "out").best("y")["y"])
+    assert best == [4.0, 6.0]

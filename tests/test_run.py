@@ -124,7 +124,7 @@ def test_an_edited_model_is_another_study(folder: Path) -> None:
 def test_a_folder_with_other_files_is_left_alone(folder: Path) -> None:
     (folder / "other").mkdir()
     (folder / "other" / "thesis.tex").write_text("x")
-    with pytest.raises(InputError, match="holds files that are no run"):
+    with pytest.raises(InputError, match="holds files that are not a run"):
         run(dse.load(folder / "study.toml"), folder / "other")
     with pytest.raises(InputError, match="is a file"):
         run(dse.load(folder / "study.toml"), folder / "toy_model.py")
@@ -172,10 +172,10 @@ DYING = """    import os, pathlib, signal, time
     sign = os.environ.get("TOY_DIES_AT")
     if sign:
         time.sleep(0.02)  # so that a checkpoint comes in the middle
-        if calls > 5 and pathlib.Path(sign).is_file():
+        if calls > 12 and pathlib.Path(sign).is_file():
             os.kill(os.getpid(), signal.SIGKILL)
     return Toy(lanes * clock"""
-"""What a model does that kills its process: once a file is there, at the sixth call or later."""
+"""What a model does that kills its process: once a file is there, at the 13th call or later."""
 
 
 @pytest.mark.parametrize("method", ["exhaustive", "NSGAIISampler"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import Key, Wiring
-from dse.model.quantity import Array
+from dse.model.quantity import Array, Quantity
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,19 @@ class Evaluator:
     def scenarios(self) -> int:
         """The most scenarios of any target: arrays are that many times the designs."""
         return max((scenarios(conditions) for _, conditions in self.requests()), default=1)
+
+    @cached_property
+    def domains(self) -> tuple[Quantity | None, ...]:
+        """The declared domain of each objective and then of each constraint; None for a relation.
+
+        A mean over scenarios stays between its terms, but need not be a whole number.
+        """
+        quantities = self.wiring.quantities
+        objectives = [quantities.get(o.quantity) for o in self.objectives]
+        for i, (objective, domain) in enumerate(zip(self.objectives, objectives, strict=True)):
+            if domain is not None and objective.reduction is not None:
+                objectives[i] = replace(domain, integer=False)
+        return (*objectives, *(quantities.get(c.quantity) for c in self.constraints))
 
     def evaluate(self, points: Points) -> Evaluated:
         """Judge designs.

@@ -86,6 +86,20 @@ def is_unit(unit: str) -> bool:
     return True
 
 
+def base(unit: str) -> tuple[float, dict[str, int]]:
+    """Return how many basic units a unit is, and the powers of its dimensions.
+
+    Raises
+    ------
+    UnitError
+        If the unit is unknown.
+
+    >>> base("KiB/s"), base("stream")
+    ((1024.0, {'[information]': 1, '[time]': -1}), (1.0, {}))
+    """
+    return _dimension(unit)
+
+
 def factor(given: str, wanted: str) -> tuple[float, int]:
     """Return the factor from one unit to another, and the power of the clock that goes with it.
 

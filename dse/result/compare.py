@@ -73,7 +73,7 @@ def compare(
     Raises
     ------
     InputError
-        Where their objectives differ, or a front is empty.
+        If their objectives differ, or a front is empty.
     """
     first_name, second_name = first_name or first.name, second_name or second.name
     kinds = [

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import itertools
 import json
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,7 +66,7 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Where it is none.
+        If there is none.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -79,97 +76,15 @@ def read_json(path: Path) -> dict[str, Any]:
             [Problem("", "is a file, not a run folder", "name a folder: runs/NAME")],
         ) from None
     except FileNotFoundError:
-        raise InputError(
-            str(path.parent),
-            [
-                Problem(
-                    "", f"is no run folder: it has no {path.name}", "make one with: dse run STUDY"
-                )
-            ],
-        ) from None
+        message = f"is not a run folder: it has no {path.name}"
+        problem = Problem("", message, "make one with: dse run STUDY")
+        raise InputError(str(path.parent), [problem]) from None
     except (OSError, ValueError) as error:
         remedy = "run the study again with --fresh"
         raise InputError(str(path), [Problem("", f"cannot be read: {error}", remedy)]) from None
     if not isinstance(content, dict):
-        raise InputError(str(path), [Problem("", "is no JSON object")])
+        raise InputError(str(path), [Problem("", "is not a JSON object")])
     return content
-
-
-class Claim(NamedTuple):
-    """How a folder stands for a run.
-
-    Parameters
-    ----------
-    state : {"new", "resume", "finished"}
-        Whether it holds an unfinished or a finished run of the same study.
-    made : bool
-        Whether the folder was made for this run.
-    aside : Path or None
-        Where a run of another study was moved.
-    """
-
-    state: str
-    made: bool = False
-    aside: Path | None = None
-
-
-def claim(folder: Path, digest: str, name: str) -> Claim:
-    """Make a folder ready for a run; a run of another study is moved aside, to ``folder.1``.
-
-    Raises
-    ------
-    InputError
-        Where the path is a file, or a folder with something else in it.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(
-            str(folder), [Problem("", "is a file, not a run folder", "give --out DIR")]
-        )
-    aside = None
-    if folder.is_dir() and any(folder.iterdir()):
-        if not (folder / MARKER).is_file():
-            raise InputError(
-                str(folder),
-                [Problem("", "holds files that are no run", "give another folder with --out DIR")],
-            )
-        if is_run_of(folder, digest):
-            return Claim("finished" if _is_finished(folder) else "resume")
-        aside = move_aside(folder)
-    made = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / MARKER, {"format": FORMAT, "name": name, "digest": digest})
-    except OSError as error:
-        raise InputError(str(folder), [Problem("", f"cannot be written: {error}")]) from None
-    return Claim("new", made, aside)
-
-
-@contextmanager
-def in_use(folder: Path) -> Iterator[None]:
-    """Keep other runs out of a folder.
-
-    Raises
-    ------
-    InputError
-        Where another run holds it.
-    """
-    with (folder / MARKER).open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            problem = Problem("", "is in use by another run", "wait for it, or give another --out")
-            raise InputError(str(folder), [problem]) from None
-        yield
-
-
-def is_run_of(folder: Path, digest: str) -> bool:
-    """Tell whether a folder holds a run of the study with this digest."""
-    return (folder / MARKER).is_file() and read_json(folder / MARKER).get("digest") == digest
-
-
-def is_finished_run_of(folder: Path, digest: str) -> bool:
-    """Tell whether there is nothing left to do for the study with this digest."""
-    return is_run_of(folder, digest) and _is_finished(folder)
 
 
 def study_of(folder: Path) -> ResolvedStudy:
@@ -196,37 +111,6 @@ def study_of(folder: Path) -> ResolvedStudy:
         remedy = "explain it in the script: study.explain(result, 17), study.report(result, path)"
         raise InputError(str(copy), [Problem("study.models", message, remedy)])
     return study_of_mapping(content)
-
-
-def move_aside(folder: Path) -> Path:
-    """Rename a run folder to the first free ``folder.N``."""
-    number = 1
-    while (folder.parent / f"{folder.name}.{number}").exists():
-        number += 1
-    aside = folder.parent / f"{folder.name}.{number}"
-    folder.rename(aside)
-    return aside
-
-
-def _is_finished(folder: Path) -> bool:
-    if not (folder / SUMMARY).is_file():
-        return False
-    if not all((folder / name).is_file() for name in (FRONT, DESIGNS)):
-        return False
-    certificate = read_json(folder / SUMMARY).get("certificate")
-    return isinstance(certificate, dict) and certificate.get("stopped") in FINISHED
-
-
-def discard(folder: Path, claimed: Claim) -> None:
-    """Undo a claim: remove what this run wrote, and put back what was moved aside."""
-    shutil.rmtree(folder, ignore_errors=True)
-    if claimed.aside is not None:
-        claimed.aside.rename(folder)
-    elif not claimed.made:
-        folder.mkdir(exist_ok=True)
-    for parent in (folder.parent,):  # "runs", where it was made for this run alone
-        if parent.name == "runs" and parent.is_dir() and not any(parent.iterdir()):
-            parent.rmdir()
 
 
 def save(result: Result, folder: Path) -> None:
@@ -284,7 +168,7 @@ def load_result(folder: str | Path) -> Result:
     Raises
     ------
     InputError
-        Where the folder holds none, or another version of the layout.
+        If the folder holds none, or another version of the layout.
     """
     folder = Path(folder)
     content = read_json(folder / SUMMARY)

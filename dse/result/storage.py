@@ -28,7 +28,7 @@ from dse.evaluate.space import Points
 from dse.problems import DseError
 from dse.search.outcome import Outcome
 from dse.search.samplers import distributions, quiet
-from dse.study.urls import shown_url
+from dse.study.urls import hidden, shown_url
 
 REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
@@ -77,7 +77,7 @@ class Store:
                     storage=storage, study_name=name, directions=directions, load_if_exists=True
                 )
             except Exception as error:  # drivers, servers and schemas fail in their own ways
-                reason = str(error).replace(url, shown_url(url)).splitlines()[0]
+                reason = hidden(str(error), url).splitlines()[0]
                 if "DB access module" in reason:
                     reason = (
                         "its database driver is not installed; for PostgreSQL: "

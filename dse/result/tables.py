@@ -6,23 +6,38 @@ import datetime
 import hashlib
 import importlib.metadata
 import platform
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Choice
+from dse.evaluate.wiring import ModelError
 from dse.result.record import Certificate, Column, Result
 from dse.result.spare import affordable
 from dse.search.outcome import Outcome
+from dse.search.tally import Tally
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
 
 
 def result_of(
-    study: ResolvedStudy, outcome: Outcome, stopped: str, seconds: float, workers: Workers
+    study: ResolvedStudy,
+    outcome: Outcome,
+    stopped: str,
+    seconds: float,
+    workers: Workers,
+    seen: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
-    """Return the result of a study whose search ended for the reason `stopped`."""
+    """Return the result of a study whose search ended for the reason `stopped`.
+
+    Parameters
+    ----------
+    seen : mapping of str to str
+        What `dse.evaluate.audit.audit` noted, by quantity.
+    """
     certificate = _certificate(study, outcome, stopped)
     return Result(
         name=study.name,
@@ -32,9 +47,27 @@ def result_of(
         designs=_designs(study, outcome),
         certificate=certificate,
         convergence=outcome.convergence,
-        notes=(*study.notes, *_flat_knobs(study, outcome, stopped)),
+        notes=(*study.notes, *_odd(study, outcome, seen), *_flat_knobs(study, outcome, stopped)),
         provenance=_provenance(study, certificate, seconds, workers),
         constants=_constants(study),
+    )
+
+
+def front_of(study: ResolvedStudy, result: Result) -> Outcome:
+    """Return the front of a result as the outcome of a search that kept nothing else."""
+    evaluator, front = study.evaluator, result.front.designs
+    count, constraints = len(front), len(evaluator.constraints)
+    values = front[[o.name for o in evaluator.objectives]].to_numpy(dtype=np.float64)
+    return Outcome(
+        front.index.to_numpy(),
+        evaluator.space.from_labels({n: front[n].to_numpy() for n in evaluator.space.variables}),
+        Evaluated(values, np.full((count, constraints), np.nan), np.ones(count, dtype=bool)),
+        np.ones(count, dtype=bool),
+        Tally.empty(constraints),
+        result.convergence,
+        result.certificate.complete,
+        result.certificate.numbered,
+        result.certificate.statement,
     )
 
 
@@ -53,6 +86,8 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
     statement = outcome.statement
     if outcome.complete:
         stopped = "complete"
+        if tally.odd[:, 2].any():
+            statement += " But values are outside their declared domains: see the notes."
     else:
         stopped = "evaluations" if stopped == "complete" else stopped
         why = {
@@ -72,6 +107,29 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         stopped,
         outcome.numbered,
     )
+
+
+def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> list[str]:
+    """Return notes on values that are missing or outside their declared domains."""
+    evaluator = study.evaluator
+    names = [
+        *((o.name, o.quantity) for o in evaluator.objectives),
+        *((f"{c.quantity} {c.condition}".strip(), c.quantity) for c in evaluator.constraints),
+    ]
+    notes: dict[str, None] = {}
+    counted = set()
+    for (name, quantity), domain, odd in zip(
+        names, evaluator.domains, outcome.tally.odd.tolist(), strict=False
+    ):
+        counted.add(quantity)
+        for what, (count, first) in (
+            ("has no value (NaN)", odd[:2]),
+            (f"is outside its declared domain {domain.domain() if domain else ''}", odd[2:]),
+        ):
+            if count:
+                of = f"{count:,} of {outcome.tally.evaluated:,} designs"
+                notes[f"{name} {what} for {of}, first for design {first:,}"] = None
+    return [*notes, *(note for name, note in seen.items() if name not in counted)]
 
 
 def _columns(study: ResolvedStudy) -> dict[str, Column]:
@@ -159,13 +217,18 @@ def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[st
         for position in (0.0, 0.5, np.nextafter(1.0, 0.0)):
             moved = unit.copy()
             moved[:, i] = position
-            answers.append(evaluator.evaluate(evaluator.space.from_unit(moved)))
-        same = all(
+            try:
+                answers.append(evaluator.evaluate(evaluator.space.from_unit(moved)))
+            except ModelError as error:  # the result stands
+                notes.append(f"space.{name} was not probed for being a dead knob: {error}")
+                break
+        if len(answers) < 3 or (evaluator.space.variables[name].count or 2) == 1:
+            continue
+        if all(
             np.array_equal(a.objectives, answers[0].objectives, equal_nan=True)
             and np.array_equal(a.constrained, answers[0].constrained, equal_nan=True)
             for a in answers[1:]
-        )
-        if same and (evaluator.space.variables[name].count or 2) > 1:
+        ):
             notes.append(
                 f"space.{name} changed no objective and no constraint in {len(rows)} sampled "
                 "designs: it may be a dead knob in this range"

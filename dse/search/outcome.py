@@ -82,7 +82,7 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
         points,
         judged,
         on_front,
-        Tally.of(numbers, judged, evaluator.constraints),
+        Tally.of(numbers, judged, evaluator.constraints, evaluator.domains),
         convergence(reached, evaluator.signs),
         complete,
         False,

@@ -107,7 +107,7 @@ def slab(
         digits = evaluator.space.digits(index)
         known = look_up(evaluator.space, tables, digits)
         judged = judge(evaluator, evaluator.space.from_digits(digits), low, known)
-        tally += Tally.of(index, judged, evaluator.constraints)
+        tally += Tally.of(index, judged, evaluator.constraints, evaluator.domains)
         if low < EARLY:
             early.append(some(judged, slice(EARLY - low)))
         keep = judged.feasible
@@ -137,6 +137,7 @@ def saved(state: State) -> dict[str, NDArray[Any]]:
         "distance": np.array(tally.distance),
         "nearest": np.array(tally.nearest),
         "missed": tally.missed,
+        "odd": tally.odd,
         "index": whole.index,
         "points": whole.points,
         "beside": whole.beside,
@@ -159,6 +160,7 @@ def loaded(arrays: Mapping[str, NDArray[Any]]) -> State:
         float(arrays["distance"]),
         int(arrays["nearest"]),
         arrays["missed"],
+        arrays["odd"],
     )
     whole = Archive(arrays["index"], arrays["points"], arrays["beside"])
     empty = Archive.empty(whole.points.shape[1], whole.beside.shape[1])

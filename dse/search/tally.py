@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
-from dse.model.quantity import Array
+from dse.model.quantity import Array, Quantity
 from dse.model.values import show
 
 
@@ -33,6 +33,9 @@ class Tally:
         and -1 for none.
     missed : ndarray, shape (constraints,)
         The violations of that design.
+    odd : ndarray of int, shape (columns, 4)
+        For each objective and then each constraint: designs whose value is NaN, and the first of
+        them; designs whose value is outside the declared domain, and the first of them.
     """
 
     evaluated: int
@@ -44,6 +47,7 @@ class Tally:
     distance: float
     nearest: int
     missed: Array
+    odd: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 4), dtype=np.int64))
 
     @classmethod
     def empty(cls, constraints: int) -> Tally:
@@ -55,9 +59,19 @@ class Tally:
 
     @classmethod
     def of(
-        cls, index: NDArray[np.int64], judged: Evaluated, constraints: tuple[Constraint, ...]
+        cls,
+        index: NDArray[np.int64],
+        judged: Evaluated,
+        constraints: tuple[Constraint, ...],
+        domains: tuple[Quantity | None, ...] = (),
     ) -> Tally:
-        """Return the tally of judged designs with these numbers, under these constraints."""
+        """Return the tally of judged designs with these numbers, under these constraints.
+
+        Parameters
+        ----------
+        domains : tuple of Quantity or None
+            See `Evaluator.domains`.
+        """
         defined = ~np.isnan(judged.objectives).any(axis=1)
         count = len(constraints)
         amounts = violations(constraints, judged.constrained)
@@ -90,6 +104,7 @@ class Tally:
             distance,
             nearest,
             missed,
+            _odd(index, judged, domains),
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -110,7 +125,41 @@ class Tally:
             near.distance,
             near.nearest,
             near.missed,
+            _added(self.odd, other.odd),
         )
+
+
+_NONE = np.iinfo(np.int64).max
+"""The first of no designs."""
+
+
+def _odd(
+    index: NDArray[np.int64], judged: Evaluated, domains: tuple[Quantity | None, ...]
+) -> NDArray[np.int64]:
+    found = np.tile(np.array([0, _NONE, 0, _NONE]), (len(domains), 1))
+    columns = (*judged.objectives.T, *judged.constrained.T)
+    for row, domain, values in zip(found, domains, columns, strict=False):
+        if domain is None or domain.contains_all(values):
+            continue  # nearly always: the least and the greatest value tell
+        nan = np.isnan(values)
+        for k, marked in ((0, nan), (2, ~nan & ~domain.contains(values))):
+            if marked.any():
+                row[k], row[k + 1] = marked.sum(), index[marked].min()
+    return found
+
+
+def _added(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(one) == 0 or len(other) == 0:  # of no designs
+        return other if len(one) == 0 else one
+    return np.stack(
+        [
+            one[:, 0] + other[:, 0],
+            np.minimum(one[:, 1], other[:, 1]),
+            one[:, 2] + other[:, 2],
+            np.minimum(one[:, 3], other[:, 3]),
+        ],
+        axis=1,
+    )
 
 
 def why_infeasible(

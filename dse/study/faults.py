@@ -158,4 +158,5 @@ def _written(value: Any) -> str:
         text = json.dumps(value, default=str, ensure_ascii=False)
     except ValueError:  # a number of thousands of digits
         return "a number that large"
+    text = re.sub(r'://[^\s"]+', "://…", text)  # it may hold a password
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import importlib
 import importlib.metadata
-import importlib.util
 import inspect
 import pkgutil
 import sys
@@ -18,6 +16,8 @@ from typing import Any
 
 from dse.model.contract import Model
 from dse.problems import InputError, Problem, nearest
+from dse.study.beside import is_beside, load_beside
+from dse.study.reach import code_of
 
 
 def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, ...]]:
@@ -35,8 +35,8 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
     Model
         The model.
     tuple of Path
-        The files that its code came from: its module and the imported modules beside it, or the
-        modules of the installed package's folder.
+        The files that its code came from: its module, and what that imports from its own folder
+        or package; see `dse.study.reach`.
 
     Raises
     ------
@@ -74,35 +74,36 @@ def load_function(
                 )
             ],
         )
-    is_file = source.endswith(".py")
-    module = _from_file(reference, source, folder) if is_file else _installed(reference, source)
+    files: dict[str, Path] = {}
+    if source.endswith(".py"):
+        module, files = _from_file(reference, source, folder)
+    else:
+        module = _installed(reference, source)
     function = getattr(module, name, None)
-    origin = Path(module.__file__) if module.__file__ else None
     if not inspect.isfunction(function):
         known = [n for n, _ in inspect.getmembers(module, inspect.isfunction) if n[0] != "_"]
         raise InputError(
             reference,
-            [Problem("", f"{origin or source} has no function '{name}'", nearest(name, known))],
+            [
+                Problem(
+                    "",
+                    f"{module.__file__ or source} has no function '{name}'",
+                    nearest(name, known),
+                )
+            ],
         )
-    if origin is None:
-        return function, ()
-    if is_file:
-        return function, tuple(sorted({origin, *_beside(origin.parent)}))
-    return function, tuple(sorted(origin.parent.glob("*.py")))
+    return function, tuple(sorted({*files.values(), *code_of(_modules(function))}))
 
 
-def _beside(folder: Path) -> dict[Path, ModuleType]:
-    """Return the imported modules whose files lie in this folder itself."""
-    own = folder.resolve()
-    found = {}
-    for module in tuple(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if file and Path(file).resolve().parent == own and Path(file).is_file():
-            found[Path(file)] = module
-    return found
+def _modules(function: Callable[..., Any]) -> set[str]:
+    """Return the installed modules that a function and the parts of it are written in."""
+    own = set() if is_beside(function.__module__) else {function.__module__}
+    return own.union(*(_modules(part) for part in getattr(function, "__parts__", ())))
 
 
-def _from_file(reference: str, source: str, folder: Path | None) -> ModuleType:
+def _from_file(
+    reference: str, source: str, folder: Path | None
+) -> tuple[ModuleType, dict[str, Path]]:
     if folder is None:
         raise InputError(reference, [Problem("", "a study without a folder cannot load a file")])
     path = (folder / source).resolve()
@@ -122,35 +123,12 @@ def _from_file(reference: str, source: str, folder: Path | None) -> ModuleType:
         raise InputError(
             reference, [Problem("", f"there is no file '{source}'", nearest(source, known))]
         )
-    # a name of its own: two studies may each have a model.py, and none may hide a package
-    digest = hashlib.sha256(path.read_bytes() + str(path).encode()).hexdigest()[:12]
-    name = f"dse_study_{digest}_{path.stem}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputError(reference, [Problem("", f"'{source}' is not a Python file")])
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # files beside it may be imported, last of all
     try:
-        spec.loader.exec_module(module)
+        return load_beside(path)
     except BaseException as error:
-        del sys.modules[name]
         if not isinstance(error, Exception | SystemExit):
             raise
         raise InputError(reference, [_raised(source, error)]) from error
-    _carry_to_workers(path.parent)
-    return module
-
-
-def _carry_to_workers(folder: Path) -> None:
-    """Send the code of modules itself to worker processes: they cannot import them by name."""
-    import cloudpickle  # here alone, for studies with files of their own
-
-    for module in _beside(folder).values():
-        cloudpickle.register_pickle_by_value(module)
 
 
 def _near(reference: str, source: str, package: str | None) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib.metadata
 import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from dse.problems import InputError, Problem
 from dse.search.base import Plan, Settings
 from dse.search.plan import plan
 from dse.study.faults import in_order
+from dse.study.kept import kept_text
+from dse.study.plain import plain
 from dse.study.reading import parse, read_toml
 from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
@@ -36,7 +39,7 @@ class ResolvedStudy:
     file : StudyFile
         What was written.
     text : str
-        The file's text.
+        The file's text, as it may be kept and shown: without the storage's credentials.
     path : Path or None
         The file; None for a study made in a script.
     evaluator : Evaluator
@@ -54,7 +57,11 @@ class ResolvedStudy:
     notes : tuple of str
         What a reader should know.
     code : tuple of Path
-        The files that models, catalogs and profiles came from.
+        The files that models, catalogs, profiles and sections came from.
+    digest : str
+        A digest of all that decides the result, as it was when the study was read: the text, the
+        files that models, catalogs and profiles came from, and the engine. Sections of the report
+        are not in it.
     """
 
     file: StudyFile
@@ -68,6 +75,7 @@ class ResolvedStudy:
     sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
     code: tuple[Path, ...]
+    digest: str
 
     @property
     def name(self) -> str:
@@ -75,29 +83,10 @@ class ResolvedStudy:
         return self.file.study.name
 
     @property
-    def digest(self) -> str:
-        """A digest of all that decides the result: the study, and the files it loads."""
-        state = hashlib.sha256(self.shown_text.encode())
-        for path in sorted(set(self.code)):
-            state.update(path.name.encode() + b"\0" + path.read_bytes())
-        return state.hexdigest()
-
-    @property
     def shown_storage(self) -> str:
         """The storage URL without its password; the run folder's own if there is none."""
         url = self.file.run.storage
-        if url is None:
-            return "sqlite:///study.db"
-        return shown_url(url)
-
-    @property
-    def shown_text(self) -> str:
-        """The study's text, as it may be kept and shown: without the storage's password."""
-        url = self.file.run.storage
-        if url is None:
-            return self.text
-        written = r"""(["']?storage["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*')"""
-        return re.sub(written, lambda m: f'{m.group(1)}"{self.shown_storage}"', self.text)
+        return "sqlite:///study.db" if url is None else shown_url(url)
 
     @property
     def constants(self) -> Mapping[str, Any]:
@@ -152,8 +141,11 @@ def study_of_mapping(
     InputError
         With every problem of the content.
     """
-    text = json.dumps(content, indent=1, default=str)
-    return _study(dict(content), text, None, models or {})
+    problems: list[Problem] = []
+    raw = plain(content, "", problems)
+    if problems:
+        raise InputError("study", problems)
+    return _study(raw, json.dumps(raw, indent=1), None, models or {})
 
 
 def _study(
@@ -173,6 +165,7 @@ def _study(
     chosen = plan(Settings(**dict(file.search)), space, len(file.objective), problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
+    text = kept_text(text, raw, toml=path is not None)
     return ResolvedStudy(
         file=file,
         text=text,
@@ -184,5 +177,31 @@ def _study(
         curves=resolved.curves,
         sections=resolved.sections,
         notes=tuple(context.notes),
-        code=tuple(context.files),
+        code=tuple(sorted({*context.files, *context.report_files})),
+        digest=_digest(text, context.files, folder, context.fingerprints),
     )
+
+
+def _digest(
+    text: str, files: Sequence[Path], folder: Path | None, fingerprints: Sequence[str]
+) -> str:
+    state = hashlib.sha256("\0".join([_engine(), text, *fingerprints]).encode())
+    parts = set()
+    for path in set(files):
+        own = folder is not None and path.resolve().is_relative_to(folder.resolve())
+        name = path.resolve().relative_to(folder.resolve()) if own and folder else path.name
+        parts.add(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}")
+    for part in sorted(parts):
+        state.update(part.encode())
+    return state.hexdigest()
+
+
+@functools.cache
+def _engine() -> str:
+    """Return the version of what runs models, and a digest of its code."""
+    state = hashlib.sha256(importlib.metadata.version("dse-accelerators").encode())
+    root = Path(__file__).parents[1]
+    for package in ("model", "evaluate", "search"):
+        for path in sorted((root / package).glob("*.py")):
+            state.update(path.name.encode() + b"\0" + path.read_bytes())
+    return state.hexdigest()

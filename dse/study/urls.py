@@ -1,26 +1,57 @@
-"""Database URLs, as they may be shown."""
+"""Database URLs: as they may be shown, and text without their credentials."""
 
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote, unquote_plus
 
-_URL = re.compile(r"(?P<scheme>[\w+.-]+)://(?P<rest>.*)", re.DOTALL)
+HIDDEN = "***"
+_LONG = 4  # characters of a query value that may be a credential, whatever its key
 
 
 def shown_url(url: str) -> str:
-    """Return a database URL without its password and its query, which may hold another.
+    """Return a URL without its password and without its query, which may hold credentials too.
 
-    >>> shown_url("postgresql://me:secret@host:5432/runs?password=again")
-    'postgresql://me:***@host:5432/runs'
-    >>> shown_url("sqlite:///runs/study.db")
-    'sqlite:///runs/study.db'
+    >>> shown_url("postgresql://me:secret@host:5432/db?sslpassword=x")
+    'postgresql://me:***@host:5432/db'
+    >>> shown_url("sqlite:////tmp/a@b.db?timeout=20")
+    'sqlite:////tmp/a@b.db'
     """
-    read = _URL.fullmatch(url.strip())
-    if read is None:
+    scheme, colon, rest = url.strip().partition("://")
+    if not colon:
         return "(no database URL)"
-    rest, _, _ = read["rest"].partition("?")
-    if "@" not in rest and "@" in read["rest"]:
-        return f"{read['scheme']}://***"  # a password with a question mark in it
-    user, at, place = rest.rpartition("@")
-    name, colon, _ = user.partition(":")
-    return f"{read['scheme']}://{name}{':***' if colon else ''}{at}{place}"
+    login, at, place = _split(rest)
+    user, colon, _ = login.partition(":")
+    place = place.partition("?")[0]
+    return f"{scheme}://{user}{':' + HIDDEN if colon else ''}{at}{place}"
+
+
+def credentials(url: str) -> set[str]:
+    """Return the texts that must not be shown: password and query values, as written and decoded.
+
+    A short query value, such as a number of seconds, is one only if its key says so.
+    """
+    login, _, place = _split(url.partition("://")[2])
+    found = {login.partition(":")[2]}
+    for pair in re.split("[&;]", place.partition("?")[2]):
+        key, _, value = pair.partition("=")
+        if len(value) >= _LONG or re.search("pass|pwd|secret|token|key", key, re.IGNORECASE):
+            found.add(value)
+    found |= {unquote(text) for text in found} | {unquote_plus(text) for text in found}
+    return found - {""}
+
+
+def hidden(text: str, url: str) -> str:
+    """Return a text, such as a driver's message, without the credentials of a URL."""
+    text = text.replace(url, shown_url(url))
+    for secret in sorted(credentials(url), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _split(rest: str) -> tuple[str, str, str]:
+    """Split what follows ``://`` into login, ``@`` and place; a password may hold any sign."""
+    if rest.startswith("/"):  # a path, and no host
+        return "", "", rest
+    login, at, place = rest.rpartition("@")
+    return login, at, place

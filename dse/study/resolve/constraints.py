@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dse.evaluate.constraint import Constraint
+from dse.evaluate.dimension import UnitMismatchError, check_units
 from dse.evaluate.expression import ExpressionError, read_relation
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.conditions import in_words, read_conditions
@@ -42,6 +43,14 @@ def _relation(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) 
     unknown = [n for n in sorted(relation.names) if n not in wiring.quantities]
     for name in unknown:
         ctx.unknown(wiring, f"{where}.relation", name, "quantity", of_rows=True)
+    if not unknown:
+        free = {n for n, q in wiring.free.items() if q.unit == "1"}  # plain numbers
+        units = {n: None if n in free else wiring.quantities[n].unit for n in relation.names}
+        try:
+            check_units(relation, units)
+        except UnitMismatchError as error:
+            remedy = "relations are in the quantities' own units: see them with: dse list"
+            ctx.add(f"{where}.relation", f"'{relation.text}' {error}", remedy)
     at = in_words(table.at)
     name = table.name or f"{relation.text} {at}".strip()
     return [] if unknown else [Constraint(name, "", "1", 0.0, True, relation, conditions, at)]

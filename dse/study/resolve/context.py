@@ -36,6 +36,10 @@ class Context:
     problems: list[Problem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
+    report_files: list[Path] = field(default_factory=list)
+    """What the report's sections come from: kept with a run, but they decide no result."""
+    fingerprints: list[str] = field(default_factory=list)
+    """Of functions that a script gave; see `dse.study.reach.fingerprint`."""
     unseen: bool = False
     """Whether a model could not be loaded: any name may be one of its own."""
     unread: bool = False

@@ -10,6 +10,7 @@ from dse.model.contract import Model
 from dse.model.units import KNOWN_UNITS, is_unit
 from dse.problems import InputError, closest, nearest
 from dse.study.loading import load_model, shipped_models
+from dse.study.reach import fingerprint
 from dse.study.resolve.context import Context
 from dse.study.schema import ModelUse
 
@@ -47,6 +48,7 @@ def _model(ctx: Context, where: str, reference: str) -> Model | None:
     """Load a model; if there is none of that name, the one that is surely meant."""
     try:
         if reference in ctx.functions:
+            ctx.fingerprints.append(fingerprint(ctx.functions[reference]))
             return Model.from_function(ctx.functions[reference], reference)
         model, paths = load_model(reference, ctx.folder)
     except InputError as error:

@@ -45,7 +45,7 @@ def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
                 "a section is written by a function of the study and its result",
             )
             continue
-        ctx.files += paths
+        ctx.report_files += paths
         writers.append((reference, function))
     return tuple(writers)
 

@@ -1,0 +1,226 @@
+"""The audit: models held to the contract on a sample of a study's own designs, before a search.
+
+A search that asks for each design once, in whatever batch it lies, rests on two promises: equal
+inputs give equal outputs, and a design's outputs do not depend on the designs beside it. Each model
+is therefore run twice on the sample, and on some designs alone. It also promises values inside the
+declared domains; values outside them stay what they are, and are noted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Points, Space
+from dse.evaluate.wiring import ModelError
+from dse.model.contract import Model
+from dse.model.quantity import Array, Quantity
+from dse.model.values import show
+from dse.problems import Problem
+
+_SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it costs
+_SECONDS = 0.2  # that larger ones may take
+_ALONE = 4  # designs that are run alone
+# The vector and the scalar code of a processor differ in the last bit, and what subtracts near
+# numbers makes more of it: as much as `dse.model.testing.check_model` allows.
+_SLACK = 1e-12
+
+
+class Audit(NamedTuple):
+    """What the audit found.
+
+    Parameters
+    ----------
+    problems : list of Problem
+        Models that are not deterministic or not elementwise: no front of theirs can be trusted.
+    notes : dict of str to str
+        By quantity: a value that is missing or outside its declared domain.
+    """
+
+    problems: list[Problem]
+    notes: dict[str, str]
+
+
+def audit(evaluator: Evaluator) -> Audit:
+    """Run the models on a sample of designs: at least 2, and 64 if that is quick.
+
+    A model that raises for a design of its own is left to the search, which names the design.
+    """
+    began = time.monotonic()
+    found = Audit([], {})
+    for size, larger in zip(_SIZES, (*_SIZES[1:], None), strict=True):
+        before = time.monotonic()
+        watch = _Watch(evaluator, sample(evaluator.space, size), size)
+        with suppress(ModelError):
+            watch.evaluate()
+        found = Audit(watch.problems, watch.notes)
+        now = time.monotonic()
+        if larger is None or now - began + (now - before) * larger / size > _SECONDS:
+            break
+        if found.problems:
+            break
+    return found
+
+
+def sample(space: Space, size: int) -> Points:
+    """Return designs spread over a space, the same ones every time."""
+    cells = np.tile(np.arange(size)[:, None], (1, len(space.variables)))
+    rng = np.random.default_rng(0)
+    return space.from_unit((rng.permuted(cells, axis=0) + rng.random(cells.shape)) / size)
+
+
+@dataclass
+class _Watch:
+    """Runs models in the place of the engine, again and in parts, and notes what it sees."""
+
+    evaluator: Evaluator
+    points: Points
+    size: int
+    problems: list[Problem] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+
+    def evaluate(self) -> None:
+        """Judge the sample, each model under watch."""
+        wiring = self.evaluator.wiring
+        models = tuple(replace(m, function=self._around(m)) for m in wiring.models)
+        replace(self.evaluator, wiring=replace(wiring, models=models)).evaluate(self.points)
+
+    def _around(self, model: Model) -> Any:
+        names = {argument: name for name, argument in model.arguments.items()}
+
+        def run(**given: Any) -> Any:
+            outputs = self._outputs(model, {names[n]: v for n, v in given.items()})
+            return SimpleNamespace(**{model.fields[name]: v for name, v in outputs.items()})
+
+        return run
+
+    def _outputs(self, model: Model, given: Mapping[str, Any]) -> Mapping[str, Array]:
+        count = max((_width(v) for v in given.values()), default=1)
+        try:
+            together = model(given)
+        except (Exception, SystemExit) as error:
+            return self._one_at_a_time(model, given, count, error)
+        if self.size > _SIZES[0] and self._differs(model, given, together):
+            return together
+        rows = np.unique(np.linspace(0, count - 1, _ALONE).astype(int)) if count > 1 else ()
+        for row in rows:
+            alone = model({n: _at(v, int(row)) for n, v in given.items()})
+            for name, value in together.items():
+                if _close(_at(value, int(row)), alone[name]):
+                    continue
+                if not self._differs(model, given, together):
+                    self._depends(model, name, _at(value, int(row)), alone[name], int(row))
+                return together
+        self._look(model, given, together)
+        return together
+
+    def _one_at_a_time(
+        self, model: Model, given: Mapping[str, Any], count: int, error: BaseException
+    ) -> Mapping[str, Array]:
+        """Raise the error again, unless every design alone has an answer."""
+        try:
+            every = [model({n: _at(v, i) for n, v in given.items()}) for i in range(count)]
+        except (Exception, SystemExit):
+            raise error from None
+        self._add(
+            model,
+            f"takes designs one at a time: for {count} together it raised "
+            f"{type(error).__name__}: {error}",
+            "a model takes arrays, one element a design: np.where(lanes > 4, a, b) instead of "
+            "`if lanes > 4`, np.maximum instead of max",
+        )
+        return {n: np.concatenate([np.atleast_1d(o[n]) for o in every], axis=-1) for n in every[0]}
+
+    def _differs(self, model: Model, given: Mapping[str, Any], first: Mapping[str, Array]) -> bool:
+        """Tell whether a second run gives other values."""
+        second = model(given)
+        for name, value in first.items():
+            same = (value == second[name]) | ((value != value) & (second[name] != second[name]))
+            if not np.all(same):
+                row = _first(~np.asarray(same))
+                once, again = (self._shown(model, name, _at(v, row)) for v in (value, second[name]))
+                self._add(
+                    model,
+                    f"is not deterministic: '{name}' of {self._design(row)} is {once}, and then "
+                    f"{again}",
+                    "equal inputs give equal outputs: draw random numbers from a fixed seed",
+                )
+                return True
+        return False
+
+    def _depends(self, model: Model, name: str, among: Any, alone: Any, row: int) -> None:
+        single, together = (self._shown(model, name, v) for v in (alone, among))
+        self._add(
+            model,
+            f"is not elementwise: '{name}' of {self._design(row)} is {single} alone, and "
+            f"{together} among {self.size} designs",
+            "an output's element depends on the same element of the inputs: no sums, means or "
+            "orders over designs",
+        )
+
+    def _look(self, model: Model, given: Mapping[str, Any], outputs: Mapping[str, Array]) -> None:
+        """Note values that the model's declarations exclude, if its inputs are inside theirs."""
+        inside = [
+            q.contains(given[n])
+            for n, q in model.inputs.items()
+            if isinstance(q, Quantity) and n in given
+        ]
+        allowed = np.all(np.broadcast_arrays(*inside), axis=0) if inside else np.bool_(True)
+        for name, value in outputs.items():
+            declared = model.outputs[name]
+            if declared.contains_all(value):
+                continue
+            bad = ~declared.contains(value) & allowed
+            if bad.any():
+                place = tuple(np.argwhere(np.atleast_1d(bad))[0])
+                shown = self._shown(
+                    model, name, np.broadcast_to(value, np.atleast_1d(bad).shape)[place]
+                )
+                row = int(place[-1])
+                self.notes[name] = (
+                    f"{model.name} gives {name} = {shown} for {self._design(row)}: declared is "
+                    f"{declared.domain()}"
+                )
+
+    def _add(self, model: Model, message: str, remedy: str) -> None:
+        self.problems.append(Problem("study.models", f"{model.name} {message}", remedy))
+
+    def _shown(self, model: Model, name: str, value: Any) -> str:
+        number = float(np.ravel(value)[0])
+        return f"{number!r} {model.outputs[name].unit}".removesuffix(" 1")
+
+    def _design(self, row: int) -> str:
+        labels = self.evaluator.space.labels({n: v[row : row + 1] for n, v in self.points.items()})
+        units = {n: q.unit for n, q in self.evaluator.wiring.quantities.items()}
+        words = [
+            f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
+            for n, v in labels.items()
+        ]
+        return f"the design {', '.join(words)}"
+
+
+def _width(value: Any) -> int:
+    return int(value.shape[-1]) if isinstance(value, np.ndarray) and value.ndim else 1
+
+
+def _at(value: Any, row: int) -> Any:
+    """Return what one design has of an input or output, as a batch of one."""
+    return value[..., row : row + 1] if _width(value) > 1 else value
+
+
+def _first(marked: NDArray[np.bool_]) -> int:
+    """Return the first design with a mark, in any scenario."""
+    return int(np.argmax(np.atleast_2d(marked).any(axis=0)))
+
+
+def _close(first: Any, second: Any) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.allclose(first, second, rtol=_SLACK, atol=0, equal_nan=True))

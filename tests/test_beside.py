@@ -1,0 +1,177 @@
+"""Code beside a study: each folder has its own, and the digest covers what is reached, no more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dse
+from dse.problems import InputError
+from dse.study.loading import load_model
+from dse.study.reach import fingerprint
+from tests.test_robustness import HEAD, ONE
+
+ROOT = Path(__file__).parents[1]
+CRYPTO = ROOT / "studies" / "crypto.toml"
+
+
+def _study(folder: Path, model: str, **helpers: str) -> dse.Study:
+    folder.mkdir(exist_ok=True)
+    (folder / "m.py").write_text(model)
+    for name, text in helpers.items():
+        path = folder / f"{name.replace('_of_', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    (folder / "study.toml").write_text(ONE)
+    return dse.load(folder / "study.toml")
+
+
+def _best(study: dse.Study, **settings: object) -> float:
+    return float(study.run(**settings).best("y")["y"])  # type: ignore[arg-type]
+
+
+TOP = "import helper\n" + HEAD + "    return Out(x * helper.FACTOR)\n"
+LAZY = HEAD + "    from helper import FACTOR\n\n    return Out(x * FACTOR)\n"
+DOTTED = "import tools.inner, tools.inner as other\n" + HEAD + (
+    "    assert other is tools.inner\n    return Out(x * tools.inner.FACTOR)\n"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [TOP, LAZY], ids=["top", "lazy"])
+def test_two_studies_have_each_their_own_helper(model: str, tmp_path: Path) -> None:
+    paths = list(sys.path)
+    one = _study(tmp_path / "one", model, helper="FACTOR = 1.0\n")
+    two = _study(tmp_path / "two", model, helper="FACTOR = 2.0\n")
+    assert (_best(one), _best(two)) == (50.0, 100.0)
+    assert "helper" not in sys.modules
+    assert sys.path == paths
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+@pytest.mark.parametrize("model", [TOP, LAZY], ids=["top", "lazy"])
+def test_helpers_travel_to_processes(model: str, tmp_path: Path) -> None:
+    text = ONE + "[run]\nprocesses = true\nchunk = 10\n"
+    best = []
+    for name, factor in (("one", 1.0), ("two", 2.0)):
+        study = _study(tmp_path / name, model, helper=f"FACTOR = {factor}\n")
+        (tmp_path / name / "study.toml").write_text(text)
+        study = dse.load(tmp_path / name / "study.toml")
+        best.append(_best(study, workers=2))
+    assert best == [50.0, 100.0]
+
+
+def test_packages_beside_and_relative_imports(tmp_path: Path) -> None:
+    study = _study(
+        tmp_path / "a",
+        DOTTED,
+        tools_of___init__="",
+        tools_of_inner="from .deep import FACTOR\nfrom . import deep\n",
+        tools_of_deep="FACTOR = 3.0\n",
+    )
+    assert _best(study) == 150.0
+    names = {p.relative_to(tmp_path / "a").as_posix() for p in study.code}
+    assert names == {"m.py", "tools/__init__.py", "tools/inner.py", "tools/deep.py"}
+    study.run(tmp_path / "out")
+    assert (tmp_path / "out" / "study" / "tools" / "deep.py").is_file()
+
+
+def test_an_edited_helper_is_loaded_anew(tmp_path: Path) -> None:
+    first = _study(tmp_path / "a", TOP, helper="FACTOR = 1.0\n")
+    again = _study(tmp_path / "a", TOP, helper="FACTOR = 2.0\n")  # as long, in the same second
+    assert (_best(first), _best(again)) == (50.0, 100.0)
+    assert first.digest != again.digest
+
+
+def test_a_file_beside_hides_no_package(tmp_path: Path) -> None:
+    model = TOP.replace("import helper", "import random, helper")
+    study = _study(tmp_path / "a", model, helper="FACTOR = 1.0\n", random="1 / 0", numpy="1 / 0")
+    assert _best(study) == 50.0
+    assert {p.name for p in study.code} == {"m.py", "helper.py"}
+
+
+def test_what_a_helper_raises_is_told_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"importing m\.py raised ZeroDiv.*line 1 of helper\.py"):
+        _study(tmp_path / "a", TOP, helper="FACTOR = 1 / 0\n")
+    with pytest.raises(InputError, match=r"importing m\.py raised SyntaxError"):
+        _study(tmp_path / "a", TOP, helper="FACTOR = \n")
+    assert _best(_study(tmp_path / "a", TOP, helper="FACTOR = 1.0\n")) == 50.0
+
+
+def test_models_of_one_folder_share_their_helper(tmp_path: Path) -> None:
+    kind = "class Kind:\n    pass\n"
+    _study(
+        tmp_path / "a", "import helper\nKIND = helper.Kind\n" + TOP, helper=kind + "FACTOR = 1\n"
+    )
+    (tmp_path / "a" / "n.py").write_text("import helper\nKIND = helper.Kind\n" + TOP)
+    models = [load_model(f"{n}.py:f", tmp_path / "a")[0] for n in "mn"]
+    kinds = [model.function.__wrapped__.__globals__["KIND"] for model in models]  # type: ignore[attr-defined]
+    assert kinds[0] is kinds[1]
+
+
+def test_the_digest_covers_what_is_reached(tmp_path: Path) -> None:
+    def digest(**helpers: str) -> str:
+        return _study(tmp_path / "a", TOP, **helpers).digest
+
+    before = digest(helper="FACTOR = 1.0\n", other="x = 1\n")
+    assert digest(helper="FACTOR = 1.0\n", other="x = 2\n") == before
+    assert digest(helper="FACTOR = 3.0\n", other="x = 2\n") != before
+
+
+def test_a_study_reaches_the_modules_of_its_models_alone() -> None:
+    code = {p.relative_to(ROOT).as_posix() for p in dse.load(CRYPTO).code}
+    assert {"objectives/logca/model.py", "objectives/power_law.py", "spaces/kernels.toml"} <= code
+    assert "objectives/sharing/schedule.py" in code
+    assert not [path for path in code if "communication" in path or "partition" in path]
+    assert "objectives/logca/printed.py" not in code
+
+
+def test_the_digest_does_not_depend_on_what_was_loaded() -> None:
+    code = (
+        "import dse, objectives.communication, objectives.partition, objectives.logca.printed; "
+        "dse.load('studies/jpeg.toml'); print(dse.load('studies/crypto.toml').digest)"
+    )
+    line = [sys.executable, "-c", code]
+    done = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == dse.load(CRYPTO).digest
+
+
+def test_a_section_is_kept_but_decides_nothing(tmp_path: Path) -> None:
+    section = (
+        "from dse.model.section import Section\n\n\n"
+        "def words(study, result):\n    return Section('Words', '{}')\n"
+    )
+    folder = tmp_path / "a"
+    _study(folder, HEAD + "    return Out(x * 1.0)\n", words=section.format("before"))
+    path = folder / "study.toml"
+    path.write_text(ONE + '[report]\nsections = ["words.py:words"]\n')
+    first = dse.load(path)
+    first.run(tmp_path / "out")
+    (folder / "words.py").write_text(section.format("after"))
+    second = dse.load(path)
+    assert second.digest == first.digest
+    written = (tmp_path / "out" / "summary.json").stat().st_mtime_ns
+    second.run(tmp_path / "out")  # the same result, with the new words
+    assert (tmp_path / "out" / "summary.json").stat().st_mtime_ns == written
+    assert "after" in (tmp_path / "out" / "report.html").read_text()
+    assert "after" in (tmp_path / "out" / "study" / "words.py").read_text()
+
+
+def test_a_digest_is_of_what_was_read(tmp_path: Path) -> None:
+    study = _study(tmp_path / "a", TOP, helper="FACTOR = 1.0\n")
+    before = study.digest
+    (tmp_path / "a" / "helper.py").write_text("FACTOR = 9.0\n")
+    assert study.digest == before
+
+
+def test_functions_of_scripts_count_with_what_they_hold() -> None:
+    def made(factor: float) -> object:
+        def model(x: float) -> float:
+            return x * factor
+
+        return model
+
+    first, same, other = (fingerprint(made(f)) for f in (1.0, 1.0, 2.0))  # type: ignore[arg-type]
+    assert first == same != other

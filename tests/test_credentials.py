@@ -1,0 +1,108 @@
+"""The storage's credentials are in no file of a run and in no message, however they are written."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dse
+from dse.problems import InputError
+from dse.result.folder import study_of
+from dse.run import run
+from dse.study.kept import kept_text, to_toml
+from dse.study.urls import credentials, hidden, shown_url
+from tests.toy import MODEL, STUDY
+
+URL = "postgresql://me:Hunter2@db.example:5432/dse"
+SPELLINGS = {
+    "basic": f'[run]\nstorage = "{URL}"\n',
+    "literal": f"[run]\nstorage = '{URL}'\n",
+    "multi-line": f'[run]\nstorage = """{URL}"""\n',
+    "multi-line literal": f"[run]\nstorage = '''\n{URL}'''\n",
+    "continued": '[run]\nstorage = """postgresql://me:Hun\\\n   ter2@db.example:5432/dse"""\n',
+    "escaped": '[run]\nstorage = "\\u0070ostgresql://me:H\\u0075nter2@db.example:5432/dse"\n',
+    "dotted": f'run.storage = "{URL}"\n',
+    "quoted keys": f'["run"]\n"stor\\u0061ge" = "{URL}"\n',
+    "inline": f'run = {{ workers = 1, storage = "{URL}" }}\n',
+    "in a comment": f'[run]\nstorage = "{URL}"  # the password is Hunter2\n',
+    "in an older comment": f'# was "x://me:Hunter2@old/dse"\n[run]\nstorage = "{URL}"\n',
+    "query": '[run]\nstorage = "postgresql://db.example/dse?user=me&password=Hunter2"\n',
+    "percent": '[run]\nstorage = "postgresql://me:H%75nter2@db.example/dse"  # Hunter2\n',
+}
+
+
+@pytest.mark.parametrize("written", SPELLINGS.values(), ids=SPELLINGS)
+def test_the_kept_text_holds_no_credential_and_means_the_same(written: str) -> None:
+    inner = "\n[inputs]\nstorage = 5\nlimit = inf\n" + '[[objective]]\nmaximize = "é\\u007f\\"x"\n'
+    text = written + inner if "[" not in written.split("\n")[0] else inner + written
+    content = tomllib.loads(text)
+    kept = kept_text(text, content, toml=True)
+    read = tomllib.loads(kept)
+    assert "Hunter2" not in kept and "H%75nter2" not in kept
+    assert "Hunter2" not in repr(read)
+    assert read["run"].pop("storage").startswith("postgresql://")
+    content["run"].pop("storage")
+    assert read == content
+
+
+def test_a_text_that_needs_no_more_stays_as_written() -> None:
+    text = f"# mine\n[run]   # here\nstorage = '''{URL}'''\n[space]\nx = {{ values = [1, 2] }}\n"
+    kept = kept_text(text, tomllib.loads(text), toml=True)
+    assert kept == text.replace("Hunter2", "***")
+    assert kept_text("# x\n", {}, toml=True) == "# x\n"
+
+
+def test_toml_is_written_as_it_is_read() -> None:
+    text = (Path(__file__).parents[1] / "studies" / "crypto.toml").read_text()
+    content = tomllib.loads(text)
+    assert tomllib.loads(to_toml(content)) == content
+
+
+@pytest.mark.parametrize("written", ['"""{}"""', '"{}"', "'''{}'''"])
+def test_no_credential_in_the_run_folder(written: str, tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    url = f"sqlite:///{tmp_path / 'shared.db'}?timeout=20&mypassword=Hunter2"
+    text = STUDY + f"[run]\nstorage = {written.format(url)}\n"
+    (tmp_path / "study.toml").write_text(text)
+    run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+    kept = [p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()]
+    assert len(kept) > 5
+    assert all(b"Hunter2" not in content for content in kept)
+    assert study_of(tmp_path / "out").evaluator.space.size == 19_200
+
+
+def test_a_study_of_a_script_keeps_none_either() -> None:
+    content = tomllib.loads(
+        (Path(__file__).parents[1] / "studies" / "sparc_evolution.toml").read_text()
+    )
+    study = dse.from_mapping({**content, "run": {"storage": URL}})
+    assert "Hunter2" not in study.text
+    assert study.file.run.storage == URL
+
+
+def test_drivers_messages_are_shown_without_credentials(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    for url in (
+        URL,
+        "nodriver://me:Hunter2@h/d",
+        "me:Hunter2@h",
+        "postgresql://u:Hunter2@h:port/d",
+    ):
+        (tmp_path / "study.toml").write_text(STUDY + f'[run]\nstorage = "{url}"\n')
+        with pytest.raises(InputError, match="storage") as raised:
+            run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+        assert "Hunter2" not in str(raised.value)
+    (tmp_path / "study.toml").write_text(STUDY + f'[run]\nstorage = ["{URL}"]\n')
+    with pytest.raises(InputError, match="storage") as raised:
+        dse.load(tmp_path / "study.toml")
+    assert "Hunter2" not in str(raised.value)
+
+
+def test_urls() -> None:
+    assert shown_url("mysql://u:p@ss/w?rd@h/d") == "mysql://u:***@h/d"
+    assert shown_url("postgresql:///dse?host=/run&user=me") == "postgresql:///dse"
+    assert shown_url("postgresql://me@h/d") == "postgresql://me@h/d"
+    assert credentials("postgresql://me:p%40ss@h/d?connect_timeout=10") == {"p%40ss", "p@ss"}
+    assert hidden("role me failed with p@ss", "x://me:p%40ss@h") == "role me failed with ***"

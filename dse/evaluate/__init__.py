@@ -4,10 +4,12 @@
     Designs: what each variable may be, numbered and as points of the unit cube.
 `wiring`, `conflicts`
     Models joined by quantity name, and what cannot be joined.
-`conditions`, `objective`, `constraint`, `expression`
+`conditions`, `objective`, `constraint`, `expression` (with `dimension`)
     What is asked of designs: quantities and relations, each under its own conditions.
 `evaluator`, `judging`, `tabulate`
     All of it together; who is to blame if a model raises; models run once for what repeats.
+`audit`
+    Models held to their contract on designs of the study, before a search.
 `front`
     The designs that no other dominates.
 """

@@ -4,7 +4,7 @@
 * `signature`: what a function declares, with its records laid flat;
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
 * `contract`: a `Model` read from an annotated function;
-* `units`: texts with units;
+* `units`: texts with units; `values`: numbers as text and as JSON;
 * `section`: what a model may add to the report, as data;
 * `testing`: `check_model`, which holds any model to the contract.
 """

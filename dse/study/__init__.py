@@ -6,8 +6,10 @@
     The file: its tables, what may stand in them, and what is wrong with them in words.
 `resolve`
     From tables to an evaluator, section by section.
-`loading`
-    Code that a study names: models and sections of the report.
+`loading` (with `beside`, `reach`)
+    Code that a study names: models and sections of the report, and what they import.
+`kept`, `plain`, `urls`
+    A study as it may be kept and shown; what scripts give as plain values.
 `catalog`, `catalog_files`
     Rows of figures, and where their files are.
 `listing`

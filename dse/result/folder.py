@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dse.evaluate.conditions import Reduction
 from dse.evaluate.objective import Objective
 from dse.model.values import as_data
 from dse.problems import InputError, Problem
@@ -156,10 +157,11 @@ def _save_tables(designs: pd.DataFrame, folder: Path) -> None:
 
 
 def _objective(content: Mapping[str, Any]) -> Objective:
-    """Return an objective from JSON, where a tuple is a list."""
+    """Return an objective from JSON, where a tuple is a list and an object a mapping."""
     given = content["conditions"].items()
     conditions = {n: tuple(v) if isinstance(v, list) else v for n, v in given}
-    return Objective(**{**content, "conditions": conditions})
+    reduction = Reduction(**content["reduction"]) if content["reduction"] else None
+    return Objective(**{**content, "conditions": conditions, "reduction": reduction})
 
 
 def load_result(folder: str | Path) -> Result:

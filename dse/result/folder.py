@@ -22,7 +22,7 @@ from dse.result import csv_text
 from dse.result.record import Certificate, Column, Result
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
-FORMAT = 1
+FORMAT = 2
 """Version of the folder's layout."""
 _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dse.evaluate.audit import audit
 from dse.evaluate.wiring import ModelError
 from dse.problems import DseError, InputError, Problem
+from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.claim import claimed
 from dse.result.record import Result
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
-_DIGEST = "digest"
-"""The study's, in a checkpoint."""
 _EXPLAINED = 40
 """Designs that the report explains in full."""
 _SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
@@ -76,7 +73,7 @@ def run(
     with claimed(out, study.digest, study.name, fresh) as claim:
         if claim.state == "finished":
             return _reopened(study, out)
-        _copy_study(study, out / files.STUDY)
+        files.copy_study(study, out / files.STUDY)
         with _storage(study, out) as store:
             return _run(study, out, store, team, progress)
 
@@ -88,7 +85,7 @@ def _reopened(study: ResolvedStudy, out: Path) -> Result:
         with _storage(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
-    edited = _copy_study(study, out / files.STUDY)  # a section may be: the result is the same
+    edited = files.copy_study(study, out / files.STUDY)  # a section may be: the result is the same
     if edited or not (out / files.REPORT).is_file():
         report(study, result, out / files.REPORT)
     return result
@@ -147,7 +144,7 @@ def _run(
         study.plan,
         chunk=study.file.run.chunk,
         workers=workers,
-        state=_read(checkpoint, study.digest) if checkpoint is not None else {},
+        state=checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
         trials=store,
     )
     error: DseError | None = None
@@ -171,7 +168,7 @@ def _run(
         result = replace(result, notes=(*result.notes, note))
     if out is not None and checkpoint is not None:
         if stopped not in files.FINISHED:
-            _write(checkpoint, under_way, study.digest)
+            checkpoints.write(checkpoint, under_way.state(), study.digest)
         _keep(study, result, outcome, out, store)
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
@@ -194,32 +191,6 @@ def held_to_the_contract(study: ResolvedStudy) -> dict[str, str]:
     return found.notes
 
 
-def _write(checkpoint: Path, under_way: Search, digest: str) -> None:
-    state = under_way.state()
-
-    def save(path: Path) -> None:
-        with path.open("wb") as file:
-            np.savez(file, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
-
-    if state:
-        files.write_whole(checkpoint, save)
-
-
-def _read(checkpoint: Path, digest: str) -> dict[str, NDArray[Any]]:
-    if not checkpoint.is_file():
-        return {}
-    remedy = "remove it, or start with --fresh"
-    try:
-        with np.load(checkpoint, allow_pickle=False) as file:
-            state = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        problem = Problem("", f"cannot be read: {error}", remedy)
-        raise InputError(str(checkpoint), [problem]) from None
-    if state.pop(_DIGEST, None) != digest:
-        raise InputError(str(checkpoint), [Problem("", "is of another study", remedy)])
-    return state
-
-
 def _follow(
     study: ResolvedStudy,
     under_way: Search,
@@ -239,7 +210,7 @@ def _follow(
             if progress is not None:
                 progress(state)
             if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
-                _write(checkpoint, under_way, study.digest)
+                checkpoints.write(checkpoint, under_way.state(), study.digest)
                 last = now
             if timeout is not None and state.done < state.total:
                 kept = state.front if study.evaluator.space.size else state.done
@@ -273,28 +244,6 @@ def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:
     """Return about how many designs are evaluated, at most, to explain one."""
     inputs = len(study.evaluator.wiring.quantities)
     return inputs * (_SWEPT if study.file.regions or study.curves else 2)
-
-
-def _copy_study(study: ResolvedStudy, folder: Path) -> bool:
-    """Copy the study and what it loads from its own folder, so that the run explains itself.
-
-    Returns
-    -------
-    bool
-        Whether anything differs from the copy that was there.
-    """
-    name = study.path.name if study.path else "study.json"
-    copies = {folder / name: study.text.encode()}
-    if study.path is not None:
-        own = study.path.parent.resolve()
-        for path in study.code:
-            if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
-                copies[folder / path.resolve().relative_to(own)] = path.read_bytes()
-    edited = {p: c for p, c in copies.items() if not p.is_file() or p.read_bytes() != c}
-    for target, content in edited.items():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    return bool(edited)
 
 
 def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _EXPLAINED) -> None:

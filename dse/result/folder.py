@@ -88,6 +88,28 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def copy_study(study: ResolvedStudy, folder: Path) -> bool:
+    """Copy the study and what it loads from its own folder, so that the run explains itself.
+
+    Returns
+    -------
+    bool
+        Whether anything differs from the copy that was there.
+    """
+    name = study.path.name if study.path else "study.json"
+    copies = {folder / name: study.text.encode()}
+    if study.path is not None:
+        own = study.path.parent.resolve()
+        for path in study.code:
+            if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
+                copies[folder / path.resolve().relative_to(own)] = path.read_bytes()
+    edited = {p: c for p, c in copies.items() if not p.is_file() or p.read_bytes() != c}
+    for target, content in edited.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    return bool(edited)
+
+
 def study_of(folder: Path) -> ResolvedStudy:
     """Load the study of a run from the copy in its folder.
 

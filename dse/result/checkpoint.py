@@ -1,0 +1,49 @@
+"""Checkpoints: what an unfinished search needs to go on, as arrays that name their study."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.problems import InputError, Problem
+from dse.result.folder import write_whole
+
+_DIGEST = "digest"
+
+
+def write(path: Path, state: Mapping[str, NDArray[Any]], digest: str) -> None:
+    """Write a search's state whole, with the digest of its study; nothing for an empty one."""
+
+    def save(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
+
+    if state:
+        write_whole(path, save)
+
+
+def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:
+    """Return the state that was written; empty if there is none.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is of another study.
+    """
+    if not path.is_file():
+        return {}
+    remedy = "remove it, or start with --fresh"
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            state = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        problem = Problem("", f"cannot be read: {error}", remedy)
+        raise InputError(str(path), [problem]) from None
+    if state.pop(_DIGEST, None) != digest:
+        raise InputError(str(path), [Problem("", "is of another study", remedy)])
+    return state

@@ -51,7 +51,7 @@ def _one(folder: Path, body: str) -> dse.Study:
     ("body", "words"),
     [
         ("    x += 1\n    return Out(x)\n", "read-only"),
-        ("    return None\n", "returned NoneType, not its NamedTuple with 'y'"),
+        ("    return None\n", "returned NoneType, which has no 'y'"),
         ("    return Out(np.ones(3))\n", r"returned 'y' of shape \(3,\)"),
         ("    return Out(x * 1j)\n", "complex128, which are not real numbers"),
         ("    return Out('abc')\n", "which are not real numbers"),

@@ -41,7 +41,16 @@ def misfit(time: Annotated[Floats, Quantity("B", "not a time")]) -> Cost:
     return Cost(np.asarray(time) * 1.0)
 
 
-MODELS: dict[str, Callable[..., Any]] = {"timing": timing, "cost": cost, "misfit": misfit}
+def small(size: Annotated[Floats, Quantity("KiB", "size of a buffer", high=64)]) -> Cost:
+    return Cost(np.asarray(size) * 1.0)
+
+
+MODELS: dict[str, Callable[..., Any]] = {
+    "timing": timing,
+    "cost": cost,
+    "misfit": misfit,
+    "small": small,
+}
 STUDY: dict[str, Any] = {
     "study": {"name": "t", "models": ["timing", {"use": "cost", "rename": {"cost": "area"}}]},
     "inputs": {"size": "1 KiB", "width": 64, "clock": "1 GHz"},
@@ -255,6 +264,24 @@ def test_a_row_that_is_not_there_is_one_problem(tmp_path: Path) -> None:
             dse.load(tmp_path / "s.toml")
         (problem,) = caught.value.problems
         assert (problem.where, problem.remedy) == (where, "did you mean 'port'?")
+
+
+def test_an_input_is_in_the_domain_of_every_model_in_its_own_unit() -> None:
+    content = changed(
+        study={"name": "t", "models": ["timing", "small"]},
+        inputs={"size": "65 KiB", "clock": "1 GHz"},
+        objective=[{"minimize": "time"}],
+        constraint=[{"relation": "lanes * pins <= 32"}, {"quantity": "cost", "at_most": 64}],
+        curve=None,
+        regions=None,
+    )
+    (problem,) = problems(content)
+    assert problem.message == "size = 65 KiB is outside its domain"
+    content["inputs"]["size"] = "64 KiB"
+    study = dse.from_mapping(content, MODELS)
+    found = study.evaluator.evaluate({"lanes": np.array([8.0]), "link": np.array([1])})
+    assert found.objectives.tolist() == [[2**16 / 8 + 5]]
+    assert found.constrained[:, 1].tolist() == [64.0]
 
 
 ODD: list[Any] = [

@@ -114,7 +114,8 @@ class Wiring:
         return found
 
     @cached_property
-    def _conversions(self) -> dict[str, dict[str, tuple[float, int]]]:
+    def conversions(self) -> dict[str, dict[str, tuple[float, int]]]:
+        """For each model, its inputs that are held in another unit: factor and clock's power."""
         return {model.name: self._factors(model) for model in self.models}
 
     def needs(self, targets: Iterable[str], bound: Iterable[str] = ()) -> Need:
@@ -135,7 +136,7 @@ class Wiring:
             elif first:
                 for inner in producer.inputs:
                     visit(inner, producer.name, inner in producer.defaults)
-                if any(power for _, power in self._conversions[producer.name].values()):
+                if any(power for _, power in self.conversions[producer.name].values()):
                     visit("clock", producer.name, False)
 
         for target in targets:
@@ -165,40 +166,8 @@ class Wiring:
             One array a request, in the quantity's unit: of shape (designs,), with several scenarios
             (scenarios, designs); any axis that does not matter may be 1 or absent.
         """
-        done: dict[Key, Mapping[str, Any]] = dict(known or {})
-
-        def value(name: str, conditions: Conditions) -> Any:
-            if name in conditions:
-                return _bound(conditions[name])
-            producer = self.producers.get(name)
-            if producer is not None:
-                return run(producer, conditions)[name]
-            if name in columns:
-                return columns[name]
-            return self.constants[name]
-
-        def taken(name: str, conditions: Conditions, model: Model) -> Any:
-            """Return an input in the unit that a model takes it in."""
-            given = value(name, conditions)
-            if name in self._conversions[model.name]:
-                scale, power = self._conversions[model.name][name]
-                given = given * scale
-                if power:
-                    given = given * np.asarray(value("clock", conditions), np.float64) ** power
-            return given
-
-        def run(model: Model, conditions: Conditions) -> Mapping[str, Any]:
-            relevant, key = self.relevant(model, conditions)
-            if key not in done:
-                names = [n for n in model.inputs if self._has(n, relevant, columns)]
-                given = {name: taken(name, relevant, model) for name in names}
-                try:
-                    done[key] = model(given)
-                except (Exception, SystemExit) as error:
-                    raise ModelError(model.name, error) from error
-            return done[key]
-
-        return [value(name, conditions) for name, conditions in requests]
+        evaluation = _Evaluation(self, columns, dict(known or {}))
+        return [evaluation.value(name, conditions) for name, conditions in requests]
 
     def relevant(self, model: Model, conditions: Conditions) -> tuple[Conditions, Key]:
         """Return what of the conditions matters to a model, and the key of that run."""
@@ -218,7 +187,7 @@ class Wiring:
             if key not in keys:
                 for inner in producer.inputs:
                     visit(inner, relevant)
-                if any(power for _, power in self._conversions[producer.name].values()):
+                if any(power for _, power in self.conversions[producer.name].values()):
                     visit("clock", relevant)
                 keys[key] = None
 
@@ -226,13 +195,47 @@ class Wiring:
             visit(name, conditions)
         return list(keys)
 
-    def _has(self, name: str, conditions: Conditions, columns: Mapping[str, Array]) -> bool:
-        return (
-            name in conditions
-            or name in self.producers
-            or name in columns
-            or name in self.constants
-        )
+
+@dataclass(frozen=True)
+class _Evaluation:
+    """Quantities on columns, each run of a model done once."""
+
+    wiring: Wiring
+    columns: Mapping[str, Array]
+    done: dict[Key, Mapping[str, Any]]
+
+    def value(self, name: str, conditions: Conditions) -> Any:
+        """Return a quantity in its own unit."""
+        if name in conditions:
+            return _bound(conditions[name])
+        producer = self.wiring.producers.get(name)
+        if producer is not None:
+            return self.run(producer, conditions)[name]
+        return self.columns[name] if name in self.columns else self.wiring.constants[name]
+
+    def run(self, model: Model, conditions: Conditions) -> Mapping[str, Any]:
+        """Return a model's outputs; an input that nothing gives is left to its default."""
+        relevant, key = self.wiring.relevant(model, conditions)
+        if key not in self.done:
+            origins = (relevant, self.wiring.producers, self.columns, self.wiring.constants)
+            names = [n for n in model.inputs if any(n in origin for origin in origins)]
+            given = {name: self._taken(name, relevant, model) for name in names}
+            try:
+                self.done[key] = model(given)
+            except (Exception, SystemExit) as error:
+                raise ModelError(model.name, error) from error
+        return self.done[key]
+
+    def _taken(self, name: str, conditions: Conditions, model: Model) -> Any:
+        """Return an input in the unit that a model takes it in."""
+        given = self.value(name, conditions)
+        conversions = self.wiring.conversions[model.name]
+        if name in conversions:
+            scale, power = conversions[name]
+            given = given * scale
+            if power:
+                given = given * np.asarray(self.value("clock", conditions), np.float64) ** power
+        return given
 
 
 def _bound(given: float | tuple[float, ...]) -> Any:

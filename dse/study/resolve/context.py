@@ -111,9 +111,9 @@ class Context:
 
     def in_domain(self, wiring: Wiring, where: str, name: str, values: Floats) -> bool:
         """Check values against the domain of every model that takes this quantity."""
-        for quantity in declarations(wiring, name):
-            if not quantity.contains_all(values):
-                x = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        for quantity, scale in declarations(wiring, name):
+            x = np.atleast_1d(np.asarray(values, dtype=np.float64)) * scale
+            if not quantity.contains_all(x):
                 bad = float(x[~quantity.contains(x)][0])
                 self.add(
                     where,
@@ -152,21 +152,25 @@ class Context:
         self.add(where, f"unknown {what} '{name}'", remedy)
 
 
-def declarations(wiring: Wiring, name: str) -> list[Quantity]:
-    """Return every declaration of an input whose unit is the one that its values are held in."""
+def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
+    """Return every declaration of an input, each with the factor from the unit it is held in.
+
+    Those that a clock relates to that unit are left out: it may differ from design to design.
+    """
     held = wiring.quantities.get(name)
     if held is None:
         return []
-    found = [m.inputs[name] for m in wiring.models if name in m.inputs]
-    quantities = [q for q in found if isinstance(q, Quantity) and _alike(held.unit, q.unit)]
-    return quantities or [held]
-
-
-def _alike(one: str, other: str) -> bool:
-    try:
-        return factor(one, other) == (1.0, 0)
-    except UnitError:  # told by `dse.evaluate.conflicts`
-        return False
+    found = []
+    for model in wiring.models:
+        quantity = model.inputs.get(name)
+        if isinstance(quantity, Quantity):
+            try:
+                scale, power = factor(held.unit, quantity.unit)
+            except UnitError:  # told by `dse.evaluate.conflicts`
+                continue
+            if power == 0:
+                found.append((quantity, scale))
+    return found or [(held, 1.0)]
 
 
 def shown(given: float | str) -> str:

@@ -132,7 +132,7 @@ def _real(
     table: RealTable,
 ) -> Real | None:
     low, high = bounds
-    if any(quantity.integer for quantity in declarations(wiring, key)):
+    if any(quantity.integer for quantity, _ in declarations(wiring, key)):
         ctx.add(where, f"{key} is a whole number", "write integer = [low, high]")
         return None
     if table.steps == 1 and low < high:

@@ -8,7 +8,8 @@ import pytest
 
 from dse.model import Quantity, declared
 from dse.model.units import UnitError, read
-from dse.study.catalog import Figure, Row, load_catalog, shipped_catalogs
+from dse.study.catalog import Figure, Row, load_catalog
+from dse.study.catalog_files import shipped_catalogs
 from dse.study.loading import shipped_models
 from objectives.machine.engine import Logic
 from objectives.partition.quantities import Architecture

@@ -10,6 +10,7 @@ from typing import Any
 
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -108,3 +109,33 @@ def colored_pixels(chrome: Chrome, element: WebElement) -> int:
     """Return how many pixels of an element, as it is on the screen, are neither grey nor white."""
     count = chrome.execute_async_script(_COLORED, element.screenshot_as_base64)
     return int(count)
+
+
+def column(chrome: Chrome, name: str) -> list[str]:
+    """Return the texts of a column of the front's table."""
+    script = """
+    const heads = [...document.querySelectorAll("#front-table thead th button")];
+    const at = heads.findIndex((head) => head.textContent.split(" [")[0] === arguments[0]);
+    const rows = [...document.querySelectorAll("#front-table tbody tr")];
+    return rows.map((row) => row.children[at].textContent);
+    """
+    return list(chrome.execute_script(script, name))
+
+
+def head(chrome: Chrome, name: str) -> WebElement:
+    heads = chrome.find_elements(By.CSS_SELECTOR, "#front-table thead th button")
+    return next(h for h in heads if h.get_property("textContent").split(" [")[0] == name)  # type: ignore[union-attr]
+
+
+def designs(chrome: Chrome) -> list[int]:
+    return [int(text.replace(",", "")) for text in column(chrome, "design")]
+
+
+def click(chrome: Chrome, element: WebElement) -> None:
+    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()
+
+
+def open_tab(chrome: Chrome, name: str) -> WebElement:
+    click(chrome, chrome.find_element(By.ID, f"tab-{name}"))
+    return chrome.find_element(By.ID, name)

@@ -19,7 +19,18 @@ from selenium.webdriver.support.ui import WebDriverWait
 from dse.api import StudyResult
 from dse.explain.verdict import Violation
 from dse.report import write_report
-from tests.browser import browser, colored_pixels, console, open_report, requests
+from tests.browser import (
+    browser,
+    click,
+    colored_pixels,
+    column,
+    console,
+    designs,
+    head,
+    open_report,
+    open_tab,
+    requests,
+)
 from tests.report_examples import STUDY_TEXT, explanation, explanations, result
 
 NASTY = "<script>window.broken = 1</script>"
@@ -66,36 +77,6 @@ def one(chrome: Chrome) -> Callable[[str], WebElement]:
 
 def front_of(found: StudyResult) -> pd.DataFrame:
     return found.designs[found.designs["on_front"]]
-
-
-def column(chrome: Chrome, name: str) -> list[str]:
-    """Return the texts of a column of the front's table."""
-    script = """
-    const heads = [...document.querySelectorAll("#front-table thead th button")];
-    const at = heads.findIndex((head) => head.textContent.split(" [")[0] === arguments[0]);
-    const rows = [...document.querySelectorAll("#front-table tbody tr")];
-    return rows.map((row) => row.children[at].textContent);
-    """
-    return list(chrome.execute_script(script, name))
-
-
-def head(chrome: Chrome, name: str) -> WebElement:
-    heads = chrome.find_elements(By.CSS_SELECTOR, "#front-table thead th button")
-    return next(h for h in heads if h.get_property("textContent").split(" [")[0] == name)  # type: ignore[union-attr]
-
-
-def designs(chrome: Chrome) -> list[int]:
-    return [int(text.replace(",", "")) for text in column(chrome, "design")]
-
-
-def click(chrome: Chrome, element: WebElement) -> None:
-    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
-    element.click()
-
-
-def open_tab(chrome: Chrome, name: str) -> WebElement:
-    click(chrome, chrome.find_element(By.ID, f"tab-{name}"))
-    return chrome.find_element(By.ID, name)
 
 
 def test_every_plot_is_drawn(

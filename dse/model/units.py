@@ -49,6 +49,7 @@ element = []
 stream = []
 call = []
 instruction = []
+operation = [] = op
 word = 4 * byte
 """.strip().splitlines()
 

@@ -28,7 +28,7 @@ const infeasible = new Set(data.infeasible);
 const others = Array.from(designs.slice(data.front), (_, i) => data.front + i).filter((row) => !infeasible.has(row));
 /* What is not on the front: of an infeasible design nobody asks whether it is dominated. */
 const standing = (row) => (row < data.front ? null : infeasible.has(row) ? "infeasible" : "dominated");
-const roles = [["objective", "Objectives"], ["variable", "Variables"], ["input", "Inputs set by options"], ["constraint", "Constrained"]];
+const { roles } = data; // with their headings
 const withRole = (role) => (role === "objective" ? objectives.map((objective) => objective.column) : columns.filter((column) => column.role === role));
 const ordered = roles.flatMap(([role]) => withRole(role));
 

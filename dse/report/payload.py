@@ -26,7 +26,7 @@ from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.report.front import Shown, default_axes, held, shown
 from dse.report.panels import of_design, of_run
 from dse.report.sections import section_data
-from dse.result.record import Result
+from dse.result.record import ROLES, Result
 
 
 def payload(
@@ -48,6 +48,7 @@ def payload(
             {"name": o.name, "direction": o.direction, "condition": o.condition}
             for o in result.objectives
         ],
+        "roles": list(ROLES.items()),
         "columns": [_column(shown(result, drawn, name)) for name in result.columns],
         "designs": _packed(drawn.designs.index.to_numpy(np.float64)),
         "front": drawn.front,

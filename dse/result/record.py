@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,15 @@ from dse.evaluate.objective import Objective
 from dse.model.quantity import Array
 from dse.problems import DseError
 
+Role: TypeAlias = Literal["objective", "variable", "input", "constraint"]
+ROLES: Mapping[Role, str] = {
+    "objective": "Objectives",
+    "variable": "Variables",
+    "input": "Inputs set by options",
+    "constraint": "Constrained",
+}
+"""What a column can be, and the heading of all such columns, in the order that people read them."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -21,15 +30,15 @@ class Column:
 
     Parameters
     ----------
-    role : {"variable", "input", "objective", "constraint"}
-        A variable of the space, an input that a chosen row sets, an objective or a constraint's
+    role : Role
+        An objective, a variable of the space, an input that a chosen row sets, or a constraint's
         quantity.
     """
 
     name: str
     unit: str
     about: str
-    role: Literal["variable", "input", "objective", "constraint"]
+    role: Role
 
 
 @dataclass(frozen=True)

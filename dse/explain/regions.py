@@ -250,5 +250,7 @@ def _cut(low: float, high: float, spans: Sequence[Span], axis: Quantity) -> tupl
         if regions and regions[-1].inputs == names:
             a = regions.pop().low
         shown = (show(a, axis.unit, axis), show(b, axis.unit, axis))
-        regions.append(Region(a, b, names, "".join(s.symbol for s in active), shown))
+        symbols = [s.symbol for s in active]
+        between = "" if all(len(symbol) == 1 for symbol in symbols) else " "  # "oC", but "W_s A"
+        regions.append(Region(a, b, names, between.join(symbols), shown))
     return tuple(regions)

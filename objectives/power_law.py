@@ -35,7 +35,7 @@ def is_number(values: Array, constant: float) -> bool:
 
 @np.errstate(all="ignore")
 def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> Array:
-    """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact where A and s are close."""
+    """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact if A and s are close."""
     c, a, s = arrays(computational_index, acceleration, speedup)
     try:
         with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
@@ -83,8 +83,8 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
     -------
     lower, upper : ndarray
         In the shape that the four broadcast to. Both are inf if there is no such g; `lower` is 0
-        where the condition holds from the smallest g on, `upper` is inf if it holds for ever
-        (where it is inf for all elements it may be a read-only view).
+        if the condition holds from the smallest g on, `upper` is inf if it holds for ever
+        (if it is inf for all elements it may be a read-only view).
         An end beyond the range of floats saturates to 0 or inf.
     """
     if complexity.ndim == 0 and complexity == 1.0:
@@ -114,7 +114,7 @@ def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
 
 
 def _linear(gain: Array, per_byte: Array, fixed: Array) -> Array:
-    """Where β = 1: from fixed / (gain − per_byte) on, where that difference is positive."""
+    """If β = 1: from fixed / (gain − per_byte) on, if that difference is positive."""
     margin = gain - per_byte
     positive = np.maximum(margin, 0.0)  # never: a division by zero
     try:
@@ -126,14 +126,14 @@ def _linear(gain: Array, per_byte: Array, fixed: Array) -> Array:
 
 
 def _without_line(gain: Array, fixed: Array, complexity: Array) -> Array:
-    """Where l = 0: from (fixed / gain)**(1/β) on, where the gain is positive."""
+    """If l = 0: from (fixed / gain)**(1/β) on, if the gain is positive."""
     lower = np.exp((np.log(fixed) - np.log(gain)) / complexity)
     never_or_always = np.where((gain == 0.0) & (fixed == 0.0), 0.0, np.inf)
     return np.where(gain > 0.0, lower, never_or_always)
 
 
 def _without_constant(gain: Array, per_byte: Array, complexity: Array) -> tuple[Array, Array]:
-    """Where o + L = 0: one crossing, at (per_byte / gain)**(1/(β − 1)), rising for β > 1."""
+    """If o + L = 0: one crossing, at (per_byte / gain)**(1/(β − 1)), rising for β > 1."""
     crossing = np.exp((np.log(per_byte) - np.log(gain)) / (complexity - 1.0))
     rising = complexity > 1.0
     return np.where(rising, crossing, 0.0), np.where(rising, np.inf, crossing)
@@ -160,7 +160,7 @@ def _general(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> t
 
 
 def _both_roots(offset: Array, complexity: Array) -> tuple[Array, Array]:
-    """Where β < 1: the roots on both sides of the maximum."""
+    """If β < 1: the roots on both sides of the maximum."""
     rest = 1.0 - complexity
     peak = np.log(complexity) - np.log1p(-complexity)
     # Half the distance of the roots of the parabola that touches φ at its maximum.

@@ -13,7 +13,7 @@ import dse
 from dse.evaluate.audit import audit, sample
 from dse.evaluate.space import Integer, Real, Space
 from dse.problems import InputError
-from dse.run import held_to_the_contract, run
+from dse.run import StoppedError, held_to_the_contract, run
 from tests.test_robustness import HEAD, ONE
 
 BASIC = "    return Out(x * 1.0)\n"
@@ -37,6 +37,7 @@ def _study(folder: Path, body: str, text: str = ONE, head: str = HEAD) -> dse.St
         ("    return Out(x / np.max(x))\n", "is not elementwise"),
         ("    return Out(np.sort(np.atleast_1d(x))[::-1] * 1.0)\n", "is not elementwise"),
         ("    return Out(x * 2.0 if x > 4 else x * 1.0)\n", "takes designs one at a time"),
+        ("    return Out(__import__('math').sqrt(x))\n", "takes designs one at a time"),
     ],
 )
 def test_a_model_that_breaks_its_promise_is_refused_before_the_search(
@@ -143,3 +144,17 @@ def test_the_sample_is_spread_over_every_variable() -> None:
     assert sorted(points["a"]) == list(range(1, 65))
     assert np.diff(np.sort(points["b"])).max() < 2 / 64
     assert np.bincount(points["c"].astype(int)).tolist() == [32, 32]
+
+
+def test_a_batch_too_large_for_the_memory_is_left_to_the_search(tmp_path: Path) -> None:
+    body = "    if np.size(x) > 4:\n        raise MemoryError('8 GiB')\n" + BASIC
+    study = _study(tmp_path, body)
+    assert audit(study.evaluator).problems == []
+    with pytest.raises(StoppedError, match=r"give a smaller run\.chunk"):
+        run(study, None)
+
+
+def test_check_tells_of_a_model_that_raises(tmp_path: Path) -> None:
+    notes = held_to_the_contract(_study(tmp_path, "    x += 1\n" + BASIC))
+    assert "m.py:f raised " in notes["m.py:f"]
+    assert "on a sample of designs: " in notes["m.py:f"]

@@ -29,15 +29,17 @@ def run_of(
     name: str = "run",
 ) -> StudyResult:
     """Return a run with these designs; its front is found two by two."""
-    goals = tuple(Objective(n, n, d, "1", "", n) for n, d in zip(names, directions, strict=True))
+    objectives = tuple(
+        Objective(n, n, d, "1", "", n) for n, d in zip(names, directions, strict=True)
+    )
     table = pd.DataFrame(points, columns=list(names), dtype=np.float64)
-    signs = np.array([g.sign for g in goals])
+    signs = np.array([g.sign for g in objectives])
     on_front = np.zeros(len(points), dtype=bool)
     if points:
         on_front[brute_front(table.to_numpy() * signs)] = True
     table["feasible"], table["on_front"] = True, on_front
     certificate = Certificate(True, "exhaustive", len(points), 0, 0, 0, "", "complete")
-    return StudyResult(name, "", goals, {}, table, certificate, pd.DataFrame())
+    return StudyResult(name, "", objectives, {}, table, certificate, pd.DataFrame())
 
 
 FIRST = run_of([(1.0, 1.0), (2.0, 4.0), (4.0, 5.0)], name="first")

@@ -103,6 +103,11 @@ def test_drivers_messages_are_shown_without_credentials(tmp_path: Path) -> None:
 def test_urls() -> None:
     assert shown_url("mysql://u:p@ss/w?rd@h/d") == "mysql://u:***@h/d"
     assert shown_url("postgresql:///dse?host=/run&user=me") == "postgresql:///dse"
+    assert shown_url("postgresql://me:secret") == "postgresql://me:***"  # without an @
+    assert shown_url("postgresql://me:secret/db?a=b") == "postgresql://me:***"
+    assert credentials("postgresql://me:secret") == {"secret"}
+    assert shown_url("postgresql://h:5432/d") == "postgresql://h:5432/d"
+    assert shown_url("postgresql://[::1]:5432/d") == "postgresql://[::1]:5432/d"
     assert shown_url("postgresql://me@h/d") == "postgresql://me@h/d"
     assert credentials("postgresql://me:p%40ss@h/d?connect_timeout=10") == {"p%40ss", "p@ss"}
     assert hidden("role me failed with p@ss", "x://me:p%40ss@h") == "role me failed with ***"

@@ -82,8 +82,8 @@ def test_relations_agree_with_pythons_arithmetic(
         left = right = math.nan  # Python refuses; here it is NaN or infinite, and no exception
     relation = read_relation(text)
     assert relation.names <= set(NAMES)
-    excess = relation.violation({n: np.array([v, v]) for n, v in env.items()})
-    assert np.array_equal(excess[0], excess[1], equal_nan=True)
+    violation = relation.violation({n: np.array([v, v]) for n, v in env.items()})
+    assert np.array_equal(violation[0], violation[1], equal_nan=True)
     if math.isnan(left):
         return
     holds = {
@@ -93,9 +93,9 @@ def test_relations_agree_with_pythons_arithmetic(
         ">": left > right,
         "==": left == right,
     }[sign]
-    assert (excess[0] <= 0) == holds, (left, right)
+    assert (violation[0] <= 0) == holds, (left, right)
     if left != right and math.isfinite(left):
-        assert abs(excess[0]) == abs(left - right)
+        assert abs(violation[0]) == abs(left - right)
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_precedence_and_functions(text: str, value: float) -> None:
     ],
 )
 def test_edges_without_a_warning(text: str, left: float, right: float, holds: bool) -> None:
-    excess = read_relation(text).violation({"a": np.array([left]), "b": np.array([right])})
-    assert bool(excess[0] <= 0) is holds
+    violation = read_relation(text).violation({"a": np.array([left]), "b": np.array([right])})
+    assert bool(violation[0] <= 0) is holds
 
 
 def test_whole_number_columns_do_not_wrap_nor_refuse() -> None:
@@ -153,8 +153,8 @@ def test_whole_number_columns_do_not_wrap_nor_refuse() -> None:
 def test_it_broadcasts_and_leaves_its_inputs_alone() -> None:
     a, b = np.arange(3.0)[:, None], np.arange(4.0)
     a.flags.writeable = b.flags.writeable = False
-    excess = read_relation("a + b <= 3").violation({"a": a, "b": b})
-    assert excess.tolist() == [[i + j - 3.0 for j in range(4)] for i in range(3)]
+    violation = read_relation("a + b <= 3").violation({"a": a, "b": b})
+    assert violation.tolist() == [[i + j - 3.0 for j in range(4)] for i in range(3)]
 
 
 REFUSED = {

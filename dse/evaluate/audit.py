@@ -106,6 +106,8 @@ class _Watch:
         count = max((_width(v) for v in given.values()), default=1)
         try:
             together = model(given)
+        except MemoryError:  # too many designs for this machine, which the search tells
+            raise
         except (Exception, SystemExit) as error:
             return self._one_at_a_time(model, given, count, error)
         if self.size > _SIZES[0] and self._differs(model, given, together):
@@ -125,10 +127,15 @@ class _Watch:
     def _one_at_a_time(
         self, model: Model, given: Mapping[str, Any], count: int, error: BaseException
     ) -> Mapping[str, Array]:
-        """Raise the error again, unless every design alone has an answer."""
-        try:
-            every = [model({n: _at(v, i) for n, v in given.items()}) for i in range(count)]
-        except (Exception, SystemExit):
+        """Raise the error again, unless every design alone has an answer: as a batch or number."""
+        every = _each(model, [{n: _at(v, i) for n, v in given.items()} for i in range(count)])
+        if every is None and isinstance(error, TypeError):  # such as those of `math`
+            scalars = [{n: _number(v, i) for n, v in given.items()} for i in range(count)]
+            every = _each(model, scalars)
+        if every is None:
+            self.notes[model.name] = (
+                f"{model.name} raised {type(error).__name__} on a sample of designs: {error}"
+            )
             raise error from None
         self._add(
             model,
@@ -137,7 +144,8 @@ class _Watch:
             "a model takes arrays, one element a design: np.where(lanes > 4, a, b) instead of "
             "`if lanes > 4`, np.maximum instead of max",
         )
-        return {n: np.concatenate([np.atleast_1d(o[n]) for o in every], axis=-1) for n in every[0]}
+        found = {n: [np.atleast_1d(each[n]) for each in every] for n in every[0]}
+        return {n: np.concatenate(values, axis=-1) for n, values in found.items()}
 
     def _differs(self, model: Model, given: Mapping[str, Any], first: Mapping[str, Array]) -> bool:
         """Tell whether a second run gives other values."""
@@ -214,6 +222,20 @@ def _width(value: Any) -> int:
 def _at(value: Any, row: int) -> Any:
     """Return what one design has of an input or output, as a batch of one."""
     return value[..., row : row + 1] if _width(value) > 1 else value
+
+
+def _number(value: Any, row: int) -> Any:
+    """Return what one design has of an input, as a number if it is one."""
+    one = _at(value, row)
+    return float(one[0]) if isinstance(one, np.ndarray) and one.shape == (1,) else one
+
+
+def _each(model: Model, designs: list[dict[str, Any]]) -> list[Mapping[str, Array]] | None:
+    """Return what a model gives for designs, each alone; None if it raises for any."""
+    try:
+        return [model(design) for design in designs]
+    except (Exception, SystemExit):
+        return None
 
 
 def _first(marked: NDArray[np.bool_]) -> int:

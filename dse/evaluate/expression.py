@@ -72,7 +72,7 @@ class Relation:
             over = left - right if not self.relation.startswith(">") else right - left
             if self.relation == "==":
                 over = np.abs(over)
-        # equal infinities leave no difference; where equality breaks the relation, the least
+        # equal infinities leave no difference; if equality breaks the relation, the least
         # positive number says so and keeps the order
         same = np.finfo(np.float64).tiny if self.strict else 0.0
         return np.where(left == right, same, over)

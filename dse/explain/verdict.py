@@ -127,7 +127,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
     columns = evaluator.space.columns(points)
     labels = evaluator.space.labels(points)
     judged = evaluator.evaluate_columns(columns, count)
-    limits = sensitivities(evaluator, study.rule, columns, judged.objectives)
+    sensitive = sensitivities(evaluator, study.rule, columns, judged.objectives)
     parts = breakdowns(evaluator, columns, count)
     scenarios = _scenarios(evaluator, columns, count)
     swept: list[tuple[Regions, ...]] = [()] * count
@@ -146,7 +146,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
                 design=int(number),
                 values=values,
                 parts=parts[row],
-                sensitivities=limits[row],
+                sensitivities=sensitive[row],
                 regions=swept[row],
                 curves=curves_of(study, one) if row < _DRAWN else (),
                 scenarios=scenarios[row],

@@ -114,7 +114,7 @@ class Quantity:
         )
 
     def draw(self, rng: np.random.Generator, count: int) -> Array:
-        """Draw `count` values in the domain, from `typical` where declared.
+        """Draw `count` values in the domain, from `typical` if declared.
 
         Wide ranges of positive values are drawn evenly in the logarithm; of ranges that start at 0,
         half the values are, over six decades.

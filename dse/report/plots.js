@@ -118,7 +118,7 @@ function drawSpace() {
   Plotly.react("space", list, themed({ scene, legend, margin: { l: 0, r: 0, t: 34, b: 0 }, uirevision }), config);
 }
 function dimension(column) {
-  const short = (words, most) => (words.length > most ? `${words.slice(0, most - 1)}…` : words); // ticks here are no markup
+  const short = (words, most) => (words.length > most ? `${words.slice(0, most - 1)}…` : words); // ticks here are not markup
   const label = plain(short(column.title, 24));
   if (!column.number) {
     const codes = new Map(column.options.map((option, i) => [option, i])), tickvals = [...codes.values()];

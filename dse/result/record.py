@@ -52,7 +52,7 @@ class Certificate:
     method : str
         The search method.
     designs : int or None
-        Size of the space; None where it is continuous.
+        Size of the space; None if it is continuous.
     evaluated, feasible, non_dominated : int
         Counts of designs, each counted once however often it was drawn.
     statement : str
@@ -156,7 +156,7 @@ class Front:
         ----------
         reference : mapping of str to float, optional
             A value for each objective, in its unit, worse than the designs that should count. By
-            default each objective is scaled to its range on this front (in the logarithm where it
+            default each objective is scaled to its range on this front (in the logarithm if it
             spans more than two decades), 0 best and 1 worst, and the reference is 1.1.
         """
         from dse.evaluate.front import hypervolume, scaled

@@ -133,5 +133,5 @@ def statement(
     again = f" in {draws:,} draws, {repeats:,} of which repeated one" if repeats else ""
     return (
         f"Not certified: {evaluated:,} designs{share} were evaluated by {by}{again}; "
-        f"{len(front):,} are non-dominated among them."
+        f"{len(front):,} {'is' if len(front) == 1 else 'are'} non-dominated among them."
     )

@@ -6,6 +6,7 @@ import re
 from urllib.parse import unquote, unquote_plus
 
 HIDDEN = "***"
+_PORT = re.compile(r"[^:]*(:\d*)?")  # a host, and a port
 _LONG = 4  # characters of a query value that may be a credential, whatever its key
 
 
@@ -54,4 +55,7 @@ def _split(rest: str) -> tuple[str, str, str]:
     if rest.startswith("/"):  # a path, and no host
         return "", "", rest
     login, at, place = rest.rpartition("@")
+    host = re.split("[/?]", rest, maxsplit=1)[0]
+    if not at and not host.startswith("[") and not _PORT.fullmatch(host):
+        return rest, "", ""  # the @ was forgotten: what follows the colon is not a port
     return login, at, place

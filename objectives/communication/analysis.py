@@ -111,7 +111,7 @@ def busiest(dataflow: Dataflow, count: int = 10) -> Busiest:
 
 
 def memory_wall(dataflow: Dataflow, factors: ArrayLike, setting: Setting | None = None) -> Array:
-    """Return the speedup where all computation is faster and no communication is (Figure 5).
+    """Return the speedup if all computation is faster and no communication is (Figure 5).
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ def memory_wall(dataflow: Dataflow, factors: ArrayLike, setting: Setting | None 
     given = setting or Setting()
     work = dataflow.computation.sum() * given.instruction_time
     moved = dataflow.total_bytes * given.byte_time
-    with np.errstate(divide="ignore"):  # where nothing is moved there is no wall
+    with np.errstate(divide="ignore"):  # if nothing is moved there is no wall
         return np.asarray((work + moved) / (work / np.asarray(factors, dtype=np.float64) + moved))
 
 
 def local_or_global(
     dataflow: Dataflow, functions: Sequence[str], factors: ArrayLike, setting: Setting | None = None
 ) -> pd.DataFrame:
-    """Compare what may be made faster where these functions have accelerators (Figure 6).
+    """Compare what may be made faster if these functions have accelerators (Figure 6).
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def speedups(
     shared_store: bool = False,
     setting: Setting | None = None,
 ) -> pd.DataFrame:
-    """Return the speedup of accelerating functions, together where several are named (Figure 10).
+    """Return the speedup of accelerating functions, together if several are named (Figure 10).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Calling contexts from a call graph, for sources that tell only who called whom how often.
 
 What a function does for each of its callers is not in a call graph. As gprof does, it is shared
-out: computation by the weights of the calls (their cost where the source tells it, else their
+out: computation by the weights of the calls (their cost if the source tells it, else their
 number), invocations by their number.
 """
 

@@ -62,7 +62,7 @@ def best_cut(dataflow: Dataflow, setting: Setting | None = None) -> Cut:
 def best_antichain(tree: CallTree, values: Array) -> tuple[int, ...]:
     """Return the nodes of the largest sum of values, none below another.
 
-    A node is taken where its value is above the best of those below it, so that ties go down; no
+    A node is taken if its value is above the best of those below it, so that ties go down; no
     node without a gain is taken.
 
     Parameters

@@ -81,7 +81,7 @@ class Dataflow:
         """Part of a function (row) that works for another (column), shape (n, n).
 
         The part of its computation that it does below the other in the call tree; of its
-        invocations where it computes nothing.
+        invocations if it computes nothing.
         """
         return shares_inside(self.tree, len(self.names))
 

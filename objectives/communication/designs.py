@@ -53,5 +53,5 @@ def _one(dataflow: Dataflows, key: float) -> Split:
 
 
 def product(count: Array, cost: Floats) -> Array:
-    """Return count × cost; nothing costs nothing, also where the cost is infinite."""
+    """Return count × cost; nothing costs nothing, also if the cost is infinite."""
     return np.where(count == 0.0, 0.0 * np.isnan(cost), count * np.asarray(cost))

@@ -17,12 +17,12 @@ class Notation(NamedTuple):
     unit : str
         Of the count; empty for a plain number.
     word : int
-        Bytes of a word, in which terms that grow are written where the unit is ``"B"`` and their
+        Bytes of a word, in which terms that grow are written if the unit is ``"B"`` and their
         coefficient is a whole number of words; 0 writes all in the unit.
     size : str
         The size of the problem.
     root : str
-        The name of its square root, as the side of a square picture; empty where it has none.
+        The name of its square root, as the side of a square picture; empty if it has none.
     """
 
     unit: str = "B"
@@ -38,7 +38,7 @@ class _Piece(NamedTuple):
 
 
 def law_text(law: Law, notation: Notation | None = None) -> str:
-    """Write a law, the fastest growing term first; ``≈`` and the residual where it is not exact.
+    """Write a law, the fastest growing term first; ``≈`` and the residual if it is not exact.
 
     >>> from objectives.communication.laws import fit_law
     >>> sides = [8, 16, 32, 64, 128]

@@ -8,7 +8,7 @@ A count of a deterministic program often follows a law *exactly*. A law of k ter
 rational numbers at the k smallest sizes and must then give every other count, the largest included,
 to the last unit; k + 1 sizes (3 are enough) must be left to verify it, and its denominators be
 small. The law of fewest terms is taken.
-Where there is none, a least-squares fit of the relative differences stands in: the one of fewest
+If there is none, a least-squares fit of the relative differences stands in: the one of fewest
 terms that is within 1 % of every count, else the one that Akaike's criterion, corrected for few
 points (C. M. Hurvich, C.-L. Tsai, Biometrika 76, 1989), prefers. It says how far it is off.
 """
@@ -85,7 +85,7 @@ class Law:
     residual : float
         Largest difference at a size, relative to the count there (to 1 if that is 0).
     held_out : float
-        Relative difference at the largest size where the same terms are fitted without it.
+        Relative difference at the largest size if the same terms are fitted without it.
     """
 
     terms: tuple[Term, ...]
@@ -103,12 +103,12 @@ class Law:
 
     @property
     def leading(self) -> Term:
-        """The term that grows fastest; the constant where there is none."""
+        """The term that grows fastest; the constant if there is none."""
         return self.terms[-1] if self.terms else TERMS[0]
 
 
 def fit_law(sizes: Sequence[int], counts: Sequence[int]) -> Law:
-    """Find the law of a count: exact where there is one, else the best fit.
+    """Find the law of a count: exact if there is one, else the best fit.
 
     Parameters
     ----------

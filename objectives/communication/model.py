@@ -59,5 +59,5 @@ def offload_functions(
     -------
     Offloading
         The outputs of :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`; NaN
-        where a selection or a workload names what is not there.
+        if a selection or a workload names what is not there.
     """

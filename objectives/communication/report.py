@@ -63,7 +63,7 @@ def functions(study: Study, result: StudyResult) -> Section:
             Table(
                 f"{program.program}: each function, with everything it calls, accelerated alone",
                 table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
-                "Share of the time on the host; ceiling: speedup where its accelerator computes "
+                "Share of the time on the host; ceiling: speedup if its accelerator computes "
                 "and reaches its own store in no time; bytes in and out of a call, and from how "
                 "many on it pays (LogCA's g and break-even); change: the smallest that makes it "
                 "worth an accelerator.",
@@ -272,7 +272,7 @@ def chosen_in(study: Study, design: pd.Series[Any]) -> tuple[str, ...]:
 
 
 def program_of(study: Study, design: pd.Series[Any]) -> Dataflow:
-    """Return the program that a design is of; the first of the study's where it does not say."""
+    """Return the program that a design is of; the first of the study's if it does not say."""
     constants = study.constants
     dataflow = _programs(study)
     return dataflow.programs[int(design.get("workload", constants.get("workload", 0)))]

@@ -30,7 +30,7 @@ class Count(NamedTuple):
     what : str
         One of `COUNTS`.
     source, target : str
-        From which function to which; the same where it is of one function.
+        From which function to which; the same if it is of one function.
     """
 
     what: str

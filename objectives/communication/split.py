@@ -1,4 +1,4 @@
-"""What moves to the accelerators and what stays, where some calling contexts are accelerated.
+"""What moves to the accelerators and what stays, if some calling contexts are accelerated.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010, section III.D: communication is local, inside an accelerator, or global, over the shared
@@ -67,7 +67,7 @@ def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
-    """Return what moves where these contexts, with everything below them, are accelerated.
+    """Return what moves if these contexts, with everything below them, are accelerated.
 
     Contexts of one function share its accelerator. A function that works for an accelerator and
     elsewhere has its bytes divided as its computation is; bytes that an accelerator wrote and a
@@ -109,7 +109,7 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
 
 
 def whole(dataflow: Dataflow) -> Split:
-    """Return the program where nothing is accelerated."""
+    """Return the program if nothing is accelerated."""
     return split(dataflow, ())
 
 

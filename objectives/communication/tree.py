@@ -76,7 +76,7 @@ class CallTree:
         return total
 
     def shares(self, values: Array) -> Array:
-        """Return each node's part in its function by values, by invocations where these are 0."""
+        """Return each node's part in its function by values, by invocations if these are 0."""
         size = int(self.function.max(initial=-1)) + 1
         share = np.zeros(len(self.function))
         for weight in (values, self.invocations, np.ones(len(self.function))):
@@ -106,7 +106,7 @@ def inclusive_transfers(transfers: Array, inside: Array) -> tuple[Array, Array]:
     """Estimate the transfers into and out of functions with everything they call.
 
     For sources that do not measure them. Of the bytes from i to j as much as possible stays inside
-    where both work in part for f: ``max(0, inside[j, f] − inside[i, f])`` of them come in. Data
+    if both work in part for f: ``max(0, inside[j, f] − inside[i, f])`` of them come in. Data
     that several invocations below f read counts for each.
 
     Parameters

@@ -71,9 +71,9 @@ class Verdict(NamedTuple):
     own_speedup: float
     """Of the function alone: LogCA's."""
     ceiling: float
-    """Speedup of the program where computing and the own store take no time."""
+    """Speedup of the program if computing and the own store take no time."""
     amdahl_limit: float
-    """Speedup of the program where the function takes no time at all."""
+    """Speedup of the program if the function takes no time at all."""
     bound: Literal["computation", "communication"]
     """What takes the larger part of the accelerator's time: computing, or all data and calls."""
     limited_by: Knob
@@ -88,7 +88,7 @@ class Verdict(NamedTuple):
     break_even: float
     """LogCA's g1 at this C: bytes a call from which offloading pays [B]; inf: never."""
     reason: str
-    """Why it is not worth it; empty where it is."""
+    """Why it is not worth it; empty if it is."""
     changes: tuple[Change, ...]
     """Single changes that make it so, the smallest first; if none does, everything together."""
 

@@ -123,10 +123,10 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
 
     * ``speedup_at_one_byte``: equations 4 and 10; the papers write them as limits for g → 0, where
       speedup itself goes to 0.
-    * ``speedup_limit`` for g → ∞, equations 3 and 9: A where l = 0 or β > 1; for l > 0, with β = 1,
+    * ``speedup_limit`` for g → ∞, equations 3 and 9: A if l = 0 or β > 1; for l > 0, with β = 1,
       1 / (1/A + l/C), with β < 1, 0.
     * ``peak_speedup``: the least upper bound over all g > 0; reached, at ``peak_granularity``, only
-      where β < 1 and l > 0. The granularity is inf if speedup grows with g or never changes, and
+      if β < 1 and l > 0. The granularity is inf if speedup grows with g or never changes, and
       0 if it only falls.
     * ``computational_intensity`` C/l and C/A/l (section 2); inf for l = 0.
     * ``latency_bound`` (section 3.1): 1 if l > 0 and β ≤ 1, else 0.
@@ -172,7 +172,7 @@ def _speedup_in_logarithms(
     complexity: Array,
     acceleration: Array,
 ) -> Array:
-    """Return the speedup as 1 / (T1 / T0), where T0 or T1 leaves the range of floats."""
+    """Return the speedup as 1 / (T1 / T0), if T0 or T1 leaves the range of floats."""
     size, work = np.log(granularity), np.log(computational_index)
     cost = np.logaddexp(np.log(overhead), np.log(latency)) - work - complexity * size
     line = np.log(latency_per_byte) - work + (1.0 - complexity) * size
@@ -180,6 +180,6 @@ def _speedup_in_logarithms(
 
 
 def _interface(overhead: Array, latency: Array, latency_per_byte: Array, size: Array) -> Array:
-    """Return o + L + l g; nothing is added where a latency is the number 0."""
+    """Return o + L + l g; nothing is added if a latency is the number 0."""
     cost = overhead if is_number(latency, 0.0) else overhead + latency
     return np.asarray(cost if is_number(latency_per_byte, 0.0) else cost + latency_per_byte * size)

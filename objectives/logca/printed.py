@@ -4,9 +4,9 @@ Source: M. S. B. Altaf and D. A. Wood, "LogCA: A High-Level Performance Model fo
 Accelerators", ISCA 2017, equations 5, 6, 11, 12 and 13. With β = 1 they are equations 5, 6, 11 and
 12 of the same authors' letter "LogCA: A Performance Model for Hardware Accelerators".
 
-Equations 5 and 6 are exact where latency does not depend on granularity. Equations 11 to 13, for a
+Equations 5 and 6 are exact if latency does not depend on granularity. Equations 11 to 13, for a
 latency per byte, are one step of Newton's method from g = 1: exact for β = 1, and wrong for any
-other β, by factors and even in sign. Where a denominator is zero the result is infinite.
+other β, by factors and even in sign. If a denominator is zero the result is infinite.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def printed_break_even(
 ) -> Array:
     """Return equation 5: the break-even granularity g1 [B], for a latency without a part per byte.
 
-    Not a number where the acceleration is below 1 and the root of a negative number is asked for.
+    Not a number if the acceleration is below 1 and the root of a negative number is asked for.
 
     >>> float(printed_break_even(overhead=29e3, latency=1500, computational_index=90,
     ...                          complexity=1, acceleration=19))
@@ -61,7 +61,7 @@ def printed_break_even_newton(
 ) -> Array:
     """Return equation 11: the break-even granularity g1 [B], for a latency per byte.
 
-    One Newton step from g = 1. Exact for β = 1; wrong for any other β, even negative where the
+    One Newton step from g = 1. Exact for β = 1; wrong for any other β, even negative if the
     break-even exists.
 
     >>> apu = dict(overhead=4e8, latency_per_byte=15, acceleration=7)

@@ -77,7 +77,7 @@ def total_area(
     memory_area_per_bit : float or ndarray
         [LUT/bit], of contexts, buffers and cache alike.
     pipeline_depth, lanes, streams, context_bits : float or ndarray
-        Each lane keeps ``streams − pipeline_depth`` contexts in its secondary memory, none where
+        Each lane keeps ``streams − pipeline_depth`` contexts in its secondary memory, none if
         that is negative.
     buffer_bits, cache_size : float or ndarray
         [bit]; tags and logic of a cache are not counted.

@@ -1,4 +1,4 @@
-"""What a call costs where requests are queued ahead of an accelerator.
+"""What a call costs if requests are queued ahead of an accelerator.
 
 Altaf and Wood, LogCA: A Performance Model for Hardware Accelerators, IEEE Computer Architecture
 Letters 14(2), 2015, section 2: the model is of an accelerator that returns one call before it takes

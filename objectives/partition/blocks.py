@@ -92,7 +92,7 @@ def moved_together(
 ) -> tuple[Group, ...]:
     """Return the connected groups of blocks that the optimum moves and greedy does not.
 
-    Blocks are connected where separating them costs something. Gains count beside the blocks that
+    Blocks are connected if separating them costs something. Gains count beside the blocks that
     both partitions move; they add up to the whole difference, as groups do not interact.
     """
     base, extra = problem.chosen(optimum & greedy), problem.chosen(optimum & ~greedy)

@@ -2,7 +2,7 @@
 
 The questions are those of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation
 for the Exploration of CPU-Accelerator Architectures", 2010, section III-B: which organisation is
-best, and does it stay so where sharing a cache costs latency?
+best, and does it stay so if sharing a cache costs latency?
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Comparison:
     penalties : tuple of float
         Cycles that sharing a cache adds, ascending.
     reference : mapping of str to float
-        Other inputs of :func:`objectives.partition.optimal`; its defaults where one is absent.
+        Other inputs of :func:`objectives.partition.optimal`; its defaults if one is absent.
     """
 
     profiles: Workloads
@@ -165,7 +165,7 @@ def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame
     graphs : sequence of Graph
         The programs.
     inputs : mapping of str to float
-        Of :func:`objectives.partition.optimal`; its defaults where one is absent.
+        Of :func:`objectives.partition.optimal`; its defaults if one is absent.
 
     Returns
     -------

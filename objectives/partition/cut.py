@@ -115,7 +115,7 @@ class Whole:
         self.area: list[int] = problem.area.tolist()
 
     def value(self, chosen: NDArray[np.bool_]) -> int:
-        """Return the change of the time where these nodes are on the accelerator."""
+        """Return the change of the time if these nodes are on the accelerator."""
         p = self.problem
         one, two = chosen[p.first], chosen[p.second]
         inside = sum(self.inward[i] for i in np.flatnonzero(two & ~one).tolist())

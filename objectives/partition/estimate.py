@@ -26,11 +26,11 @@ class Latencies(NamedTuple):
     accelerator: tuple[Array, Array, Array]
     """The same for the accelerator."""
     dirty_to_accelerator: Array
-    """Added where the accelerator is the first to touch what the CPU wrote in L1."""
+    """Added if the accelerator is the first to touch what the CPU wrote in L1."""
     clean_to_accelerator: Array
     """… what the CPU brought into L1 unchanged."""
     dirty_to_cpu: Array
-    """Added where the CPU is the first to touch what the accelerator wrote."""
+    """Added if the CPU is the first to touch what the accelerator wrote."""
     clean_to_cpu: Array
     """… what the accelerator read."""
 

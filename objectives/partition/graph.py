@@ -7,7 +7,7 @@ docs/partition.md gives the reasons.
 * t_e counts every instruction but loads, stores, block copies (memory accesses), phi nodes and
   stack allocations (no instructions of a machine). Casts are counted apart: free in hardware.
 * Control passes along the edges of the control-flow graphs, from a call to the callee's entry, and
-  from the callee's returns back to the calling block. Where a function returns from several
+  from the callee's returns back to the calling block. If a function returns from several
   blocks, each call is shared among them as the returns are.
 * A value is passed once for each pair of blocks (definition, use). The arguments of a call are
   values from the calling block to the callee's entry, its result one from the returning block back.

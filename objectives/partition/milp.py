@@ -1,7 +1,7 @@
 """The optimum within an area, as a mixed-integer program solved by HiGHS.
 
 A node is a variable of 0 or 1, a separated pair a continuous one that is at least their
-difference. A pair whose two directions cost differently needs only one: the cost where `first`
+difference. A pair whose two directions cost differently needs only one: the cost if `first`
 alone is moved is that of the other direction, and a term of each node.
 
 HiGHS is called by its own package: the release within SciPy writes lines to the terminal.
@@ -56,7 +56,7 @@ def solve_program(
     Returns
     -------
     Solved
-        Optimal where the bound is its value; nothing chosen if a bound left nothing.
+        Optimal if the bound is its value; nothing chosen if a bound left nothing.
     """
     count = len(problem)
     if count == 0:

@@ -105,7 +105,7 @@ def greedy(
     """Time and speedup of the paper's greedy partition; inputs and outputs as of :func:`optimal`.
 
     Blocks are moved one by one, by time saved for each instruction, as long as they fit and save
-    time. It fails where blocks only pay together.
+    time. It fails if blocks only pay together.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def optimal(
     -------
     Optimal
         Arrays of the broadcast shape of the inputs; NaN if there is no such workload or cache
-        configuration, and where the latencies of the memory levels do not ascend.
+        configuration, and if the latencies of the memory levels do not ascend.
     """
     inputs = (workload, cache_configuration, accelerator_size, *architecture)
     return _each_design(Optimal, _optimal_row, profiles, inputs)
@@ -166,7 +166,7 @@ def _each_design(kind: type[G], row: Row, profiles: Workloads, inputs: Sequence[
 
 
 def architecture_of(values: Mapping[str, float]) -> Architecture:
-    """Return the architecture of a design given by quantity names; Table I where one is absent."""
+    """Return the architecture of a design given by quantity names; Table I if one is absent."""
     return Architecture(**{name: values[name] for name in Architecture._fields if name in values})
 
 

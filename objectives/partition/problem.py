@@ -1,6 +1,6 @@
 """Partitioning as an optimisation: choose the blocks that save most, within the area.
 
-A block on the accelerator changes the time by `cost` (negative where it saves), and each pair of
+A block on the accelerator changes the time by `cost` (negative if it saves), and each pair of
 blocks that is separated adds to it, by an amount that may depend on which of them is on the
 accelerator. None of these is negative, so that the time is submodular in the set of moved blocks:
 with no bound on area the optimum is a minimum cut (docs/partition.md).
@@ -26,15 +26,15 @@ class PartitionProblem:
     Parameters
     ----------
     cost : ndarray, shape (nodes,)
-        Change of the time where this node alone is on the accelerator, in cycles.
+        Change of the time if this node alone is on the accelerator, in cycles.
     area : ndarray of int, shape (nodes,)
         Its instructions.
     first, second : ndarray of int, shape (pairs,)
         The pairs of nodes that interact; `first` is less than `second`, no pair occurs twice.
     inward : ndarray, shape (pairs,)
-        Cost where `second` alone of the two is on the accelerator, in cycles.
+        Cost if `second` alone of the two is on the accelerator, in cycles.
     outward : ndarray, shape (pairs,)
-        Cost where `first` alone is.
+        Cost if `first` alone is.
     members : ndarray of int, shape (blocks,)
         The node of each block of the graph, -1 for one that stays on the CPU.
     """
@@ -51,7 +51,7 @@ class PartitionProblem:
         return len(self.cost)
 
     def value(self, chosen: NDArray[np.bool_]) -> float:
-        """Return the change of the time where these nodes are on the accelerator, in cycles."""
+        """Return the change of the time if these nodes are on the accelerator, in cycles."""
         one, two = chosen[self.first], chosen[self.second]
         inside = float(self.inward[two & ~one].sum()) + float(self.outward[one & ~two].sum())
         return float(self.cost[chosen].sum()) + inside
@@ -128,7 +128,7 @@ def joined(
 ) -> tuple[Indices, Indices, Array, Array]:
     """Return pairs once each, the smaller node first, with their costs added up.
 
-    `inward` is the cost where `target` alone is on the accelerator, `outward` where `source` is.
+    `inward` is the cost if `target` alone is on the accelerator, `outward` if `source` is.
     """
     apart = source != target
     source, target, inward, outward = (x[apart] for x in (source, target, inward, outward))

@@ -189,7 +189,7 @@ def _together(apart: pd.DataFrame, organisation: str, penalty: float) -> Table:
         }
     )
     note = (
-        "Connected blocks beside those that both partitions move. Where the best of them saves "
+        "Connected blocks beside those that both partitions move. If the best of them saves "
         "nothing alone, greedy never starts: they have to move together."
     )
     title = f"What the optimum moves and greedy does not: {organisation}, penalty of {penalty:g}"

@@ -22,7 +22,7 @@ class Partition(NamedTuple):
     change: float
     """Of the time, in cycles, against all blocks on the CPU."""
     bound: float
-    """No partition within the size changes the time to less: equal to `change` where proven."""
+    """No partition within the size changes the time to less: equal to `change` if proven."""
 
 
 class AreaFront(NamedTuple):
@@ -58,7 +58,7 @@ def best_partition(
     size : float
         Instructions that the accelerator holds.
     nodes, seconds : optional
-        Limits of the search, where the area is one; what is then not proven shows in `bound`.
+        Limits of the search, if the area is one; what is then not proven shows in `bound`.
         A bound in seconds makes the answer depend on the machine.
     """
     few = reduced(problem, size)

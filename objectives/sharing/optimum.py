@@ -50,7 +50,7 @@ def best_schedule_period(pipeline: Pipeline, traffic: Traffic) -> ScheduleOptimu
     -------
     ScheduleOptimum
         Arrays of the broadcast shape of the inputs. The periods are inf if no period keeps up
-        (offered load ≥ 1), the best one also where none in the domain does; the latency too.
+        (offered load ≥ 1), the best one also if none in the domain does; the latency too.
         NaN if ``streams < pipeline_depth``.
     """
     columns = np.broadcast_arrays(*pipeline, np.multiply(*traffic))
@@ -104,7 +104,7 @@ def _smallest_stable(designs: _Designs) -> Array:
         offered = designs.rate * slots
         period = np.floor(designs.rate * switches / (1 - offered)) + 1
         period = np.where(offered >= 1, np.inf, period)
-        # where the bound is a whole number, rounding may have put it on the wrong side
+        # if the bound is a whole number, rounding may have put it on the wrong side
         lower = (period > 1) & (designs.round(period - 1)[2] < 1)
         period = np.where(lower, period - 1, period)
         return np.where(designs.round(period)[2] >= 1, period + 1, period)

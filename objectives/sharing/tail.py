@@ -1,6 +1,6 @@
 """The exact distribution of the latency under Poisson arrivals, and its 99th percentile.
 
-An element that leaves at slot s has waited longer than x where, x before the slot, more elements
+An element that leaves at slot s has waited longer than x if, x before the slot, more elements
 were waiting than there are slots in between. So the share of elements that wait longer than x is
 the sum of these probabilities over the slots of a round, over the arrivals of a round. The queue
 after each slot comes from its generating function (:mod:`objectives.sharing.exact`), inverted by a

@@ -16,6 +16,7 @@ import pytest
 import dse
 import dse.run
 from dse.problems import InputError
+from dse.result import folder as files
 from dse.result.claim import claimed
 from dse.result.folder import CHECKPOINT, MARKER
 from dse.run import run
@@ -129,6 +130,15 @@ def test_a_checkpoint_of_another_study_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out" / CHECKPOINT).write_bytes(stolen)
     with pytest.raises(InputError, match="is of another study"):
         run(second, tmp_path / "out")
+
+
+def test_tables_of_another_study_are_no_finished_run(tmp_path: Path) -> None:
+    first, second = (dse.load(p) for p in _studies(tmp_path))
+    run(first, tmp_path / "out")
+    files.save(run(second, None), tmp_path / "out")
+    with pytest.raises(InputError, match=r"its tables are of another study than its run\.json"):
+        run(first, tmp_path / "out")
+    assert len(run(first, tmp_path / "out", fresh=True).front) > 0
 
 
 def test_what_a_killed_write_leaves_is_removed_and_the_run_resumes(tmp_path: Path) -> None:

@@ -310,6 +310,14 @@ def test_a_result_saved_by_hand_reads_back(folder: Path) -> None:
     assert len(cheap.plot().data) >= 1
 
 
+def test_a_result_is_not_saved_over_a_run(folder: Path) -> None:
+    result = dse.load(folder / "study.toml").run(folder / "out")
+    before = (folder / "out" / "summary.json").read_bytes()
+    with pytest.raises(InputError, match=r"holds a run of a study\n *give another folder"):
+        result.save(folder / "out")
+    assert (folder / "out" / "summary.json").read_bytes() == before
+
+
 def test_the_copy_of_the_study_loads(folder: Path) -> None:
     study = dse.load(folder / "study.toml")
     run(study, folder / "out")

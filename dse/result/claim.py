@@ -58,7 +58,8 @@ def claimed(folder: Path, digest: str, name: str, fresh: bool = False) -> Iterat
     Raises
     ------
     InputError
-        If the path is a file, a folder with something else in it, or in use by another run.
+        If the path is a file, a folder with something else in it or with the tables of another
+        study, or in use by another run.
     """
     with ExitStack() as held:
         made = not folder.exists()
@@ -168,7 +169,13 @@ def _is_marked(folder: Path) -> bool:
 def _is_finished(folder: Path) -> bool:
     if not all((folder / name).is_file() for name in (SUMMARY, FRONT, DESIGNS)):
         return False
-    certificate = read_json(folder / SUMMARY).get("certificate")
+    summary = read_json(folder / SUMMARY)
+    provenance, certificate = summary.get("provenance"), summary.get("certificate")
+    theirs = provenance.get("digest") if isinstance(provenance, dict) else None
+    if theirs != read_json(folder / MARKER).get("digest"):
+        message = f"its tables are of another study than its {MARKER}"
+        remedy = "start with --fresh, or give another --out"
+        raise InputError(str(folder), [Problem("", message, remedy)])
     return isinstance(certificate, dict) and certificate.get("stopped") in FINISHED
 
 

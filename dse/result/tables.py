@@ -21,6 +21,7 @@ from dse.search.outcome import Outcome
 from dse.search.tally import Tally
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
+from dse.study.urls import without_passwords
 
 
 def result_of(
@@ -41,7 +42,7 @@ def result_of(
     certificate = _certificate(study, outcome, stopped)
     return Result(
         name=study.name,
-        about=study.file.study.about,
+        about=without_passwords(study.file.study.about),
         objectives=study.evaluator.objectives,
         columns=_columns(study),
         designs=_designs(study, outcome),

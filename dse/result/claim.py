@@ -28,6 +28,7 @@ from dse.result.folder import (
 )
 
 State = Literal["new", "resume", "finished"]
+_ATTEMPTS = 100
 
 
 class Claim(NamedTuple):
@@ -76,7 +77,7 @@ def claimed(folder: Path, digest: str, name: str, fresh: bool = False) -> Iterat
         claim = Claim(state, made, aside)
         try:
             yield claim
-        except Exception:
+        except BaseException:  # Ctrl-C too
             kept = (folder / SUMMARY).is_file() or (folder / CHECKPOINT).is_file()
             if state == "new" and not kept:
                 _discard(folder, claim)
@@ -92,12 +93,12 @@ def is_finished_run_of(folder: Path, digest: str) -> bool:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[IO[bytes]]:
-    for _ in range(100):  # each time another run moved or removed the folder meanwhile
+    for attempt in range(_ATTEMPTS):  # another run may move or remove the folder meanwhile
         try:
             file = _opened(folder)
-        except FileNotFoundError:
-            continue
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and attempt < _ATTEMPTS - 1:
+                continue
             message = f"cannot be written: {error.strerror or error}"
             raise InputError(str(folder), [Problem("", message, "give another --out")]) from None
         with file:

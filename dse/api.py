@@ -177,7 +177,16 @@ class StudyResult(Result):
         return front_figure(self)
 
     def save(self, folder: str | Path) -> None:
-        """Write tables and summary into a folder, from which `dse.load_result` reads them."""
+        """Write tables and summary into a folder, from which `dse.load_result` reads them.
+
+        Raises
+        ------
+        InputError
+            If the folder holds a run, whose tables would be lost.
+        """
+        if (Path(folder) / folders.MARKER).exists():
+            problem = Problem("", "holds a run of a study", "give another folder")
+            raise InputError(str(folder), [problem])
         folders.save(self, Path(folder))
 
 

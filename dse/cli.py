@@ -43,7 +43,7 @@ def run_command(
     """
     from dse.api import load
     from dse.result.claim import is_finished_run_of
-    from dse.result.folder import REPORT, default_folder
+    from dse.result.folder import MARKER, REPORT, default_folder
     from dse.run import run
     from dse.terminal import Terminal
 
@@ -53,10 +53,15 @@ def run_command(
     if not fresh and is_finished_run_of(folder, resolved.digest):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
     signal.signal(signal.SIGTERM, _terminated)
-    with terminal.running(resolved, folder) as watch:
-        result = _with_dask(
-            dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh)
-        )
+    try:
+        with terminal.running(resolved, folder) as watch:
+            result = _with_dask(
+                dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh)
+            )
+    except KeyboardInterrupt:
+        when = "" if (folder / MARKER).exists() else " before anything was evaluated"
+        click.echo(f"interrupted{when}", err=True)
+        sys.exit(130)
     terminal.summary(result, folder / REPORT)
     if result.certificate.stopped == "interrupted":
         sys.exit(130)
@@ -112,7 +117,7 @@ def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
     """Say what limits a design of RUN and what to change next; the knee if none is given."""
     from dse.api import load_result
     from dse.explain.verdict import explain
-    from dse.result.folder import study_of
+    from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal, explanation_data
 
     result = load_result(run)
@@ -123,6 +128,8 @@ def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
         click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
         return
     terminal = Terminal()
+    if result.certificate.stopped not in FINISHED:
+        terminal.say(f"note: the run was cut short. {result.certificate.statement}")
     for explanation in found:
         terminal.explanation(result, explanation)
 
@@ -195,14 +202,12 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         commands(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
-    except KeyboardInterrupt:
-        click.echo("interrupted before anything was evaluated", err=True)
-        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)

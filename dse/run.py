@@ -147,6 +147,7 @@ def _run(
         state=checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
         trials=store,
     )
+    before = under_way.progress()
     error: DseError | None = None
     try:
         stopped = _follow(study, under_way, checkpoint, progress, began)
@@ -163,7 +164,7 @@ def _run(
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
         raise InputError(str(study.path or study.name), [Problem("constraint", message, remedy)])
-    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen)
+    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, before)
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))
     if out is not None and checkpoint is not None:

@@ -6,6 +6,7 @@ import errno
 import json
 import multiprocessing
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import dse
 import dse.run
 from dse.problems import InputError
+from dse.result import folder as files
 from dse.result.claim import claimed
 from dse.result.folder import CHECKPOINT, MARKER
 from dse.run import run
@@ -131,6 +133,15 @@ def test_a_checkpoint_of_another_study_is_refused(tmp_path: Path) -> None:
         run(second, tmp_path / "out")
 
 
+def test_tables_of_another_study_are_no_finished_run(tmp_path: Path) -> None:
+    first, second = (dse.load(p) for p in _studies(tmp_path))
+    run(first, tmp_path / "out")
+    files.save(run(second, None), tmp_path / "out")
+    with pytest.raises(InputError, match=r"its tables are of another study than its run\.json"):
+        run(first, tmp_path / "out")
+    assert len(run(first, tmp_path / "out", fresh=True).front) > 0
+
+
 def test_what_a_killed_write_leaves_is_removed_and_the_run_resumes(tmp_path: Path) -> None:
     study, _ = (dse.load(p) for p in _studies(tmp_path))
     _interrupted(study, tmp_path / "out")
@@ -139,6 +150,11 @@ def test_what_a_killed_write_leaves_is_removed_and_the_run_resumes(tmp_path: Pat
     resumed = run(study, tmp_path / "out")
     assert not half.exists()
     assert resumed.certificate.complete
+    (note,) = (note for note in resumed.notes if "went on from" in note)
+    before = int(re.sub(r"\D", "", note))
+    assert 1_000 < before < 19_200
+    rate, seconds = (resumed.provenance[n] for n in ("designs_per_second", "seconds"))
+    assert rate == pytest.approx((19_200 - before) / seconds, rel=0.01)  # seconds are rounded
     pd.testing.assert_frame_equal(resumed.front.designs, run(study, None).front.designs)
 
 
@@ -158,6 +174,24 @@ def test_a_broken_marker_beside_results_is_told_and_moved_by_fresh(tmp_path: Pat
         run(study, tmp_path / "out")
     run(study, tmp_path / "out", fresh=True)
     assert (tmp_path / "out.1" / "front.csv").is_file()
+
+
+def test_a_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+
+    monkeypatch.setattr(Path, "mkdir", missing)  # as in /proc
+    with (
+        pytest.raises(InputError, match="cannot be written: No such file"),
+        claimed(tmp_path / "out", "digest", "x"),
+    ):
+        pass
+
+
+def test_an_interrupt_before_anything_was_kept_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "runs" / "b", "digest", "x"):
+        raise KeyboardInterrupt
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_run_ends_with_its_lock(tmp_path: Path) -> None:

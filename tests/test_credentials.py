@@ -54,6 +54,22 @@ def test_a_text_that_needs_no_more_stays_as_written() -> None:
     assert kept_text("# x\n", {}, toml=True) == "# x\n"
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "# was x://me:Hunter2@old/dse\n[study]\nname = 'a'\n",
+        "[study]\nabout = 'see x://:Hunter2@old/dse'\n",
+        '[study]\nabout = "x://me:Hun\\u0074er2@old"  # x://me:p/Hunter2@old\n',
+        "[study]\n'x://me:Hunter2@old' = [['x://me:Hunter2@old', 'b@c']]\n",
+    ],
+)
+def test_no_password_of_any_url_in_the_text_is_kept(written: str) -> None:
+    kept = kept_text(written, tomllib.loads(written), toml=True)
+    read = tomllib.loads(kept)
+    assert "Hunter2" not in kept and "Hunter2" not in repr(read)
+    assert read.keys() == {"study"}
+
+
 def test_toml_is_written_as_it_is_read() -> None:
     text = (Path(__file__).parents[1] / "studies" / "crypto.toml").read_text()
     content = tomllib.loads(text)

@@ -15,7 +15,9 @@ import pandas as pd
 import pytest
 
 import dse
+import dse.cli
 from dse.problems import InputError
+from dse.result.claim import claimed
 from dse.result.folder import study_of
 from dse.run import StoppedError, run
 from dse.search.base import Progress
@@ -308,6 +310,50 @@ def test_a_result_saved_by_hand_reads_back(folder: Path) -> None:
     assert 0 < len(cheap) < len(read.front)
     assert cheap.best("speed")["speed"] < read.best("speed")["speed"]
     assert len(cheap.plot().data) >= 1
+
+
+def test_a_run_without_a_result_is_told(folder: Path) -> None:
+    with claimed(folder / "out", "digest", "x"):
+        for command in ("explain", "report"):
+            told = _dse(command, "out", cwd=folder)
+            assert told.returncode == 2
+            assert "its run has not finished" in told.stderr
+            assert "dse run STUDY --out out" in told.stderr
+
+
+def test_explain_tells_that_a_run_was_cut_short(folder: Path) -> None:
+    def interrupt(state: Progress) -> None:
+        raise KeyboardInterrupt
+
+    _write(folder, added="[run]\nchunk = 600\n")
+    dse.load(folder / "study.toml").run(folder / "out", workers=1, progress=interrupt)
+    told = _dse("explain", "out", cwd=folder)
+    assert "note: the run was cut short." in told.stdout
+    assert "it was interrupted" in told.stdout
+
+
+def test_an_interrupt_before_anything_was_evaluated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("dse.run.audit", interrupt)
+    monkeypatch.setattr("sys.argv", ["dse", "run", "study.toml"])
+    with pytest.raises(SystemExit) as ended:
+        dse.cli.main()
+    assert ended.value.code == 130
+    assert "interrupted before anything was evaluated" in capsys.readouterr().err
+    assert not (folder / "runs").exists()
+
+
+def test_a_result_is_not_saved_over_a_run(folder: Path) -> None:
+    result = dse.load(folder / "study.toml").run(folder / "out")
+    before = (folder / "out" / "summary.json").read_bytes()
+    with pytest.raises(InputError, match=r"holds a run of a study\n *give another folder"):
+        result.save(folder / "out")
+    assert (folder / "out" / "summary.json").read_bytes() == before
 
 
 def test_the_copy_of_the_study_loads(folder: Path) -> None:

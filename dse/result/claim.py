@@ -28,6 +28,7 @@ from dse.result.folder import (
 )
 
 State = Literal["new", "resume", "finished"]
+_ATTEMPTS = 100
 
 
 class Claim(NamedTuple):
@@ -58,7 +59,8 @@ def claimed(folder: Path, digest: str, name: str, fresh: bool = False) -> Iterat
     Raises
     ------
     InputError
-        If the path is a file, a folder with something else in it, or in use by another run.
+        If the path is a file, a folder with something else in it or with the tables of another
+        study, or in use by another run.
     """
     with ExitStack() as held:
         made = not folder.exists()
@@ -75,7 +77,7 @@ def claimed(folder: Path, digest: str, name: str, fresh: bool = False) -> Iterat
         claim = Claim(state, made, aside)
         try:
             yield claim
-        except Exception:
+        except BaseException:  # Ctrl-C too
             kept = (folder / SUMMARY).is_file() or (folder / CHECKPOINT).is_file()
             if state == "new" and not kept:
                 _discard(folder, claim)
@@ -91,12 +93,12 @@ def is_finished_run_of(folder: Path, digest: str) -> bool:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[IO[bytes]]:
-    for _ in range(100):  # each time another run moved or removed the folder meanwhile
+    for attempt in range(_ATTEMPTS):  # another run may move or remove the folder meanwhile
         try:
             file = _opened(folder)
-        except FileNotFoundError:
-            continue
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and attempt < _ATTEMPTS - 1:
+                continue
             message = f"cannot be written: {error.strerror or error}"
             raise InputError(str(folder), [Problem("", message, "give another --out")]) from None
         with file:
@@ -168,7 +170,13 @@ def _is_marked(folder: Path) -> bool:
 def _is_finished(folder: Path) -> bool:
     if not all((folder / name).is_file() for name in (SUMMARY, FRONT, DESIGNS)):
         return False
-    certificate = read_json(folder / SUMMARY).get("certificate")
+    summary = read_json(folder / SUMMARY)
+    provenance, certificate = summary.get("provenance"), summary.get("certificate")
+    theirs = provenance.get("digest") if isinstance(provenance, dict) else None
+    if theirs != read_json(folder / MARKER).get("digest"):
+        message = f"its tables are of another study than its {MARKER}"
+        remedy = "start with --fresh, or give another --out"
+        raise InputError(str(folder), [Problem("", message, remedy)])
     return isinstance(certificate, dict) and certificate.get("stopped") in FINISHED
 
 

@@ -77,6 +77,11 @@ def read_json(path: Path) -> dict[str, Any]:
             [Problem("", "is a file, not a run folder", "name a folder: runs/NAME")],
         ) from None
     except FileNotFoundError:
+        if path.name == SUMMARY and (path.parent / MARKER).is_file():
+            remedy = f"go on with: dse run STUDY --out {path.parent}"
+            raise InputError(
+                str(path.parent), [Problem("", "its run has not finished", remedy)]
+            ) from None
         message = f"is not a run folder: it has no {path.name}"
         problem = Problem("", message, "make one with: dse run STUDY")
         raise InputError(str(path.parent), [problem]) from None

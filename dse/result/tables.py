@@ -17,10 +17,14 @@ from dse.evaluate.space import Choice
 from dse.evaluate.wiring import ModelError
 from dse.result.record import Certificate, Column, Result
 from dse.result.spare import affordable
+from dse.search.base import Progress
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
+from dse.study.urls import without_passwords
+
+_BEGINNING = Progress(0, 0, 0)
 
 
 def result_of(
@@ -30,6 +34,7 @@ def result_of(
     seconds: float,
     workers: Workers,
     seen: Mapping[str, str] = MappingProxyType({}),
+    before: Progress = _BEGINNING,
 ) -> Result:
     """Return the result of a study whose search ended for the reason `stopped`.
 
@@ -37,18 +42,25 @@ def result_of(
     ----------
     seen : mapping of str to str
         What `dse.evaluate.audit.audit` noted, by quantity.
+    before : Progress
+        How far the search was when this session, which took `seconds`, began.
     """
     certificate = _certificate(study, outcome, stopped)
     return Result(
         name=study.name,
-        about=study.file.study.about,
+        about=without_passwords(study.file.study.about),
         objectives=study.evaluator.objectives,
         columns=_columns(study),
         designs=_designs(study, outcome),
         certificate=certificate,
         convergence=outcome.convergence,
-        notes=(*study.notes, *_odd(study, outcome, seen), *_flat_knobs(study, outcome, stopped)),
-        provenance=_provenance(study, certificate, seconds, workers),
+        notes=(
+            *study.notes,
+            *_resumed(before),
+            *_odd(study, outcome, seen),
+            *_flat_knobs(study, outcome, stopped),
+        ),
+        provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
     )
 
@@ -107,6 +119,13 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         stopped,
         outcome.numbered,
     )
+
+
+def _resumed(before: Progress) -> list[str]:
+    if before.done == 0:
+        return []
+    told = f"the run went on from {before.done:,} designs of an earlier session"
+    return [f"{told}; its seconds and designs per second are those of the last session alone"]
 
 
 def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> list[str]:
@@ -237,13 +256,18 @@ def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[st
 
 
 def _provenance(
-    study: ResolvedStudy, certificate: Certificate, seconds: float, workers: Workers
+    study: ResolvedStudy,
+    certificate: Certificate,
+    seconds: float,
+    workers: Workers,
+    before: Progress,
 ) -> dict[str, object]:
+    done = max(certificate.evaluated - (before.done - before.repeats), 0)  # in these seconds
     packages = ("dse-accelerators", "numpy", "scipy", "pandas", "optuna", "moocore", "joblib")
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
-        "designs_per_second": round(certificate.evaluated / max(seconds, 1e-9)),
+        "designs_per_second": round(done / max(seconds, 1e-9)),
         "workers": workers.count,
         "backend": workers.backend,
         "seed": study.plan.seed,

@@ -1,18 +1,18 @@
-"""The text of a study as it may be kept and shown: without the credentials of its storage."""
+"""The text of a study as it may be kept and shown: without the credentials of any URL in it."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dse.study.urls import credentials, shown_url
+from dse.study.urls import credentials, shown_url, without_passwords
 
 
 def kept_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
-    """Return a study's text with the storage's URL as it is shown.
+    """Return a study's text with the storage's URL as it is shown, and no password in any other.
 
     The text stays as written if that is all that has to change. Otherwise, for a URL that is
     written with escapes, say, or a password in a comment, it is written anew from the content.
@@ -28,14 +28,39 @@ def kept_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
     """
     run = content.get("run")
     url = run.get("storage") if isinstance(run, Mapping) else None
-    if not isinstance(url, str) or not isinstance(run, Mapping):
+    wanted, masked, secrets = _masked(content), without_passwords(text), set[str]()
+    if isinstance(url, str):
+        wanted["run"]["storage"] = shown_url(url)
+        masked, secrets = without_passwords(text.replace(url, shown_url(url))), credentials(url)
+    elif masked == text and all(without_passwords(each) == each for each in _texts(content)):
         return text
-    wanted = {**content, "run": {**run, "storage": shown_url(url)}}
     read: Callable[[str], Any] = tomllib.loads if toml else json.loads
-    masked = text.replace(url, shown_url(url))
-    if not any(secret in masked for secret in credentials(url)) and _holds(read, masked, wanted):
+    if not any(secret in masked for secret in secrets) and _holds(read, masked, wanted):
         return masked
     return to_toml(wanted) if toml else json.dumps(wanted, indent=1)
+
+
+def _masked(value: Any) -> Any:
+    match value:
+        case str():
+            return without_passwords(value)
+        case Mapping():
+            return {_masked(k): _masked(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_masked(v) for v in value]
+    return value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for k, v in value.items():
+                yield from (*_texts(k), *_texts(v))
+        case list() | tuple():
+            for v in value:
+                yield from _texts(v)
 
 
 def _holds(read: Callable[[str], Any], text: str, wanted: Mapping[str, Any]) -> bool:

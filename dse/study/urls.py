@@ -7,6 +7,7 @@ from urllib.parse import unquote, unquote_plus
 
 HIDDEN = "***"
 _PORT = re.compile(r"[^:]*(:\d*)?")  # a host, and a port
+_LOGIN = re.compile(r"""([a-z][a-z0-9+.-]*://[^\s/:@"']*:)(?!\d+/)[^\s"']+@""", re.IGNORECASE)
 _LONG = 4  # characters of a query value that may be a credential, whatever its key
 
 
@@ -25,6 +26,15 @@ def shown_url(url: str) -> str:
     user, colon, _ = login.partition(":")
     place = place.partition("?")[0]
     return f"{scheme}://{user}{':' + HIDDEN if colon else ''}{at}{place}"
+
+
+def without_passwords(text: str) -> str:
+    """Return a text with the password of each URL in it hidden.
+
+    >>> without_passwords("was x://me:secret@old/db, see http://host:80/a@b")
+    'was x://me:***@old/db, see http://host:80/a@b'
+    """
+    return _LOGIN.sub(rf"\1{HIDDEN}@", text)
 
 
 def credentials(url: str) -> set[str]:

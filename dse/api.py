@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 class Study(ResolvedStudy):
     """A study that is ready to evaluate designs and to run; made by `load` and `from_mapping`."""
+
+    def __repr__(self) -> str:
+        size = self.evaluator.space.size
+        designs = "a continuous space" if size is None else f"{size:,} designs"
+        models = ", ".join(model.name for model in self.evaluator.wiring.models)
+        return f"<Study '{self.name}': {models}; {designs}>"
 
     def evaluate(self, designs: pd.DataFrame) -> pd.DataFrame:
         """Evaluate designs of one's own.
@@ -87,21 +94,26 @@ class Study(ResolvedStudy):
         Raises
         ------
         InputError
-            If no design is feasible.
+            If no design is feasible, or `workers` is not a whole number from 1.
         """
+        whole = isinstance(workers, Integral) and not isinstance(workers, bool)
+        if workers is not None and not (whole and workers >= 1):
+            problem = Problem("workers", f"{workers!r} is not a whole number from 1")
+            raise InputError(self.name, [problem])
         from dse.run import run  # the searches, reports and explanations are needed only here
 
         return StudyResult.of(run(self, Path(out) if out is not None else None, workers, progress))
 
-    def explain(self, result: Result, *designs: int) -> list[Explanation]:
+    def explain(self, result: Result, *designs: int | pd.Series[Any]) -> list[Explanation]:
         """Say what limits designs of a result and what to change next.
 
         Parameters
         ----------
         result : StudyResult
             Of this study.
-        *designs : int
-            Design numbers, as in the front's index; the knee if none is given.
+        *designs : int or Series
+            Design numbers, as in the front's index, or rows of the front; the knee if none is
+            given.
 
         Returns
         -------
@@ -117,7 +129,8 @@ class Study(ResolvedStudy):
         """
         from dse.explain.verdict import explain
 
-        return explain(self, result, designs or (int(str(result.knee().name)),))
+        chosen = [_number(self.name, each) for each in designs or (result.knee(),)]
+        return explain(self, result, chosen)
 
     def report(self, result: Result, path: str | Path) -> None:
         """Write the report of a result of this study into a file.
@@ -130,6 +143,18 @@ class Study(ResolvedStudy):
         from dse.run import report
 
         report(self, result, Path(path))
+
+
+def _number(study: str, design: Any) -> int:
+    """Return the number of a design that is given by it, or by its row."""
+    number = design.name if isinstance(design, pd.Series) else design
+    if isinstance(number, Integral) and not isinstance(number, bool):
+        return int(number)
+    kind = "a row without a number" if isinstance(design, pd.Series) else type(design).__name__
+    given = repr(design) if isinstance(design, str | int | float | list | tuple | None) else kind
+    message = f"{given} is not the number of a design"
+    remedy = "give whole numbers, as in the front's index, or rows of it such as result.knee()"
+    raise InputError(study, [Problem("designs", message, remedy)])
 
 
 class Front(Rows):

@@ -162,8 +162,9 @@ def _run(
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
+        place = "constraint" if study.evaluator.constraints else "objective"
         message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
-        raise InputError(str(study.path or study.name), [Problem("constraint", message, remedy)])
+        raise InputError(str(study.path or study.name), [Problem(place, message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, before)
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))

@@ -23,7 +23,7 @@ from dse.result.compare import Comparison
 from dse.result.record import Result
 from dse.search.base import Progress
 from dse.study.catalog import Catalog
-from dse.study.listing import Listed
+from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
 
 
@@ -232,7 +232,11 @@ class Terminal:
     ) -> None:
         """Show models and catalogs."""
         if not models and not catalogs:
-            self._out.print(f"nothing is called '{escape(name or '')}'; see: dse list")
+            meant = near(name or "")
+            remedy = f"did you mean '{meant}'?" if meant else "see: dse list"
+            self._out.print(
+                f"nothing is called '{escape(name or '')}'; {escape(remedy)}", soft_wrap=True
+            )
         for listed in models:
             self._out.print(f"[bold]{escape(listed.model.name)}[/]  {escape(listed.about)}")
             table = Table(box=None, pad_edge=False, show_header=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
-from dse.study.listing import models
+from dse.study.listing import catalogs, models, near
 
 
 def test_records_are_listed_by_their_quantities() -> None:
@@ -30,3 +30,11 @@ def test_each_model_is_listed_once_by_the_package_that_names_it() -> None:
     for each in models():
         assert each.about, each.model.name
         assert list(inspect.signature(each.model.function).parameters) == list(each.model.inputs)
+
+
+def test_a_misspelt_name_has_a_nearest_one() -> None:
+    catalog = catalogs()[0].name
+    assert near(catalog[:-2] + catalog[-1]) == catalog
+    assert near("acelerate") is not None
+    assert near("granularty") == "granularity"
+    assert near("xyzzy") is None

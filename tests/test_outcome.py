@@ -12,7 +12,7 @@ from dse.evaluate.front import Archive
 from dse.evaluate.space import Points, Real
 from dse.search import convergence
 from dse.search.convergence import marks
-from dse.search.outcome import of_sample
+from dse.search.outcome import of_sample, statement
 from tests.core_examples import brute_front, evaluator, objective
 
 JUDGE = evaluator(
@@ -111,3 +111,11 @@ def test_the_growth_of_a_large_front_is_estimated_closely(
     assert (np.diff(estimated["hypervolume"]) >= 0).all()
     assert estimated["hypervolume"].iloc[-1] == 1.0
     assert estimated["hypervolume"].to_numpy() == pytest.approx(exact["hypervolume"], abs=0.05)
+
+
+def test_one_design_on_the_front_is_told_in_the_singular() -> None:
+    one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
+    assert "the 1 on the front is its whole Pareto front." in statement("x", 5, 5, one, 0, True)
+    assert "(1 distinct point)" in statement("x", 5, 5, two, 0, True)
+    told = statement("exhaustive", 5, 3, one, 0, False)
+    assert "evaluated by exhaustive search; 1 is non-dominated" in told

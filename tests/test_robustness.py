@@ -52,11 +52,11 @@ def _one(folder: Path, body: str) -> dse.Study:
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("    x += 1\n    return Out(x)\n", "read-only"),
+        ("    x += 1\n    return Out(x)\n", "read-only .it changes its inputs: copy them first"),
         ("    return None\n", "returned NoneType, which has no 'y'"),
         ("    return Out(np.ones(3))\n", r"returned 'y' of shape \(3,\)"),
-        ("    return Out(x * 1j)\n", "complex128, which are not real numbers"),
-        ("    return Out('abc')\n", "which are not real numbers"),
+        ("    return Out(x * 1j)\n", "returned complex numbers for 'y', not numbers"),
+        ("    return Out('abc')\n", "returned texts for 'y', not numbers"),
         ("    raise SystemExit(0)\n", "raised SystemExit"),
     ],
 )

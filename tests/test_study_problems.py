@@ -335,3 +335,40 @@ def test_long_lists_of_problems_end_with_their_number() -> None:
     assert lines[-2:] == ["  inputs.x29: is wrong", "  … and 12 more"]
     assert len(error.problems) == 42
     assert "more" not in str(InputError("s", [Problem(f"{i}", "is wrong") for i in range(30)]))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"objective": [{"minimize": "time", "at": {"siez": 3}}]},
+        {"constraint": [{"relation": "siez <= 64"}]},
+        {
+            "constraint": [{"relation": "lanes * siez <= 64"}],
+            "objective": [{"minimize": "time", "at": {"size": 3}}],
+        },
+    ],
+)
+def test_a_misspelt_input_is_no_quantity_of_a_relation(changed: dict[str, Any]) -> None:
+    content: dict[str, Any] = {
+        "study": {"name": "t", "models": ["timing"]},
+        "inputs": {"siez": "4 KiB", "delay": 1},
+        "space": {"lanes": {"integer": [1, 8]}},
+        "objective": [{"minimize": "time"}],
+        **changed,
+    }
+    with pytest.raises(InputError) as caught:
+        dse.from_mapping(content, MODELS)
+    told = {problem.where: problem for problem in caught.value.problems}
+    assert "unknown input 'siez'" in str(told["inputs.siez"])
+    assert all("did you mean 'size'?" in problem.remedy for problem in told.values())
+
+
+def test_an_objective_of_an_empty_text_is_told() -> None:
+    content = {
+        "study": {"name": "t", "models": ["timing", "unread"]},
+        "inputs": {"size": "4 KiB", "delay": 1},
+        "space": {"lanes": {"integer": [1, 8]}},
+        "objective": [{"minimize": ""}],
+    }
+    with pytest.raises(InputError, match=r"objective\[1\].minimize: is an empty text"):
+        dse.from_mapping(content, MODELS)

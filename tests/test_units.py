@@ -196,3 +196,16 @@ def test_a_number_with_commas_is_told_so() -> None:
     for text in ("29,000 cycle", "0,5"):
         with pytest.raises(UnitError, match="has a comma: write 29000"):
             read(text, "cycle")
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "words"),
+    [
+        ("KiB", "1", "'KiB' is a unit of information; a plain number is wanted"),
+        ("ms", "B", "'ms' is a unit of time; a number in 'B' is wanted"),
+        ("LUT", "B", "'LUT' is a unit of another kind; a number in 'B' is wanted"),
+    ],
+)
+def test_a_unit_that_does_not_fit_is_told_in_words(given: str, wanted: str, words: str) -> None:
+    with pytest.raises(UnitError, match=words):
+        factor(given, wanted)

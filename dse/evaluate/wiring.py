@@ -260,4 +260,7 @@ class ModelError(DseError):
         self.error = error
 
     def __str__(self) -> str:
-        return f"{self.model} raised {type(self.error).__name__}: {self.error}"
+        told = f"{self.model} raised {type(self.error).__name__}: {self.error}"
+        if isinstance(self.error, ValueError) and "read-only" in str(self.error):
+            return f"{told} (it changes its inputs: copy them first)"
+        return told

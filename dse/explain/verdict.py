@@ -171,7 +171,7 @@ def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Poi
         if not bad:
             rows = result.designs.loc[list(numbers)]
             return space.from_labels({n: rows[n].to_numpy() for n in space.variables})
-    raise InputError(result.name, [Problem("--design", f"there is no design {bad[0]}", allowed)])
+    raise InputError(result.name, [Problem("", f"there is no design {bad[0]}", allowed)])
 
 
 def _scenarios(

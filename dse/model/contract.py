@@ -153,13 +153,18 @@ def _read_only(value: Any) -> Any:
     return value
 
 
+_KINDS = {"U": "texts", "S": "texts", "c": "complex numbers", "O": "objects"}
+"""What numpy's kinds of values are called."""
+
+
 def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Array:
     """Return an output as an array, or say what else was returned."""
     if not hasattr(result, field):
         raise TypeError(f"returned {type(result).__name__}, which has no '{name}'")
     value = np.asarray(getattr(result, field))
     if value.dtype.kind not in "biuf":
-        raise TypeError(f"returned '{name}' of {value.dtype}, which are not real numbers")
+        kind = _KINDS.get(value.dtype.kind, f"values of the type {value.dtype}")
+        raise TypeError(f"returned {kind} for '{name}', not numbers")
     if value.shape not in ((), shape) and np.broadcast_shapes(value.shape, shape) != shape:
         raise ValueError(f"returned '{name}' of shape {value.shape} for inputs of shape {shape}")
     return value[()]

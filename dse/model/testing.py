@@ -101,12 +101,16 @@ def _pure(model: Model, columns: Mapping[str, Any]) -> dict[str, Array]:
         if isinstance(value, np.ndarray):
             frozen[name] = value.copy()
             frozen[name].flags.writeable = False
-    first = _run(model, frozen, "inside the domain (or it changes its inputs, which are read-only)")
+    first = _run(
+        model,
+        frozen,
+        "inside the domain (or it changes its inputs, which are read-only: copy them first)",
+    )
     second = _run(model, frozen, "when it is called again")
     for name, value in frozen.items():
         if isinstance(value, np.ndarray):
             assert np.array_equal(value, columns[name], equal_nan=True), (
-                f"{model.name}: changes its input '{name}'"
+                f"{model.name}: changes its input '{name}': copy it first"
             )
     for name in first:
         assert np.array_equal(first[name], second[name], equal_nan=True), (

@@ -10,6 +10,7 @@ import decimal
 import functools
 import math
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -125,9 +126,25 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
     for name, change in (("[cycle]", power), ("[time]", -power)):
         moved[name] = moved.get(name, 0) + change
     if {k: v for k, v in moved.items() if v} != {k: v for k, v in to_dimension.items() if v}:
-        raise UnitError(f"a value in {given!r} is not a value in {wanted!r}")
+        raise UnitError(_misfit(given, from_dimension, wanted))
     ratio = from_scale / to_scale
     return (float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio), int(power)
+
+
+_KINDS = {
+    frozenset({("[information]", 1)}): "information",
+    frozenset({("[time]", 1)}): "time",
+    frozenset({("[time]", -1)}): "frequency",
+    frozenset({("[length]", 1)}): "length",
+}
+
+
+def _misfit(given: str, dimension: Mapping[str, int], wanted: str) -> str:
+    """Return in words why a unit does not fit."""
+    kind = _KINDS.get(frozenset(dimension.items()))
+    is_one = f"is a unit of {kind}" if kind else "is a unit of another kind"
+    needed = "a plain number" if wanted == "1" else f"a number in {wanted!r}"
+    return f"{given!r} {is_one}; {needed} is wanted"
 
 
 def read(text: str, unit: str, clock: float | None = None) -> float:

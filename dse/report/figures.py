@@ -13,6 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dse.model.values import tell
+from dse.problems import InputError, Problem, nearest
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
 from dse.report.front import Shown, default_axes, held, shown
 from dse.result.record import Result
@@ -38,13 +39,14 @@ def front_figure(
 
     Raises
     ------
-    ValueError
+    InputError
         If a column is unknown.
     """
     names = [a or b for a, b in zip((x, y, color), default_axes(result), strict=True)]
     unknown = [name for name in names if name not in result.columns]
     if unknown:
-        raise ValueError(f"no column {unknown[0]!r}; there are {', '.join(result.columns)}")
+        problems = [Problem("", f"no column '{n}'", nearest(n, result.columns)) for n in unknown]
+        raise InputError(result.name, problems)
     drawn = held(result)
     across, up, colored = (shown(result, drawn, name) for name in names)
     kind = go.Scattergl if len(drawn.designs) > _GL else go.Scatter

@@ -87,7 +87,8 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError(str(path.parent), [problem]) from None
     except (OSError, ValueError) as error:
         remedy = "run the study again with --fresh"
-        raise InputError(str(path), [Problem("", f"cannot be read: {error}", remedy)]) from None
+        what = "cannot be read" if isinstance(error, OSError) else "is not JSON"
+        raise InputError(str(path), [Problem("", f"{what}: {error}", remedy)]) from None
     if not isinstance(content, dict):
         raise InputError(str(path), [Problem("", "is not a JSON object")])
     return content

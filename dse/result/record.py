@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.expression import read_relation
+from dse.evaluate.expression import ExpressionError, read_relation
 from dse.evaluate.objective import Objective
 from dse.model.quantity import Array
-from dse.problems import DseError
+from dse.problems import DseError, InputError, Problem, nearest
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint"]
 ROLES: Mapping[Role, str] = {
@@ -114,7 +114,7 @@ class Front:
 
         Raises
         ------
-        KeyError
+        InputError
             If no objective has that name.
         EmptyFrontError
             If there is no design.
@@ -141,11 +141,27 @@ class Front:
         return self.designs.iloc[knee(self.points, signs)]
 
     def where(self, relation: str) -> Front:
-        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``."""
-        read = read_relation(relation)
-        missing = sorted(n for n in read.names if n not in self.designs)
-        if missing:
-            raise KeyError(f"no column {', '.join(missing)}; columns: {list(self.designs)}")
+        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``.
+
+        Raises
+        ------
+        InputError
+            If it is not a relation, or not one between columns of numbers.
+        """
+        try:
+            read = read_relation(str(relation))
+        except ExpressionError as error:
+            raise InputError(self.source.name, [Problem("where", str(error))]) from None
+        numbers = self.designs.select_dtypes("number")
+        problems = [
+            Problem("where", f"column '{n}' does not hold numbers")
+            if n in self.designs
+            else Problem("where", f"no column '{n}'", nearest(n, map(str, self.designs)))
+            for n in sorted(read.names)
+            if n not in numbers
+        ]
+        if problems:
+            raise InputError(self.source.name, problems)
         holds = read.violation({n: self.designs[n].to_numpy() for n in read.names}) <= 0
         return Front(self.designs[holds], self.source)
 
@@ -158,6 +174,11 @@ class Front:
             A value for each objective, in its unit, worse than the designs that should count. By
             default each objective is scaled to its range on this front (in the logarithm if it
             spans more than two decades), 0 best and 1 worst, and the reference is 1.1.
+
+        Raises
+        ------
+        InputError
+            If the reference lacks an objective.
         """
         from dse.evaluate.front import hypervolume, scaled
 
@@ -167,7 +188,8 @@ class Front:
             return hypervolume(unit, np.full(len(signs), 1.1))
         missing = [o.name for o in self.objectives if o.name not in reference]
         if missing:
-            raise KeyError(f"the reference lacks {', '.join(missing)}")
+            problem = Problem("reference", f"lacks {', '.join(missing)}")
+            raise InputError(self.source.name, [problem])
         worst = np.array([reference[o.name] * o.sign for o in self.objectives])
         return hypervolume(self.points, worst)
 
@@ -180,7 +202,8 @@ class Front:
         for objective in self.objectives:
             if objective.name == name:
                 return objective
-        raise KeyError(f"no objective '{name}'; there are {[o.name for o in self.objectives]}")
+        remedy = nearest(str(name), [o.name for o in self.objectives])
+        raise InputError(self.source.name, [Problem("", f"no objective '{name}'", remedy)])
 
 
 @dataclass(frozen=True)

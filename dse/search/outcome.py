@@ -123,15 +123,18 @@ def statement(
     """
     if whole:
         points = int((~pd.DataFrame(front).duplicated()).sum())
-        distinct = f" ({points:,} distinct points)" if points < len(front) else ""
+        distinct = f" ({points:,} distinct point{'s' * (points != 1)})"
+        are = "is" if len(front) == 1 else "are"
         return (
             f"Complete: all {evaluated:,} designs of the space were evaluated, and the "
-            f"{len(front):,} on the front are its whole Pareto front{distinct}."
+            f"{len(front):,} on the front {are} its whole Pareto front"
+            f"{distinct if points < len(front) else ''}."
         )
     share = f" of {size:,}" if size is not None else " of a continuous space"
+    how = "exhaustive search" if by == "exhaustive" else by
     draws = evaluated + repeats
     again = f" in {draws:,} draws, {repeats:,} of which repeated one" if repeats else ""
     return (
-        f"Not certified: {evaluated:,} designs{share} were evaluated by {by}{again}; "
+        f"Not certified: {evaluated:,} designs{share} were evaluated by {how}{again}; "
         f"{len(front):,} {'is' if len(front) == 1 else 'are'} non-dominated among them."
     )

@@ -180,8 +180,8 @@ def why_infeasible(
     if tally.undefined:
         which = f" of {', '.join(undefined)}" if undefined else ""
         parts.append(
-            f"{tally.undefined:,} have no value{which}, as an input is outside a model's domain "
-            "(see them with: dse list)"
+            f"{tally.undefined:,} have no value{which}: an input is outside a model's domain "
+            "(dse list shows domains), or the model gives NaN"
         )
     for constraint, count in zip(constraints, tally.violated, strict=True):
         parts.append(f"'{constraint.name}' excludes {count:,}")

@@ -121,7 +121,10 @@ def load_catalog(path: Path) -> Catalog:
     except OSError as error:
         problem = Problem("", f"cannot be read: {error.strerror or error}")
         raise InputError(str(path), [problem]) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        problem = Problem("", f"is not UTF-8 text: {error}", "save it as UTF-8")
+        raise InputError(str(path), [problem]) from error
+    except tomllib.TOMLDecodeError as error:
         problem = Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")
         raise InputError(str(path), [problem]) from error
     problems: list[Problem] = []

@@ -6,6 +6,7 @@ import inspect
 from dataclasses import dataclass
 
 from dse.model.contract import Model
+from dse.problems import closest
 from dse.study.catalog import Catalog, load_catalog
 from dse.study.catalog_files import shipped_catalogs
 from dse.study.loading import shipped_models
@@ -43,3 +44,15 @@ def catalogs(name: str | None = None) -> list[Catalog]:
         if name is None or any(name in n for n in names):
             found.append(catalog)
     return found
+
+
+def near(name: str) -> str | None:
+    """Return the nearest name of a model, a quantity, a catalog or a row; None if none is near."""
+    known: set[str] = set()
+    for listed in models():
+        names = {*listed.model.inputs, *listed.model.outputs}
+        known |= names | {listed.model.name, listed.model.name.rpartition(":")[2]}
+    for catalog in catalogs():
+        known |= {catalog.name, *catalog.rows}
+        known |= {figure for row in catalog.rows.values() for figure in row.figures}
+    return closest(name, known)

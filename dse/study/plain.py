@@ -40,6 +40,11 @@ def plain(value: Any, where: str, problems: list[Problem]) -> Any:
         return str(value)
     if not isinstance(value, str | bool | int | float | None):
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        if callable(value) and where.startswith("study.models"):
+            name = getattr(value, "__name__", "name")
+            remedy = f'write "{name}" here, and give it beside: models={{"{name}": {name}}}'
+            problems.append(Problem(where, "is a function, not its name", remedy))
+            return value
         message = f"is of the type {kind}, which a study cannot hold"
         problems.append(Problem(where, message, _ALLOWED))
     return value

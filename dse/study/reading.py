@@ -63,8 +63,12 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*.toml")))
         raise InputError(str(path), [Problem("", "there is no such file", near)]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(str(path), [Problem("", f"cannot be read: {error}")]) from None
+    except UnicodeDecodeError as error:
+        problem = Problem("", f"is not UTF-8 text: {error}", "save it as UTF-8")
+        raise InputError(str(path), [problem]) from None
+    except OSError as error:
+        problem = Problem("", f"cannot be read: {error.strerror or error}")
+        raise InputError(str(path), [problem]) from None
     try:
         return text, tomllib.loads(text)
     except RecursionError:

@@ -141,11 +141,31 @@ def study_of_mapping(
     InputError
         With every problem of the content.
     """
-    problems: list[Problem] = []
+    problems = _not_mappings(content, models)
+    if problems:
+        raise InputError("study", problems)
     raw = plain(content, "", problems)
     if problems:
         raise InputError("study", problems)
     return _study(raw, json.dumps(raw, indent=1), None, models or {})
+
+
+def _not_mappings(content: Any, models: Any) -> list[Problem]:
+    """Return what is wrong with the kinds of what a script gave."""
+    problems = []
+    if not isinstance(content, Mapping):
+        remedy = "give its tables; a file is read by dse.load"
+        problems.append(Problem("", "the study is not a mapping", remedy))
+    if models is not None and not isinstance(models, Mapping):
+        given = models[0] if isinstance(models, list | tuple) and models else models
+        name = getattr(given, "__name__", "name")
+        remedy = f'give models={{"{name}": {name}}}'
+        problems.append(Problem("models", "is not a mapping from names to functions", remedy))
+    for name, function in models.items() if isinstance(models, Mapping) else ():
+        if not isinstance(name, str) or not callable(function):
+            message = "is not the name of a function"
+            problems.append(Problem("models", f"{name!r} {message}", 'give models={"name": f}'))
+    return problems
 
 
 def _study(

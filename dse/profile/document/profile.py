@@ -33,6 +33,9 @@ class Profile(Document):
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise cannot(str(path), error.strerror or str(error)) from None
+        except UnicodeDecodeError as error:
+            message = f"this is not a profile, for it is not UTF-8 text: {error}"
+            raise cannot(str(path), message, WRITTEN) from None
         except ValueError as error:
             raise cannot(
                 str(path), f"this is not a profile, for it is not JSON: {error}", WRITTEN

@@ -12,13 +12,15 @@ from dse.study.resolve.rows import rows_of
 from dse.study.schema import CatalogRow, CatalogTable, RowsTable
 
 _ABOUT = "used in relations alone"
+_MEANT = 0.75  # of a name and an input that is lacking: two letters of four changed places
 
 
 def free_quantities(ctx: Context, wiring: Wiring) -> dict[str, Quantity]:
     """Return the quantities of relations that an input or a row sets and no model declares.
 
     Their unit is the one they are written in, 1 for a plain number. A misspelt name in a relation
-    stands for the nearest that is set: the relation is told, and not what it meant as well.
+    stands for the nearest that is set: the relation is told, and not what it meant as well. A
+    name near to that of an input that nothing gives is misspelt itself, and no quantity.
     """
     wanted: set[str] = set()
     unsure = any(entry.startswith("constraint") for entry in ctx.reading.dropped)
@@ -30,11 +32,23 @@ def free_quantities(ctx: Context, wiring: Wiring) -> dict[str, Quantity]:
     wanted -= wiring.known
     if not wanted and not unsure:
         return {}
-    offered = {n: q for n, q in _offered(ctx).items() if n not in wiring.known}
+    every = _offered(ctx)
+    lacking = _lacking(wiring, {*every, *ctx.file.space})
+    offered = {
+        n: q
+        for n, q in every.items()
+        if n not in wiring.known and closest(n, lacking, _MEANT) is None
+    }
     names = {n if n in offered else closest(n, offered) for n in wanted}
     if unsure:  # a relation that cannot be read may name any of them
         names |= {n for n in offered if closest(n, wiring.known, ALIKE) is None}
     return {name: offered[name] for name in names if name is not None}
+
+
+def _lacking(wiring: Wiring, given: set[str]) -> set[str]:
+    """Return the inputs that neither the whole study nor a model or a default gives."""
+    taken = {n for model in wiring.models for n in model.inputs if n not in model.defaults}
+    return taken - given - set(wiring.producers)
 
 
 def _offered(ctx: Context) -> dict[str, Quantity]:

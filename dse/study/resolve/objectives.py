@@ -88,6 +88,9 @@ def _wanted(
         return None
     direction: Direction = "minimize" if table.maximize is None else "maximize"
     quantity = table.maximize or table.minimize or ""
+    if not quantity.strip():
+        ctx.add(f"{where}.{direction}", "is an empty text", "name a quantity that a model gives")
+        return None
     if quantity not in wiring.quantities:
         ctx.unknown(wiring, f"{where}.{direction}", quantity, "quantity")
         return None

@@ -1,0 +1,99 @@
+"""What scripts give in error is told as bad input, with its remedy, and not as a traceback."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dse
+
+
+class Out(NamedTuple):
+    speed: Annotated[dse.Array, dse.Quantity("1", "speed", low=0)]
+    area: Annotated[dse.Array, dse.Quantity("1", "area", low=0)]
+
+
+def lanes_model(x: Annotated[dse.Floats, dse.Quantity("1", "lanes", low=1)]) -> Out:
+    return Out(np.asarray(x), np.asarray(x) * 2)
+
+
+def _content(**changed: Any) -> dict[str, Any]:
+    return {
+        "study": {"name": "script", "models": ["f"]},
+        "space": {"x": {"integer": [1, 4]}},
+        "objective": [{"maximize": "speed"}, {"minimize": "area"}],
+        **changed,
+    }
+
+
+def _study() -> dse.Study:
+    return dse.from_mapping(_content(), models={"f": lanes_model})
+
+
+@functools.cache
+def _result() -> dse.StudyResult:
+    return _study().run(workers=1)
+
+
+@pytest.mark.parametrize("content", [None, 3, "x", [1]])
+def test_a_study_that_is_not_a_mapping(content: Any) -> None:
+    with pytest.raises(dse.InputError, match="the study is not a mapping"):
+        dse.from_mapping(content)
+
+
+@pytest.mark.parametrize("models", [[lanes_model], lanes_model, {"f": 3}, {3: lanes_model}, 3])
+def test_models_that_are_not_functions_by_name(models: Any) -> None:
+    with pytest.raises(dse.InputError, match="give models="):
+        dse.from_mapping(_content(), models=models)
+
+
+def test_a_function_in_the_place_of_its_name() -> None:
+    content = _content(study={"name": "script", "models": [lanes_model]})
+    with pytest.raises(dse.InputError, match=r'models=\{"lanes_model": lanes_model\}'):
+        dse.from_mapping(content)
+
+
+def test_a_study_is_shown_in_a_line() -> None:
+    assert repr(_study()) == "<Study 'script': f; 4 designs>"
+
+
+@pytest.mark.parametrize("design", ["31", None, [1, 2], 1.5, True, pd.Series([1], name="x")])
+def test_what_is_not_the_number_of_a_design(design: Any) -> None:
+    with pytest.raises(dse.InputError, match="not the number of a design"):
+        _study().explain(_result(), design)
+
+
+def test_a_design_is_given_by_its_number_or_its_row() -> None:
+    knee = _result().knee()
+    by_row, by_number = _study().explain(_result(), knee, int(str(knee.name)))
+    assert by_row.design == by_number.design == knee.name
+    with pytest.raises(dse.InputError, match="there is no design 99") as caught:
+        _study().explain(_result(), 99)
+    assert "--design" not in str(caught.value)
+
+
+@pytest.mark.parametrize("workers", [0, -1, "2", 2.5, True])
+def test_workers_are_a_whole_number_from_1(workers: Any) -> None:
+    with pytest.raises(dse.InputError, match="is not a whole number from 1"):
+        _study().run(workers=workers)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda r: r.front.where("aera < 1"), "no column 'aera'\\s+did you mean 'area'"),
+        (lambda r: r.where("area <"), "is not a relation"),
+        (lambda r: r.where(3), "does not have exactly one of"),
+        (lambda r: r.best("sped"), "no objective 'sped'\\s+did you mean 'speed'"),
+        (lambda r: r.front.plot("aera"), "no column 'aera'\\s+did you mean 'area'"),
+        (lambda r: r.hypervolume({"area": 1.0}), "lacks speed"),
+    ],
+)
+def test_a_question_to_a_result(ask: Callable[[dse.StudyResult], object], words: str) -> None:
+    with pytest.raises(dse.InputError, match=words):
+        ask(_result())

@@ -170,7 +170,7 @@ def test_a_broken_marker_beside_results_is_told_and_moved_by_fresh(tmp_path: Pat
     study, _ = (dse.load(p) for p in _studies(tmp_path))
     run(study, tmp_path / "out")
     (tmp_path / "out" / MARKER).write_text("{")
-    with pytest.raises(InputError, match=r"run\.json: 1 problem\n  cannot be read"):
+    with pytest.raises(InputError, match=r"run\.json: 1 problem\n  is not JSON"):
         run(study, tmp_path / "out")
     run(study, tmp_path / "out", fresh=True)
     assert (tmp_path / "out.1" / "front.csv").is_file()

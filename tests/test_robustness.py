@@ -119,7 +119,7 @@ def test_files_that_were_cut_short_are_told(tmp_path: Path) -> None:
     with pytest.raises(dse.InputError, match="rows, not"):
         dse.load_result(tmp_path / "out")
     (tmp_path / "out" / "summary.json").write_text("{")
-    with pytest.raises(dse.InputError, match="cannot be read"):
+    with pytest.raises(dse.InputError, match="is not JSON"):
         dse.load_result(tmp_path / "out")
     (tmp_path / "out" / "summary.json").unlink()
     (tmp_path / "out" / "checkpoint.npz").write_text("garbage")

@@ -244,7 +244,7 @@ def test_no_study(
     assert "is a folder" in capsys.readouterr().err
     path.write_bytes(b"\xff\xfe")
     assert _fails([command, str(path)], monkeypatch) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "is not UTF-8 text" in capsys.readouterr().err
 
 
 def test_every_problem_at_once(

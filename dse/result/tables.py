@@ -124,7 +124,8 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
 def _resumed(before: Progress) -> list[str]:
     if before.done == 0:
         return []
-    told = f"the run went on from {before.done:,} designs of an earlier session"
+    designs = "1 design" if before.done == 1 else f"{before.done:,} designs"
+    told = f"the run went on from {designs} of an earlier session"
     return [f"{told}; its seconds and designs per second are those of the last session alone"]
 
 

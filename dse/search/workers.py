@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import itertools
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
@@ -63,16 +65,18 @@ class Workers:
             return
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             work = joblib.delayed(_attempt)
-            results = joblib.Parallel(return_as="generator")(work(function, *t) for t in tasks)
+            wanted = [True]
+            calls = (work(function, *t) for t in itertools.takewhile(lambda _: wanted[0], tasks))
+            results = joblib.Parallel(return_as="generator")(calls)
             try:
                 for result in results:
                     if isinstance(result, DesignError):
                         raise result
                     yield result
             finally:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # tasks are dropped on purpose
-                    results.close()
+                wanted[0] = False  # the few tasks under way end: to drop them races with joblib
+                with contextlib.suppress(Exception):
+                    collections.deque(results, maxlen=0)
 
 
 def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:

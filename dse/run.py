@@ -238,7 +238,8 @@ def _keep(
     explained = _EXPLAINED
     if result.certificate.stopped == "timeout":
         per_design = _evaluations_of_an_explanation(study)
-        explained = affordable(study.evaluator, outcome.points, _AFTER) // per_design
+        spare = affordable(study.evaluator, outcome.points, _AFTER) // per_design
+        explained = min(_EXPLAINED, spare)
     report(study, result, out / files.REPORT, explained)
 
 

@@ -272,3 +272,19 @@ def test_an_edited_function_of_a_script_is_another_study(tmp_path: Path) -> None
         study = dse.from_mapping(_content(x={"values": [1, 2]}), {"f": made(factor)})  # type: ignore[dict-item]
         best.append(study.run(tmp_path / "out").best("y")["y"])
     assert best == [4.0, 6.0]
+
+
+def test_a_time_out_explains_no_more_designs_than_other_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(
+        "dse.run.report", lambda study, result, path, explained=40: asked.append(explained)
+    )
+    text = _toy(tmp_path).read_text().replace("steps = 100,", "steps = 10000000,")
+    path = tmp_path / "long.toml"
+    path.write_text(text + "[search]\nmethod = 'exhaustive'\ntimeout = 0.2\n")
+    result = run(dse.load(path), tmp_path / "out")
+    assert result.certificate.stopped == "timeout"
+    assert len(asked) == 1
+    assert asked[0] <= 40

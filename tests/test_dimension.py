@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import dse
-from dse.evaluate.dimension import UnitMismatchError, check_units
-from dse.evaluate.expression import read_relation
+from dse.model.dimension import UnitMismatchError, check_units
+from dse.model.expression import read_relation
 from dse.problems import InputError
 from tests.toy import MODEL, STUDY
 

@@ -78,6 +78,7 @@ STREAM_DATA_RATE = Quantity(
     "B/s", "data that one stream asks to have processed a second", above=0, typical=(1e5, 1e8)
 )
 CALL_RATE = Quantity("call/s", "calls of one stream a second", "Λ", low=0, typical=(1e2, 1e5))
+CallRate: TypeAlias = Annotated[Floats, CALL_RATE]
 Streams: TypeAlias = Annotated[
     Floats,
     Quantity(

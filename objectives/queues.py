@@ -62,11 +62,11 @@ def _shared_wait(load: Array, servers: int) -> Array:
 
 
 def log_zero(angle: Array, load: Array) -> Complex:
-    """Return ln z of the zero in the disc: ln z − ρ(z − 1) = iθ, by three steps of Halley.
+    """Return ln v of the zero in the disc: ln v − ρ(v − 1) = iθ, by three steps of Halley.
 
     It is Lambert's W₀ in another dress, but exact near the branch point, where the argument of W
     rounds away what matters. The start is the root of the quadratic expansion about z = 1; three
-    steps of third order end below rounding for all loads in [0, 1) and angles in (0, π].
+    steps of third order end below rounding for all loads in [0, 1) and angles in [−π, π].
     """
     free = 1 - load
     zeta = 2j * angle / (free + np.sqrt(free * free - 2j * load * angle))

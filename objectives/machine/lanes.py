@@ -66,5 +66,5 @@ def lanes_for(
     """
     size, period, width, passes = arrays(granularity, clock_period, *elements)
     c, b = arrays(*kernel)
-    one = c * power(size, b) / (np.ceil(size / width) * passes * period)
+    one = c * power(size, b) / (np.ceil(size / width * (1 - _ROUNDING)) * passes * period)
     return LanesFor(one, np.maximum(np.ceil(acceleration / one * (1 - _ROUNDING)), 1.0))

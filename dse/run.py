@@ -19,8 +19,9 @@ from dse.problems import DseError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.claim import claimed
+from dse.result.deadline import Deadline, pace_of_writing
 from dse.result.record import Result
-from dse.result.spare import affordable, reserve
+from dse.result.spare import affordable
 from dse.result.tables import front_of, result_of
 from dse.search.base import Progress, Search, method_of
 from dse.search.outcome import Outcome
@@ -67,16 +68,17 @@ def run(
     StoppedError
         If a model raised; what was done is saved first.
     """
+    began = time.monotonic()
     team = _workers(study, workers, backend)
     if out is None:
         with _storage(study, None) as store:
-            return _run(study, None, store, team, progress)
+            return _run(study, None, store, team, progress, began)
     with claimed(out, study.digest, study.name, fresh) as claim:
         if claim.state == "finished":
             return _reopened(study, out)
         files.copy_study(study, out / files.STUDY)
         with _storage(study, out) as store:
-            return _run(study, out, store, team, progress)
+            return _run(study, out, store, team, progress, began)
 
 
 def _reopened(study: ResolvedStudy, out: Path) -> Result:
@@ -136,6 +138,7 @@ def _run(
     store: Store | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
+    asked: float,
 ) -> Result:
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
@@ -149,9 +152,11 @@ def _run(
         trials=store,
     )
     before = under_way.progress()
+    timeout = study.plan.timeout
+    deadline = None if timeout is None else Deadline(asked + timeout, pace_of_writing(study, out))
     error: DseError | None = None
     try:
-        stopped = _follow(study, under_way, checkpoint, progress, began)
+        stopped = _follow(study, under_way, checkpoint, progress, deadline)
     except DseError as raised:
         error, stopped = raised, f"error: {raised}"
     if under_way.progress().done == 0:
@@ -199,12 +204,11 @@ def _follow(
     under_way: Search,
     checkpoint: Path | None,
     progress: Callable[[Progress], None] | None,
-    began: float,
+    deadline: Deadline | None,
 ) -> str:
     """Work until the end, a time-out or Ctrl-C; return the reason."""
     last = time.monotonic()
-    timeout, columns = study.plan.timeout, len(study.evaluator.wiring.quantities)
-    until = NEVER if timeout is None else time.time() + timeout - (last - began)
+    until = NEVER if deadline is None else time.time() + deadline.end - last
     state = under_way.progress()
     try:
         for _ in under_way.steps(until):
@@ -215,13 +219,11 @@ def _follow(
             if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
                 checkpoints.write(checkpoint, under_way.state(), study.digest)
                 last = now
-            if timeout is not None and state.done < state.total:
-                kept = state.front if study.evaluator.space.size else state.done
-                if now - began > timeout - reserve(timeout, kept, columns):
-                    return "timeout"
+            if deadline is not None and state.done < state.total and deadline.is_over(state.kept):
+                return "timeout"
     except KeyboardInterrupt:
         return "interrupted"
-    late = timeout is not None and time.monotonic() - began > timeout
+    late = deadline is not None and deadline.is_over(0)
     return "timeout" if late and state.done < state.total else "complete"
 
 

@@ -98,12 +98,15 @@ class Progress:
         Non-dominated designs so far; of a large front a recent figure.
     repeats : int
         How many of those done were designs that had been evaluated before.
+    kept : int
+        Designs that the search holds: the result has as many, or fewer.
     """
 
     done: int
     total: int
     front: int
     repeats: int = 0
+    kept: int = 0
 
 
 class Trials(Protocol):

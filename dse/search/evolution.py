@@ -87,7 +87,8 @@ class _Evolution:
         rows = self._state.parents[self._state.judged.feasible[self._state.parents]]
         points = self._state.judged.objectives[rows] * self._evaluator.signs
         front = int(is_nondominated(points).sum())
-        return Progress(len(self._state.unit), self._plan.evaluations, front)
+        done = len(self._state.unit)
+        return Progress(done, self._plan.evaluations, front, kept=done)
 
     def outcome(self) -> Outcome:
         if self._state is None:

@@ -141,8 +141,8 @@ class _Sampling:
         self._done += len(batch.judged)
 
     def progress(self) -> Progress:
-        front, repeats = len(self._front.archive().index), self._done - len(self._seen)
-        return Progress(self._done, self._plan.evaluations, front, repeats)
+        front, kept = len(self._front.archive().index), len(self._seen)
+        return Progress(self._done, self._plan.evaluations, front, self._done - kept, kept)
 
     def outcome(self) -> Outcome:
         names = self._evaluator.space.variables

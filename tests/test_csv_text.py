@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,7 +49,12 @@ def test_the_front_and_all_designs_are_written_block_by_block_each_row_made_once
     monkeypatch.setattr(csv_text, "_BLOCK", 7)
     made: list[int] = []
     words = csv_text._words
-    monkeypatch.setattr(csv_text, "_words", lambda v: made.append(len(v)) or words(v))
+
+    def counted(values: Any) -> list[str]:
+        made.append(len(values))
+        return words(values)
+
+    monkeypatch.setattr(csv_text, "_words", counted)
     table = pd.DataFrame({"x": np.arange(100) / 7, "feasible": np.arange(100) % 3 > 0})
     table["on_front"] = table["feasible"] & (np.arange(100) % 2 > 0)
     table.index.name = "design"

@@ -151,7 +151,6 @@ def _run(
         state=checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
         trials=store,
     )
-    before = under_way.progress()
     timeout = study.plan.timeout
     deadline = None if timeout is None else Deadline(asked + timeout, pace_of_writing(study, out))
     error: DseError | None = None
@@ -163,7 +162,7 @@ def _run(
         if error is not None:
             raise StoppedError(f"{study.name}: {error}") from error
         raise KeyboardInterrupt
-    outcome = under_way.outcome()
+    outcome, earlier = under_way.outcome(), under_way.earlier()
     stopped = "complete" if outcome.complete else stopped
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
@@ -171,7 +170,7 @@ def _run(
         place = "constraint" if study.evaluator.constraints else "objective"
         message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
         raise InputError(str(study.path or study.name), [Problem(place, message, remedy)])
-    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, before)
+    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))
     if out is not None and checkpoint is not None:

@@ -130,7 +130,8 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
 def _resumed(before: Progress) -> list[str]:
     if before.done == 0:
         return []
-    designs = "1 design" if before.done == 1 else f"{before.done:,} designs"
+    count = before.done - before.repeats
+    designs = "1 design" if count == 1 else f"{count:,} designs"
     told = f"the run went on from {designs} of an earlier session"
     return [f"{told}; its seconds and designs per second are those of the last session alone"]
 

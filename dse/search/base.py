@@ -141,6 +141,9 @@ class Search(Protocol):
     def progress(self) -> Progress:
         """Return how far it is."""
 
+    def earlier(self) -> Progress:
+        """Return how far it was when it began to work: what earlier sessions have done."""
+
     def outcome(self) -> Outcome:
         """Return what it has found so far, and what its certificate says."""
 

@@ -75,6 +75,7 @@ class _Evolution:
         if arrays:
             judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
             self._state = Evolved(arrays["unit"], judged, arrays["parents"])
+        self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         states = evolve(self._evaluator, self._plan, self._state, self._judges, until)
@@ -89,6 +90,9 @@ class _Evolution:
         front = int(is_nondominated(points).sum())
         done = len(self._state.unit)
         return Progress(done, self._plan.evaluations, front, kept=done)
+
+    def earlier(self) -> Progress:
+        return self._earlier
 
     def outcome(self) -> Outcome:
         if self._state is None:

@@ -92,6 +92,7 @@ class _Enumeration:
     ) -> None:
         self._evaluator, self._chunk, self._workers = evaluator, chunk, workers
         self._state = loaded(arrays) if arrays else State.empty(evaluator)
+        self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         states = enumerate_designs(self._evaluator, self._chunk, self._workers, self._state, until)
@@ -104,6 +105,9 @@ class _Enumeration:
         front = len((gathered.archive() if counted else gathered.settled).index)
         kept = min(self._state.done, len(gathered) + SAMPLE)
         return Progress(self._state.done, self._evaluator.space.size or 0, front, kept=kept)
+
+    def earlier(self) -> Progress:
+        return self._earlier
 
     def outcome(self) -> Outcome:
         return of_enumeration(

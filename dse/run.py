@@ -68,17 +68,16 @@ def run(
     StoppedError
         If a model raised; what was done is saved first.
     """
-    began = time.monotonic()
     team = _workers(study, workers, backend)
     if out is None:
         with _storage(study, None) as store:
-            return _run(study, None, store, team, progress, began)
+            return _run(study, None, store, team, progress)
     with claimed(out, study.digest, study.name, fresh) as claim:
         if claim.state == "finished":
             return _reopened(study, out)
         files.copy_study(study, out / files.STUDY)
         with _storage(study, out) as store:
-            return _run(study, out, store, team, progress, began)
+            return _run(study, out, store, team, progress)
 
 
 def _reopened(study: ResolvedStudy, out: Path) -> Result:
@@ -138,8 +137,9 @@ def _run(
     store: Store | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
-    asked: float,
 ) -> Result:
+    timeout = study.plan.timeout
+    pace = 0.0 if timeout is None else pace_of_writing(study, out)
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
     seen = held_to_the_contract(study)
@@ -151,8 +151,7 @@ def _run(
         state=checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
         trials=store,
     )
-    timeout = study.plan.timeout
-    deadline = None if timeout is None else Deadline(asked + timeout, pace_of_writing(study, out))
+    deadline = None if timeout is None else Deadline(began + timeout, pace)
     error: DseError | None = None
     try:
         stopped = _follow(study, under_way, checkpoint, progress, deadline)

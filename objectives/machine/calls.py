@@ -16,7 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model
+from dse.model import Array, Demand, Quantity, demands, model
 from objectives.machine.interface import InterfaceLatency, SetUp
 from objectives.machine.quantities import (
     CALL_INTERVAL,
@@ -106,6 +106,12 @@ def turnaround(
     return Turnaround(time, travel, time + travel + link_wait_time)
 
 
+@demands(
+    Demand(
+        "stream_utilization < 1",
+        "a thread can make the calls that it is asked for, with as many in flight as it may have",
+    )
+)
 @model
 def call_interval(
     link_interval: LinkInterval, stream_interval: StreamInterval, call_rate: CallRate

@@ -10,7 +10,7 @@ link is an exception, for it is other streams' calls that a call waits for there
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,26 @@ from objectives.machine.quantities import (
     LinkTime,
     LinkWaitTime,
     SetUpTime,
-    StreamInterval,
 )
 from objectives.quantities import CallsInFlight
 from objectives.queues import constant_service_wait
+
+
+def _time(about: str) -> Quantity:
+    return Quantity("cycle", about, low=0, better="lower", typical=(100, 1e5))
+
+
+class OneAtATime(NamedTuple):
+    """Calls of a stream with one in flight: the first ones of busy periods, and the others."""
+
+    first_time: Annotated[Floats, _time("mean time of a call that waits for none of its stream")]
+    first_deviation: Annotated[Floats, _time("standard deviation of the time of such a call")]
+    following_time: Annotated[
+        Floats, _time("mean time of a call that begins when the last one ends")
+    ]
+    following_deviation: Annotated[
+        Floats, _time("standard deviation of the time of a call that follows")
+    ]
 
 
 def _part(about: str) -> Quantity:
@@ -67,7 +83,7 @@ def call_time(
     interface_latency: InterfaceLatency,
     engine_time_alone: EngineTimeAlone,
     engine_time: EngineTime,
-    stream_interval: StreamInterval,
+    one_at_a_time: OneAtATime,
 ) -> CallTime:
     """Return the mean time of a call under load, and its parts.
 
@@ -82,42 +98,47 @@ def call_time(
     engine_time_alone, engine_time : float or ndarray
         Mean time at the engine without earlier calls of the stream, and with those that come at
         `call_rate` [cycle].
+    one_at_a_time : OneAtATime
+        Outputs of :func:`objectives.sharing.following_calls` in cycles; they count if q is 1.
 
     Returns
     -------
     CallTime
         All in cycles; inf if thread, window or engine cannot carry the calls.
     """
-    around = np.asarray(set_up_time, dtype=np.float64) + link_time + link_wait_time
-    alone = around + interface_latency + engine_time_alone
-    with np.errstate(all="ignore"):
-        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
-        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
-        window = _window_wait(call_rate, calls_in_flight, alone, stream_interval)
-        engine = np.where(
-            np.isinf(engine_time), np.inf, np.subtract(engine_time, engine_time_alone)
-        )
-    queue = np.maximum(np.maximum(thread, window), np.maximum(engine, 0.0))
-    parts = (
-        queue,
+    way = (
         np.asarray(set_up_time, dtype=np.float64),
         np.add(link_wait_time, link_time, dtype=np.float64),
         np.asarray(interface_latency, dtype=np.float64),
-        np.asarray(engine_time_alone, dtype=np.float64),
     )
-    return CallTime(alone + queue, *parts)
+    around = way[0] + way[1] + way[2]
+    alone = around + engine_time_alone
+    with np.errstate(all="ignore"):
+        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
+        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
+        load = np.multiply(call_rate, alone) / calls_in_flight
+        window = alone * constant_service_wait(load, calls_in_flight)
+        engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
+        wait, served = _one_at_a_time(call_rate, one_at_a_time)
+    single = np.equal(calls_in_flight, 1)
+    queue = np.where(single, wait, np.maximum(np.maximum(thread, window), engine))
+    worked = np.where(single, np.maximum(served - around, 0.0), engine_time_alone)
+    return CallTime(around + worked + queue, queue, *way, worked)
 
 
-def _window_wait(rate: Floats, window: Floats, alone: Array, interval: Floats) -> Array:
-    """Return the mean wait until fewer than q calls are in flight.
+def _one_at_a_time(rate: Floats, calls: OneAtATime) -> tuple[Array, Array]:
+    """Return the mean wait for the last call to end, and the mean time from there.
 
-    With q > 1 that of M/D/q. With one, calls that follow at once meet the schedule in the phase in
-    which the last one left it: M/G/1 with an exceptional first service in each busy period
-    (P. D. Welch, On a generalized M/G/1 queuing process in which the first customer of each busy
-    period receives exceptional service, Operations Research 12(5), 1964).
+    M/G/1 with an exceptional first service in each busy period (P. D. Welch, On a generalized M/G/1
+    queuing process in which the first customer of each busy period receives exceptional service,
+    Operations Research 12(5), 1964).
     """
-    many = alone * constant_service_wait(np.multiply(rate, alone) / window, window)
-    load = np.multiply(rate, interval)
-    started = rate * (alone**2 - np.square(interval)) / (2 * (1 - load + rate * alone))
-    one = np.where(load < 1, interval * constant_service_wait(load) + started, np.inf)
-    return np.where(np.equal(window, 1), np.maximum(one, 0.0), many)
+    first, following = np.multiply(rate, calls.first_time), np.multiply(rate, calls.following_time)
+    first_square = np.square(calls.first_time) + np.square(calls.first_deviation)
+    square = np.square(calls.following_time) + np.square(calls.following_deviation)
+    free = 1 - following
+    started = rate * (first_square - square) / (2 * (free + first))
+    wait = np.where(free > 0, rate * square / (2 * free) + started, np.inf)
+    begins = np.maximum(free, 0.0) / (free + first)  # share of calls that wait for none
+    served = begins * calls.first_time + (1 - begins) * calls.following_time
+    return np.maximum(wait, 0.0), np.where(free > 0, served, calls.following_time)

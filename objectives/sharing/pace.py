@@ -31,7 +31,7 @@ _ROWS = 1 << 12
 """Designs followed at a time: their columns stay in the cache."""
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
-_GOLDEN = (5**0.5 - 1) / 2
+GOLDEN = (5**0.5 - 1) / 2
 
 
 class Way(NamedTuple):
@@ -114,7 +114,7 @@ def _paces(table: Array) -> Array:
     slots = batch * length / period
     with np.errstate(invalid="ignore"):
         alone = set_up + travel + wait + slots + away * (1 - 1 / period) + depth
-        pace = np.maximum(set_up, slots)
+        pace: Array = np.maximum(set_up, slots)
         followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
     pace[np.isinf(wait)] = np.inf
     order = followed[np.argsort(window[followed], kind="stable")]
@@ -129,25 +129,55 @@ def _paces(table: Array) -> Array:
 def _follow(table: Array, window: int) -> Array:
     """Follow the calls of designs with equal windows; return the mean clocks from end to end."""
     length, _, depth, period, batch, _, set_up, travel, wait, busy = table
-    longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
     ends = np.zeros((window, length.size))
     thread, free = np.zeros_like(length), np.zeros_like(length)
     early, late = np.zeros_like(length), np.zeros_like(length)
-    before = max(_SETTLING, 2 * window)
+    before, held = max(_SETTLING, 2 * window), Held.of(wait, busy)
     for call in range(before + 2 * _HALF):
-        chance = (0.5 + call * _GOLDEN) % 1.0
         thread = np.maximum(thread, ends[call % window]) + set_up
-        held = np.where(busy > chance, longest * (1 - chance / np.maximum(busy, chance)), 0.0)
-        arrived = thread + travel + held - _ON_THE_SLOT
-        rounds = np.floor(arrived / length)
-        into = np.ceil((arrived - rounds * length) / depth)
-        slot = np.maximum(rounds * period + np.minimum(into, period), free)
+        arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
+        slot = np.maximum(next_slot(arrived, length, depth, period), free)
         free = slot + batch
-        last = free - 1
-        rounds = np.floor(last / period)
-        ends[call % window] = rounds * length + (last - rounds * period + 1) * depth
+        ends[call % window] = end_of(free - 1, length, depth, period)
         if call >= before + _HALF:
             late += ends[call % window]
         elif call >= before:
             early += ends[call % window]
-    return (late - early) / _HALF**2
+    return np.asarray((late - early) / _HALF**2)
+
+
+class Held(NamedTuple):
+    """A wait on the way: nothing beyond the chance `busy`, else evenly spread with a mean."""
+
+    longest: Array
+    slope: Array
+
+    @classmethod
+    def of(cls, wait: Array, busy: Array) -> Held:
+        """Take the mean of all waits, and the chance of one."""
+        longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
+        return cls(longest, np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0))
+
+    def at(self, chance: float) -> Array:
+        """Return the wait that is exceeded with a chance."""
+        return np.maximum(self.longest - chance * self.slope, 0.0)
+
+
+def next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Array:
+    """Return the number of the first slot of the stream not before a clock; the first is at 0."""
+    early = arrived - _ON_THE_SLOT
+    rounds = np.floor(early / length)
+    into = np.ceil((early - rounds * length) / depth)
+    return np.asarray(rounds * period + np.minimum(into, period))
+
+
+def end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
+    """Return the clock at which what entered in a slot leaves the pipeline."""
+    rounds = np.floor(slot / period)
+    return np.asarray(rounds * length + (slot - rounds * period + 1) * depth)
+
+
+def ends_at(arrived: Array, length: Array, depth: Array, period: Array, batch: Array) -> Array:
+    """Return the clock at which a call of `batch` elements ends that finds no earlier one."""
+    slot = next_slot(arrived, length, depth, period)
+    return end_of(slot + batch - 1, length, depth, period)

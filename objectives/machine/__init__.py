@@ -16,7 +16,7 @@ from objectives.machine.area import Area, total_area
 from objectives.machine.breakeven import CallBreakEven, call_break_even
 from objectives.machine.buffers import CallBuffers, call_buffers
 from objectives.machine.calls import call_interval, offload_terms, turnaround
-from objectives.machine.engine import Engine, engine
+from objectives.machine.engine import Engine, engine, engine_clock, engine_rate, engine_size
 from objectives.machine.lanes import LanesFor, lanes_for
 from objectives.machine.latency import CallTime, call_time
 from objectives.machine.link import Link, link
@@ -36,6 +36,9 @@ __all__ = [
     "call_interval",
     "call_time",
     "engine",
+    "engine_clock",
+    "engine_rate",
+    "engine_size",
     "lanes_for",
     "link",
     "offload_terms",

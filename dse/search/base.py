@@ -20,6 +20,7 @@ from dse.search.workers import NEVER, Workers
 
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
+    "bound": "dse.search.bound",
     "evolution": "dse.search.evolution",
     "NSGAIISampler": "dse.search.samplers",
     "NSGAIIISampler": "dse.search.samplers",
@@ -48,6 +49,8 @@ class Settings:
         Seconds after which the run ends.
     options : mapping
         The method's own.
+    tolerance : float
+        By which share a front may miss the best in each objective; 0 for none.
     """
 
     method: str = "auto"
@@ -56,6 +59,7 @@ class Settings:
     generation: int | None = None
     timeout: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class Plan:
         Seconds after which the run ends.
     options : mapping
         The method's own.
+    tolerance : float
+        By which share the front may miss the best in each objective.
     """
 
     method: str
@@ -84,6 +90,7 @@ class Plan:
     seed: int
     timeout: float | None
     options: Mapping[str, Any]
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True)

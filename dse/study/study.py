@@ -15,6 +15,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Conditions
 from dse.evaluate.variables import Choice, Values
 from dse.model.section import Writer
+from dse.model.units import UnitError, read
 from dse.problems import InputError, Problem
 from dse.search.base import Plan, Settings
 from dse.search.plan import plan
@@ -26,7 +27,7 @@ from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.regions import RegionsPlan, Rule
-from dse.study.schema import StudyFile
+from dse.study.schema import SearchTable, StudyFile
 from dse.study.urls import shown_url
 
 
@@ -171,6 +172,19 @@ def _not_mappings(content: Any, models: Any) -> list[Problem]:
     return problems
 
 
+def _settings(table: SearchTable, problems: list[Problem]) -> Settings:
+    given = dict(table)
+    if isinstance(text := given["tolerance"], str):
+        given["tolerance"] = 0.0
+        try:
+            given["tolerance"] = read(text, "1")
+        except UnitError as error:
+            problems.append(Problem("search.tolerance", str(error), 'such as 0.01 or "1 %"'))
+    if not 0 <= given["tolerance"] <= 10:
+        problems.append(Problem("search.tolerance", f"is {text!r}", "allowed: 0 to 10"))
+    return Settings(**given)
+
+
 def _study(
     raw: dict[str, Any],
     text: str,
@@ -185,7 +199,8 @@ def _study(
     context = Context(reading, folder, functions, problems)
     resolved = resolve(context)
     space = resolved.evaluator.space if resolved.evaluator.space.variables else None
-    chosen = plan(Settings(**dict(file.search)), space, len(file.objective), problems)
+    settings = _settings(file.search, problems)
+    chosen = plan(settings, space, len(file.objective), problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
     text = kept_text(text, raw, toml=path is not None)

@@ -25,7 +25,7 @@ from dse.model.values import as_data, number, prefixed, show, tell, titled
 from dse.result.compare import Comparison
 from dse.result.record import Result
 from dse.result.refutation import Refutation
-from dse.search.base import Progress
+from dse.search.base import UNLIMITED, Progress
 from dse.study.catalog import Catalog
 from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
@@ -153,9 +153,12 @@ class Terminal:
         evaluator = study.evaluator
         size = evaluator.space.size
         shown = f"{size:,} designs" if size is not None else "a continuous space"
-        budget = "" if study.plan.evaluations == size else f" of {study.plan.evaluations:,}"
+        plan = study.plan
+        limited = plan.evaluations not in (size, UNLIMITED)
+        budget = f" of {plan.evaluations:,}" if limited else ""
+        why = f" ({plan.reason})" if plan.reason else ""
         self._out.print(
-            f"{escape(study.name)}: no problems; {shown}, {study.plan.method} search{budget}"
+            f"{escape(study.name)}: no problems; {shown}, {plan.method} search{budget}{why}"
         )
         reach = reaches(evaluator)
         for name, variable in evaluator.space.variables.items():

@@ -98,12 +98,15 @@ class Progress:
         Non-dominated designs so far; of a large front a recent figure.
     repeats : int
         How many of those done were designs that had been evaluated before.
+    kept : int
+        Designs that the search holds: the result has as many, or fewer.
     """
 
     done: int
     total: int
     front: int
     repeats: int = 0
+    kept: int = 0
 
 
 class Trials(Protocol):
@@ -137,6 +140,9 @@ class Search(Protocol):
 
     def progress(self) -> Progress:
         """Return how far it is."""
+
+    def earlier(self) -> Progress:
+        """Return how far it was when it began to work: what earlier sessions have done."""
 
     def outcome(self) -> Outcome:
         """Return what it has found so far, and what its certificate says."""

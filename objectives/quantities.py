@@ -12,6 +12,9 @@ from dse.model import Floats, Quantity
 
 # ------------------------------------------------------------------------- the offload of a kernel
 
+Granularity: TypeAlias = Annotated[
+    Floats, Quantity("B", "data offloaded per call", "g", above=0.0, typical=(16.0, 2.0**25))
+]
 Overhead: TypeAlias = Annotated[
     Floats,
     Quantity("cycle", "host's set-up of a call", "o", low=0.0, better="lower", typical=(10.0, 1e6)),
@@ -65,6 +68,9 @@ CLOCK_PERIOD = Quantity(
 ClockPeriod: TypeAlias = Annotated[Floats, CLOCK_PERIOD]
 LANES = Quantity("1", "copies of the pipeline", low=1, integer=True, typical=(1, 16))
 Lanes: TypeAlias = Annotated[Floats, LANES]
+ElementBytes: TypeAlias = Annotated[
+    Floats, Quantity("B/element", "data that a lane takes in one clock", above=0, typical=(1, 64))
+]
 ENGINES = Quantity("1", "engines on the chip", low=1, integer=True, typical=(1, 16))
 Engines: TypeAlias = Annotated[Floats, ENGINES]
 

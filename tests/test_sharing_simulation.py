@@ -240,6 +240,12 @@ def test_bad_trace_names_every_line(tmp_path: Path) -> None:
         ({"arrivals": [0.0, 1.0]}, r"arrivals: has shape \(2,\)"),
         ({"elements": 3}, "elements: is 3"),
         ({"seed": -1}, "seed: is -1"),
+        ({"batch": 0}, r"batch: is 0\s+give a whole number of 1 or more"),
+        ({"batch": 1.5}, "batch: is 1.5"),
+        (
+            {"batch": 100, "elements": 12_000},
+            r"elements: is 12000\s+give a whole number of at least 12800",
+        ),
         ({"stream": 8}, "a whole number from 0 to 7"),
         ({"level": 99}, "level: is 99"),
         ({"warm_up": 1}, "warm_up: is 1"),

@@ -25,7 +25,6 @@ from objectives.logca.printed import (
 from objectives.logca.quantities import (
     Complexity,
     ComputationalIndex,
-    Granularity,
     Interface,
     Kernel,
     TargetSpeedup,
@@ -38,6 +37,7 @@ from objectives.logca.reach import (
     half_acceleration,
     target,
 )
+from objectives.quantities import Granularity
 
 __all__ = [
     "BreakEven",

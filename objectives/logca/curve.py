@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Quantity, model, moves
-from objectives.logca.quantities import Granularity, Interface, Kernel
+from objectives.logca.quantities import Interface, Kernel
 from objectives.power_law import arrays, entropy, is_number
-from objectives.quantities import Acceleration
+from objectives.quantities import Acceleration, Granularity
 
 _TINY = float(np.finfo(np.float64).tiny)
 _AMPLE = 1e-150  # the product of two such numbers is still above _TINY

@@ -9,7 +9,6 @@ from objectives.logca.curve import Limits, Speedup, Times, limits, speedup, time
 from objectives.logca.quantities import (
     Complexity,
     ComputationalIndex,
-    Granularity,
     TargetSpeedup,
 )
 from objectives.logca.reach import (
@@ -20,7 +19,7 @@ from objectives.logca.reach import (
     half_acceleration,
     target,
 )
-from objectives.quantities import Acceleration, Latency, LatencyPerByte, Overhead
+from objectives.quantities import Acceleration, Granularity, Latency, LatencyPerByte, Overhead
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,6 @@ from typing import Annotated, NamedTuple, TypeAlias
 from dse.model import Floats, Quantity
 from objectives.quantities import Latency, LatencyPerByte, Overhead
 
-Granularity: TypeAlias = Annotated[
-    Floats, Quantity("B", "data offloaded per call", "g", above=0.0, typical=(16.0, 2.0**25))
-]
 ComputationalIndex: TypeAlias = Annotated[
     Floats,
     Quantity(

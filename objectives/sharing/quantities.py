@@ -53,8 +53,28 @@ SchedulePeriod: TypeAlias = Annotated[
 ]
 ArrivalRate: TypeAlias = Annotated[
     Floats,
-    Quantity("1/s", "elements that arrive in one stream a second", "λ", low=0, typical=(1e3, 1e6)),
+    Quantity(
+        "element/s",
+        "elements that arrive in one stream a second, at a lane",
+        "λ",
+        low=0,
+        typical=(1e3, 1e6),
+    ),
 ]
+CALL_RATE = Quantity(
+    "call/s", "calls that one stream makes a second", "Λ", low=0, typical=(1e2, 1e5)
+)
+CallRate: TypeAlias = Annotated[Floats, CALL_RATE]
+LANE_ELEMENTS = Quantity(
+    "element/call",
+    "elements that a call brings to each lane at once",
+    "m",
+    low=1,
+    high=1_000_000_000,
+    integer=True,
+    typical=(1, 64),
+)
+LaneElements: TypeAlias = Annotated[Floats, LANE_ELEMENTS]
 
 
 class Pipeline(NamedTuple):

@@ -83,7 +83,7 @@ def test_exact_mean_lies_in_the_interval_on_200_configurations() -> None:
     assert len(missed) <= stats.binom.ppf(0.999, 200, 0.01)
     assert fit > 0.001
     doc = Document("docs/sharing.md")
-    doc.says("@ of @ intervals at 99 % miss the exact mean", len(missed), len(scores))
+    doc.says("800,000 elements each, @ of @ intervals at 99 % miss", len(missed), len(scores))
     assert (
         len(missed) == 4 and round(1 / stats.binom.sf(3, 200, 0.01)) == 7
     )  # "one of seven such draws"

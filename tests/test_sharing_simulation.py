@@ -87,7 +87,7 @@ def test_exact_mean_lies_in_the_interval_on_200_configurations() -> None:
     assert (
         len(missed) == 4 and round(1 / stats.binom.sf(3, 200, 0.01)) == 7
     )  # "one of seven such draws"
-    doc.says("(Kolmogorov–Smirnov p = @)", fit)
+    doc.says("as a whole fit Student's distribution (Kolmogorov–Smirnov p = @).\n* Every", fit)
     assert abs(np.mean(scores)) < 3.3 / np.sqrt(200)  # no bias to either side
     for setting in missed:
         again = simulate(*setting, 1.0, elements=3_200_000, seed=1_000)

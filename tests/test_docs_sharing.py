@@ -160,7 +160,7 @@ def formulas_and_given(doc: Document) -> None:
         r"from 32 batch means",
     )
     doc.given(
-        "tests/test_sharing_calls.py and tests/test_sharing_calls_simulated.py, the table there too",
+        "tests/test_sharing_calls.py and test_sharing_calls_simulated.py, the table too",
         r"## Calls of several elements(?:.*\n)+?(?=## )",
         r"With calls of 1 to 256 elements(?:.*\n)+?(?=\n|\Z)",
     )

@@ -2,7 +2,8 @@
 
 A proxy for comparing designs, in 6-input LUTs of Xilinx' 7 series; it adds parts and knows nothing
 of placement. Coefficients come from catalogs, each with its source and, if it was measured in other
-cells, its conversion.
+cells, its conversion. Only some LUTs of a device can be memory (a third in the 7 series); that
+bound is not checked.
 
 Contexts: Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic Computations, ASAP
 2014, section I and Figure 1. C streams have their state in the pipeline, the state of the others
@@ -15,7 +16,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.machine.interface import SharedLink
 from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA
 from objectives.quantities import (
@@ -45,6 +46,10 @@ class Area(NamedTuple):
 
 
 @model
+@moves(
+    area="+engine_area +memory_area_per_bit +register_area +interface_area -pipeline_depth +lanes"
+    " +streams +context_bits +buffer_bits +cache_size +engines -shared_link"
+)
 def total_area(
     engine_area: Annotated[Floats, ENGINE_AREA],
     memory_area_per_bit: Annotated[

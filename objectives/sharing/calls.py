@@ -26,19 +26,17 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
-from objectives.quantities import ClockPeriod
+from dse.model import Array, Demand, Floats, Quantity, demands, model
+from objectives.quantities import CallRate, ClockPeriod
+from objectives.queues import Complex, complex_expm1
 from objectives.sharing.exact import (
     ROUNDING,
-    Complex,
-    complex_expm1,
     mean_wait,
     turned_angle,
     zeros,
 )
 from objectives.sharing.quantities import (
     LONGEST_PERIOD,
-    CallRate,
     LaneElements,
     Pipeline,
     SchedulePeriod,
@@ -140,6 +138,9 @@ def call_service(
     return CallService(interval * clock_period, alone * clock_period, worst * clock_period)
 
 
+@demands(
+    Demand("engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered")
+)
 @model
 def call_latency(
     pipeline: Pipeline,

@@ -21,17 +21,17 @@ is m times as large, and the factor of the sum is H²/(mRP).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dse.model import Array, Floats, Quantity, model
 from dse.problems import Problem
+from objectives.queues import Complex, complex_expm1, log_zero
 from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic, problems_in, refuse
 from objectives.sharing.schedule import schedule, utilization
 
-Complex: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 _PAIRS = 1 << 13
 """Roots taken at a time: their dozen complex temporaries stay in the cache."""
 ROUNDING = float(np.finfo(np.float64).eps)
@@ -164,35 +164,6 @@ def zeros(angle: Array, load: Array) -> tuple[Complex, Array]:
     slope = 1 - load * (1 + moved)
     residual = np.abs(zeta - load * moved - 1j * angle)
     return moved, (residual + ROUNDING * (np.abs(zeta) + np.abs(angle))) / np.abs(slope)
-
-
-def log_zero(angle: Array, load: Array) -> Complex:
-    """Return ln v of the zero in the disc: ln v − ρ(v − 1) = iθ, by three steps of Halley.
-
-    It is Lambert's W₀ in another dress, but exact near the branch point, where the argument of W
-    rounds away what matters. The start is the root of the quadratic expansion about v = 1; three
-    steps of third order end below rounding for all loads in [0, 1) and angles in [−π, π].
-    """
-    free = 1 - load
-    zeta = 2j * angle / (free + np.sqrt(free * free - 2j * load * angle))
-    for _ in range(3):
-        moved = complex_expm1(zeta)
-        curve = load * (1 + moved)
-        slope = 1 - curve
-        step = (zeta - load * moved - 1j * angle) / slope
-        zeta -= step / (1 + 0.5 * step * curve / slope)
-    return zeta
-
-
-def complex_expm1(z: Complex) -> Complex:
-    """Return exp(z) − 1 by real functions, which are several times faster than the complex one."""
-    result = np.empty_like(z)
-    grown, half = np.expm1(z.real), 0.5 * z.imag
-    sine = np.sin(half)
-    scaled = 2 * sine * (1 + grown)
-    result.real = grown - sine * scaled
-    result.imag = np.cos(half) * scaled
-    return result
 
 
 class StreamLatencies(NamedTuple):

@@ -13,15 +13,20 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, model
-from objectives.quantities import ENGINES, ElementBytes, Granularity, Lanes
-from objectives.sharing.quantities import LANE_ELEMENTS, CallRate, Streams
+from dse.model import Array, Quantity, composed_of, model
+from objectives.quantities import (
+    ENGINES,
+    CallRate,
+    ElementBytes,
+    Granularity,
+    Lanes,
+    Passes,
+    Streams,
+    TotalStreams,
+)
+from objectives.sharing.quantities import LANE_ELEMENTS
 
 _ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
-
-TotalStreams = Annotated[
-    Floats, Quantity("1", "streams on the chip", low=1, integer=True, typical=(1, 256))
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +56,23 @@ class ShareOut(LaneArrivals, EngineCount):
 
 @model
 def lane_arrivals(
-    call_rate: CallRate, granularity: Granularity, element_bytes: ElementBytes, lanes: Lanes
+    call_rate: CallRate,
+    granularity: Granularity,
+    element_bytes: ElementBytes,
+    lanes: Lanes,
+    passes: Passes = 1.0,
 ) -> LaneArrivals:
     """Return the elements of a call, those in its fullest lane, and what arrives there.
 
-    The last element of a call may be partly filled, and so may the last elements of its lanes.
+    The last element of a call may be partly filled, and so may the last elements of its lanes. An
+    element that needs several passes comes back to its lane for each, and counts as often.
 
     >>> arrivals = lane_arrivals(1e3, 1000.0, 16.0, 4)
     >>> [float(x) for x in (arrivals.call_elements, arrivals.lane_elements, arrivals.arrival_rate)]
     [63.0, 16.0, 16000.0]
     """
     call_elements = np.ceil(np.divide(granularity, element_bytes) * (1 - _ROUNDING))
-    lane_elements = np.ceil(call_elements / lanes)
+    lane_elements = np.ceil(call_elements / lanes) * passes
     return LaneArrivals(call_elements, lane_elements, lane_elements * call_rate)
 
 
@@ -84,6 +94,7 @@ def share_out(
     lanes: Lanes,
     total_streams: TotalStreams,
     streams: Streams,
+    passes: Passes = 1.0,
 ) -> ShareOut:
     """Return both: what a call brings to a lane, and how many engines there are.
 
@@ -97,4 +108,6 @@ def share_out(
         Lanes of one engine.
     total_streams, streams : float or ndarray
         On the chip, and served by one engine.
+    passes : float or ndarray
+        Times that an element goes through its lane.
     """

@@ -9,23 +9,11 @@ import numpy as np
 
 from dse.model import Floats, Quantity, declared
 from dse.problems import InputError, Problem
-from objectives.quantities import ClockPeriod, PipelineDepth
+from objectives.quantities import ClockPeriod, PipelineDepth, Streams
 
 LONGEST_PERIOD = 65_536
 """Largest schedule period in the domain; the cost of the exact latency grows with the period."""
 
-Streams: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "streams that share the engine, at least one for each pipeline stage",
-        "N",
-        low=1,
-        high=1_000_000,
-        integer=True,
-        typical=(16, 64),
-    ),
-]
 ContextSwitch: TypeAlias = Annotated[
     Floats,
     Quantity(
@@ -61,10 +49,6 @@ ArrivalRate: TypeAlias = Annotated[
         typical=(1e3, 1e6),
     ),
 ]
-CALL_RATE = Quantity(
-    "call/s", "calls that one stream makes a second", "Λ", low=0, typical=(1e2, 1e5)
-)
-CallRate: TypeAlias = Annotated[Floats, CALL_RATE]
 LANE_ELEMENTS = Quantity(
     "element/call",
     "elements that a call brings to each lane at once",

@@ -23,6 +23,7 @@ from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.interval import violation_range
 from dse.evaluate.wiring import Key
+from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity, Resource
 
@@ -32,7 +33,6 @@ _ROWS = 1 << 18
 """Combinations beyond which there is no table."""
 _CELLS = 1 << 22
 """Combinations of cells beyond which there is no table."""
-_MARGIN = 1e-9  # of a value at a corner: rounding of models, ill-conditioned roots
 
 
 class Boxes(NamedTuple):
@@ -302,7 +302,7 @@ class _Walk:
         if run not in self._runs:
             self._runs[run] = model(taken)
         value = np.asarray(self._runs[run][name], dtype=np.float64)
-        value = value + side * _MARGIN * np.abs(value)
+        value = value + side * MARGIN * np.abs(value)
         outside = _domain_end(self._wiring.quantities[name], side)
         return np.where(unknown | np.isnan(value), outside, value)
 

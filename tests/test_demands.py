@@ -182,9 +182,8 @@ def test_what_is_not_a_number_meets_no_demand() -> None:
     assert result.certificate.feasible == 3
     (explained,) = made.explain(result, 1)
     (violation,) = map(str, explained.violations)
-    assert violation == (
-        "the ratio is small: ratio <= 10, demanded by ratio cannot be told: a side is not a number"
-    )
+    told = "the ratio is small: ratio <= 10, demanded by ratio has no value: it is not a number"
+    assert violation == told
 
 
 class Load(NamedTuple):

@@ -35,21 +35,16 @@ class Violation:
         What is bounded; of a relation, by how much its sides differ. NaN if there is none.
     amount : float
         By how much it violates the constraint; NaN if there is no value.
-    relation : bool
-        Whether it is a relation between quantities.
     """
 
     name: str
     unit: str
     value: float
     amount: float
-    relation: bool = False
 
     def __str__(self) -> str:
-        if np.isnan(self.amount) and self.relation:
-            return f"{self.name} cannot be told: a side is not a number"
         if np.isnan(self.amount):
-            return f"{self.name} has no value"
+            return f"{self.name} has no value: it is not a number"
         return f"{self.name} is violated by {tell(self.amount, self.unit)}"
 
 
@@ -200,7 +195,7 @@ def _scenarios(
 def _violations(evaluator: Evaluator, judged: Evaluated, row: int) -> tuple[Violation, ...]:
     amounts = evaluator.violations(judged.constrained[row : row + 1])[0]
     found = [
-        Violation(c.name, c.unit, float(value), float(amount), c.relation is not None)
+        Violation(c.name, c.unit, float(value), float(amount))
         for c, value, amount in zip(
             evaluator.constraints, judged.constrained[row], amounts, strict=True
         )

@@ -124,7 +124,7 @@ class Ranges:
         ModelError
             If a model raises.
         """
-        return _Walk(self, boxes).bounds()
+        return Walk(self, boxes).bounds()
 
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return the designs at places (designs, variables) of the ascending orders."""
@@ -201,7 +201,7 @@ def _extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
     return grid
 
 
-class _Walk:
+class Walk:
     """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
 
     def __init__(self, ranges: Ranges, boxes: Boxes) -> None:
@@ -212,6 +212,7 @@ class _Walk:
         self._empty = np.zeros(len(boxes.level), dtype=bool)
 
     def bounds(self) -> Bounds:
+        """Return what is known of the designs of each box."""
         evaluator, count = self._ranges.evaluator, len(self._boxes.level)
         ideal = np.empty((count, len(evaluator.objectives)))
         least = np.empty((count, len(evaluator.constraints)))
@@ -280,6 +281,23 @@ class _Walk:
         self, model: Model, name: str, conditions: Conditions, key: Key, side: Side
     ) -> Array:
         """Return an output at the corner that its moves give; its domain if they do not."""
+        taken, unknown, pattern = self.corner(model, name, conditions, side)
+        run = (key, pattern)
+        if run not in self._runs:
+            self._runs[run] = model(taken)
+        value = np.asarray(self._runs[run][name], dtype=np.float64)
+        value = value + side * MARGIN * np.abs(value)
+        outside = _domain_end(self._wiring.quantities[name], side)
+        return np.where(unknown | np.isnan(value), outside, value)
+
+    def corner(
+        self, model: Model, name: str, conditions: Conditions, side: Side
+    ) -> tuple[dict[str, Any], NDArray[np.bool_], tuple[Side, ...]]:
+        """Return the inputs at which an output has its least or greatest value in each box.
+
+        Then whether that is not known, since an input without a declared move has several values;
+        and which end of each input it is.
+        """
         moves = model.moves.get(name, {})
         origins = (conditions, self._wiring.producers, self._wiring.constants)
         taken, unknown = {}, np.zeros(1, dtype=bool)
@@ -298,13 +316,7 @@ class _Walk:
                 unknown = unknown | ~np.atleast_1d(np.asarray(given) == other)
             taken[each] = given
             pattern.append(side * move if move else -1)
-        run = (key, tuple(pattern))
-        if run not in self._runs:
-            self._runs[run] = model(taken)
-        value = np.asarray(self._runs[run][name], dtype=np.float64)
-        value = value + side * MARGIN * np.abs(value)
-        outside = _domain_end(self._wiring.quantities[name], side)
-        return np.where(unknown | np.isnan(value), outside, value)
+        return taken, unknown, tuple(pattern)
 
     def _taken(self, name: str, conditions: Conditions, model: Model, side: Side) -> Any:
         """Return an end of an input in the unit that a model takes it in."""

@@ -48,7 +48,8 @@ class Certificate:
     Parameters
     ----------
     complete : bool
-        Whether every design of the space was evaluated: the front is then the whole Pareto front.
+        Whether every design of the space was evaluated or proven not to matter: the front is then
+        the whole Pareto front, up to the tolerance.
     method : str
         The search method.
     designs : int or None
@@ -62,6 +63,15 @@ class Certificate:
         the error.
     numbered : bool
         Whether designs are numbered as the space numbers them, and not as they were found.
+    tolerance : float
+        The relative tolerance that was asked for; 0 for an exact front.
+    gap : float or None
+        No feasible design is better by a larger share in any objective; 0 if the front is exact,
+        None if nothing is known.
+    boxes : int or None
+        Boxes of designs whose bounds were computed, by a search that bounds.
+    decided : float or None
+        Share of the space that was evaluated, or proven not to matter.
     """
 
     complete: bool
@@ -73,6 +83,10 @@ class Certificate:
     statement: str
     stopped: str
     numbered: bool = False
+    tolerance: float = 0.0
+    gap: float | None = None
+    boxes: int | None = None
+    decided: float | None = None
 
 
 class EmptyFrontError(DseError):

@@ -8,6 +8,7 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -121,7 +122,22 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         statement,
         stopped,
         outcome.numbered,
+        **_proven(outcome),
     )
+
+
+def _proven(outcome: Outcome) -> dict[str, Any]:
+    gap = outcome.gap
+    if gap is None:
+        known = {"gap": 0.0, "decided": 1.0} if outcome.complete else {}
+        return dict(known)
+    reached = gap.reached if np.isfinite(gap.reached) else None
+    return {
+        "tolerance": gap.tolerance,
+        "gap": reached,
+        "boxes": gap.boxes,
+        "decided": gap.decided,
+    }
 
 
 def _resumed(before: Progress) -> list[str]:

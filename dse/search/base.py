@@ -51,6 +51,8 @@ class Settings:
         The method's own.
     tolerance : float
         By which share a front may miss the best in each objective; 0 for none.
+    floor : mapping of str to float
+        By objective, the value below which the tolerance is a share of this value.
     """
 
     method: str = "auto"
@@ -60,6 +62,7 @@ class Settings:
     timeout: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = 0.0
+    floor: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ class Plan:
         The method's own.
     tolerance : float
         By which share the front may miss the best in each objective.
+    floor : mapping of str to float
+        By objective, the value below which the tolerance is a share of this value.
     """
 
     method: str
@@ -91,6 +96,7 @@ class Plan:
     timeout: float | None
     options: Mapping[str, Any]
     tolerance: float = 0.0
+    floor: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -43,11 +43,14 @@ _FEWEST = 1 << 10
 _SECONDS = 0.3  # that a batch should take
 _MEASURED = 4  # halvings after which it is measured anew which variable matters
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
+_LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
+_DOUBLINGS = 12
 _KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
 _AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
 _SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
-_BILLION = 1_000_000_000
+_BILLION = 1_000_000_000  # what the progress through a continuum is counted in
+_UNLIMITED = 2**62
 
 
 def plan(
@@ -65,8 +68,10 @@ def plan(
                 'give a tolerance, such as "1 %", or each real variable steps = N',
             )
         )
-    most = settings.evaluations or 0
-    return Plan(method, most, 1, settings.seed, settings.timeout, {}, tolerance=settings.tolerance)
+    most = settings.evaluations or space.size or _UNLIMITED
+    return Plan(
+        method, most, 1, settings.seed, settings.timeout, {}, settings.tolerance, settings.floor
+    )
 
 
 def start(
@@ -96,18 +101,22 @@ class _Open:
         How much of the box's uncertainty each variable makes.
     age : ndarray of int, shape (boxes,)
         Halvings since the widths were measured.
+    miss : ndarray of int, shape (boxes,)
+        How far what is found is from covering the ideal, in doublings of the tolerance.
     """
 
     boxes: Boxes
     ideal: Array
     widths: Array
     age: NDArray[np.int64]
+    miss: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.age)
 
     def rows(self, rows: Any) -> _Open:
-        return _Open(self.boxes.rows(rows), self.ideal[rows], self.widths[rows], self.age[rows])
+        columns = (self.ideal, self.widths, self.age, self.miss)
+        return _Open(self.boxes.rows(rows), *(column[rows] for column in columns))
 
     def joined(self, other: _Open) -> _Open:
         boxes = Boxes(
@@ -119,6 +128,7 @@ class _Open:
             np.concatenate([self.ideal, other.ideal]),
             np.concatenate([self.widths, other.widths]),
             np.concatenate([self.age, other.age]),
+            np.concatenate([self.miss, other.miss]),
         )
 
 
@@ -137,7 +147,9 @@ class _Bounding:
         self._evaluator, self._plan, self._judges = evaluator, plan, judges
         self._ranges = Ranges(evaluator)
         self._tolerance = np.full(len(evaluator.objectives), plan.tolerance)
+        self._floor = np.array([plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
         size = evaluator.space.size
+        self._most = np.inf if plan.evaluations == (size or _UNLIMITED) else plan.evaluations
         self._numbered = size is not None and size < np.iinfo(np.int64).max
         constraints, variables = len(evaluator.constraints), len(self._ranges.axes)
         self._front = FrontBuilder(len(evaluator.objectives), constraints + variables)
@@ -161,7 +173,7 @@ class _Bounding:
             self._sow()
             yield
         while len(self._open) and not is_late(until):
-            if self._plan.evaluations and self._tally.evaluated >= self._plan.evaluations:
+            if self._tally.evaluated >= self._most:
                 return
             self._work()
             self._batch = min(_MOST, 2 * self._batch)  # not by the clock: the front would follow
@@ -185,6 +197,7 @@ class _Bounding:
             "ideal": opened.ideal,
             "widths": opened.widths,
             "age": opened.age,
+            "miss": opened.miss,
             "cover": self._cover.points,
             "index": archive.index,
             "points": archive.points,
@@ -201,7 +214,7 @@ class _Bounding:
         self._boxes, begun, self._batch, self._settled = arrays["boxes"].tolist()
         self._begun = bool(begun)
         boxes = Boxes(arrays["level"], arrays["cell"])
-        self._open = _Open(boxes, arrays["ideal"], arrays["widths"], arrays["age"])
+        self._open = _Open(boxes, arrays["ideal"], arrays["widths"], arrays["age"], arrays["miss"])
         self._cover.add(arrays["cover"])
         self._front.add(arrays["index"], arrays["points"], arrays["beside"])
         judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
@@ -284,12 +297,12 @@ class _Bounding:
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _taken(self) -> _Open:
-        """Take boxes out: the largest, so that the gap falls; of very many, the smallest."""
+        """Take boxes out: what misses most, so that the gap falls; of very many, the smallest."""
         if len(self._open) <= self._batch:
             batch, self._open = self._open, self._open.rows(slice(0, 0))
             return batch
-        depth = self._open.boxes.level.sum(axis=1)
-        order = np.argsort(depth if len(self._open) > _DEEP else -depth, kind="stable")
+        first = self._open.boxes.level.sum(axis=1) if len(self._open) > _DEEP else -self._open.miss
+        order = np.argsort(first, kind="stable")
         batch = self._open.rows(order[: self._batch])
         self._open = self._open.rows(np.sort(order[self._batch :]))
         return batch
@@ -298,12 +311,26 @@ class _Bounding:
         """Return those boxes that may hold a design for the front."""
         self._boxes += len(boxes.level)
         bounds = self._bounds(boxes)
-        found = _Open(boxes, bounds.ideal, widths, age).rows(bounds.possible)
-        return found.rows(~self._dominated(found.ideal))
+        found = _Open(boxes, bounds.ideal, widths, age, np.zeros_like(age)).rows(bounds.possible)
+        found = found.rows(~self._dominated(found.ideal))
+        return replace(found, miss=self._missed(found.ideal))
+
+    def _missed(self, ideal: Array) -> NDArray[np.int64]:
+        """Return by how many doublings of the tolerance nothing found covers ideal points."""
+        missed = np.zeros(len(ideal), dtype=np.int64)
+        left = np.arange(len(ideal))
+        tolerance = np.maximum(self._tolerance, _LEAST)
+        for _ in range(_DOUBLINGS):
+            left = left[~self._cover.weakly(relaxed(ideal[left], tolerance, self._floor))]
+            if not len(left):
+                break
+            missed[left] += 1
+            tolerance = 2 * tolerance
+        return missed
 
     def _dominated(self, ideal: Array) -> NDArray[np.bool_]:
         if self._plan.tolerance:
-            return self._cover.weakly(relaxed(ideal, self._tolerance))
+            return self._cover.weakly(relaxed(ideal, self._tolerance, self._floor))
         return self._cover.strictly(ideal)
 
     def _measured(self, batch: _Open) -> _Open:
@@ -355,7 +382,9 @@ class _Bounding:
             self._front.add(index[keep], values, beside)
         values = np.unique(values, axis=0)
         values = values[is_nondominated(values)]
-        thin = relaxed(values, self._tolerance / _THINNED) if self._plan.tolerance else values
+        thin = values
+        if self._plan.tolerance:
+            thin = relaxed(values, self._tolerance / _THINNED, self._floor)
         self._cover.add(values[~self._cover.weakly(thin)])
         if len(self._cover) > 2 * self._settled + 4 * _FEWEST:
             self._cover.thin()
@@ -400,7 +429,8 @@ class _Bounding:
         return max(high, self._plan.tolerance)
 
     def _covers(self, ideal: Array, tolerance: float) -> bool:
-        return bool(self._cover.weakly(relaxed(ideal, np.full(ideal.shape[1], tolerance))).all())
+        shares = np.full(ideal.shape[1], tolerance)
+        return bool(self._cover.weakly(relaxed(ideal, shares, self._floor)).all())
 
     def _kept(
         self, archive: Archive

@@ -122,10 +122,11 @@ def _covered(block: _Block, points: Array, strict: bool) -> NDArray[np.bool_]:
     return np.asarray(all_of.any(axis=1))
 
 
-def relaxed(points: Array, tolerance: Array) -> Array:
+def relaxed(points: Array, tolerance: Array, floor: Array) -> Array:
     """Return points made worse by a relative tolerance, less being better.
 
-    A value v becomes v (1 + ε); one below 0, which is of an objective to be maximized, v / (1 + ε).
+    A value v becomes v (1 + ε); one below 0, which is of an objective to be maximized, v / (1 + ε);
+    each at least v + ε times the floor.
 
     Parameters
     ----------
@@ -133,6 +134,9 @@ def relaxed(points: Array, tolerance: Array) -> Array:
         Signed, less being better.
     tolerance : ndarray, shape (objectives,)
         ε of each objective.
+    floor : ndarray, shape (objectives,)
+        Of each objective, 0 or more.
     """
     factor = 1.0 + tolerance
-    return np.where(points < 0, points / factor, points * factor)
+    worse = np.where(points < 0, points / factor, points * factor)
+    return np.maximum(worse, points + tolerance * floor)

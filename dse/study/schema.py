@@ -181,6 +181,10 @@ class SearchTable(Table):
     tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr = Field(
         0.0, description='of bound: a share such as 0.01 or "1 %"; 0 for the exact front'
     )
+    floor: dict[str, Number] = Field(
+        default_factory=dict,
+        description="of bound, by objective: the tolerance is a share of the value or of this",
+    )
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Conditions
+from dse.evaluate.objective import Conditions, Objective
 from dse.evaluate.variables import Choice, Values
 from dse.model.section import Writer
 from dse.model.units import UnitError, read
-from dse.problems import InputError, Problem
+from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.plan import plan
 from dse.study.faults import in_order
@@ -172,17 +172,35 @@ def _not_mappings(content: Any, models: Any) -> list[Problem]:
     return problems
 
 
-def _settings(table: SearchTable, problems: list[Problem]) -> Settings:
-    given = dict(table)
-    if isinstance(text := given["tolerance"], str):
-        given["tolerance"] = 0.0
-        try:
-            given["tolerance"] = read(text, "1")
-        except UnitError as error:
-            problems.append(Problem("search.tolerance", str(error), 'such as 0.01 or "1 %"'))
-    if not 0 <= given["tolerance"] <= 10:
-        problems.append(Problem("search.tolerance", f"is {text!r}", "allowed: 0 to 10"))
-    return Settings(**given)
+def _settings(
+    table: SearchTable, objectives: Sequence[Objective], problems: list[Problem]
+) -> Settings:
+    """Return what the study asks of its search, texts with units read."""
+    units = {objective.name: objective.unit for objective in objectives}
+    tolerance = _number(table.tolerance, "1", "search.tolerance", problems)
+    if not 0 <= tolerance <= 10:
+        problems.append(Problem("search.tolerance", f"is {tolerance:g}", "allowed: 0 to 10"))
+    floor = {}
+    for name, given in table.floor.items():
+        where = f"search.floor.{name}"
+        if name not in units:
+            remedy = nearest(name, units)
+            problems.append(Problem(where, f"'{name}' is not an objective", remedy))
+            continue
+        floor[name] = _number(given, units[name], where, problems)
+        if floor[name] < 0:
+            problems.append(Problem(where, f"is {given}", "give 0 or more"))
+    return Settings(**{**dict(table), "tolerance": tolerance, "floor": floor})
+
+
+def _number(given: float | str, unit: str, where: str, problems: list[Problem]) -> float:
+    if not isinstance(given, str):
+        return float(given)
+    try:
+        return read(given, unit)
+    except UnitError as error:
+        problems.append(Problem(where, str(error)))
+        return 0.0
 
 
 def _study(
@@ -199,7 +217,7 @@ def _study(
     context = Context(reading, folder, functions, problems)
     resolved = resolve(context)
     space = resolved.evaluator.space if resolved.evaluator.space.variables else None
-    settings = _settings(file.search, problems)
+    settings = _settings(file.search, resolved.evaluator.objectives, problems)
     chosen = plan(settings, space, len(file.objective), problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))

@@ -13,6 +13,7 @@ from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity
 
 _ROWS = 1 << 14  # pairs of a call
+_LEAST = 1e-280  # magnitude but 0: products of smaller ones would leave the range of floats
 _DECADES = 12.0  # beyond typical values, where a domain has no end
 
 
@@ -96,7 +97,13 @@ def drawn(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
     half, most = count // 2, count * 3 // 4
     kind[:half] = rng.choice(2, half)
     kind[half:most] = 2
-    return np.choose(kind, kinds)
+    return _in_range(quantity, np.choose(kind, kinds))
+
+
+def _in_range(quantity: Quantity, values: Array) -> Array:
+    """Return values without those so small that floats cannot tell their products."""
+    small = (values != 0) & (np.abs(values) < _LEAST)
+    return np.where(small, quantity.clip(np.copysign(_LEAST, values)), values)
 
 
 def _beside(quantity: Quantity, values: Array, rng: np.random.Generator) -> Array:
@@ -113,7 +120,8 @@ def _beside(quantity: Quantity, values: Array, rng: np.random.Generator) -> Arra
             quantity.clip(values + 1.0 if quantity.integer else np.nextafter(values, np.inf)),
             _ends(quantity, rng, count),
         )
-    return np.choose(rng.choice(5, count, p=(0.2, 0.2, 0.35, 0.1, 0.15)), kinds)
+    kind = rng.choice(5, count, p=(0.2, 0.2, 0.35, 0.1, 0.15))
+    return _in_range(quantity, np.choose(kind, kinds))
 
 
 def _round(quantity: Quantity, values: Array) -> Array:

@@ -126,6 +126,12 @@ class Ranges:
         """
         return Walk(self, boxes).bounds()
 
+    def undeclared(self) -> list[str]:
+        """Return in sentences which moves would have to be declared for bounds to be tight."""
+        found: list[str] = []
+        _Walk(self, self.whole(), found).bounds()
+        return list(dict.fromkeys(found))
+
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return the designs at places (designs, variables) of the ascending orders."""
         return {axis.name: axis.at(places[:, i]) for i, axis in enumerate(self.axes)}
@@ -204,8 +210,9 @@ def _extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
 class Walk:
     """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
 
-    def __init__(self, ranges: Ranges, boxes: Boxes) -> None:
+    def __init__(self, ranges: Ranges, boxes: Boxes, undeclared: list[str] | None = None) -> None:
         self._ranges, self._boxes = ranges, boxes
+        self._undeclared = undeclared
         self._wiring = ranges.evaluator.wiring
         self._ends: dict[tuple[Any, ...], Any] = {}
         self._runs: dict[tuple[Any, ...], Mapping[str, Array]] = {}
@@ -313,7 +320,11 @@ class Walk:
             given = self._taken(each, conditions, model, side * move if move else -1)
             if move is None:
                 other = self._taken(each, conditions, model, 1)
-                unknown = unknown | ~np.atleast_1d(np.asarray(given) == other)
+                moved = ~np.atleast_1d(np.asarray(given) == other)
+                unknown = unknown | moved
+                if self._undeclared is not None and moved.any():
+                    what = f"{model.name} does not declare how '{name}' moves with '{each}'"
+                    self._undeclared.append(what)
             taken[each] = given
             pattern.append(side * move if move else -1)
         return taken, unknown, tuple(pattern)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -148,11 +149,15 @@ class Front:
         EmptyFrontError
             If there is no design.
         """
+        return self.designs.iloc[self.knee_row]
+
+    @cached_property
+    def knee_row(self) -> int:
+        """The row of the knee; found once, as many ask and a front may be large."""
         self._filled()
         from dse.evaluate.front import knee
 
-        signs = np.array([o.sign for o in self.objectives])
-        return self.designs.iloc[knee(self.points, signs)]
+        return knee(self.points, np.array([o.sign for o in self.objectives]))
 
     def where(self, relation: str) -> Front:
         """Return the designs that satisfy a relation between columns, such as ``"area < 2"``.
@@ -259,7 +264,7 @@ class Result:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, tuple[float, str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def front(self) -> Front:
         """The non-dominated designs."""
         rows = self.designs[self.designs["on_front"].to_numpy(dtype=bool)]

@@ -33,6 +33,10 @@ METHODS: Mapping[str, str] = {
 to import."""
 
 
+UNLIMITED = 2**62
+"""Evaluations of a search that ends by itself."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a study asks of its search; None leaves it to the plan.
@@ -87,6 +91,8 @@ class Plan:
         By which share the front may miss the best in each objective.
     floor : mapping of str to float
         By objective, the value below which the tolerance is a share of this value.
+    reason : str
+        Why this method was chosen, if nobody named one.
     """
 
     method: str
@@ -97,6 +103,7 @@ class Plan:
     options: Mapping[str, Any]
     tolerance: float = 0.0
     floor: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,12 +118,15 @@ class Progress:
         Non-dominated designs so far; of a large front a recent figure.
     repeats : int
         How many of those done were designs that had been evaluated before.
+    kept : int
+        Designs that the search holds: the result has as many, or fewer.
     """
 
     done: int
     total: int
     front: int
     repeats: int = 0
+    kept: int = 0
 
 
 class Trials(Protocol):
@@ -150,6 +160,9 @@ class Search(Protocol):
 
     def progress(self) -> Progress:
         """Return how far it is."""
+
+    def earlier(self) -> Progress:
+        """Return how far it was when it began to work: what earlier sessions have done."""
 
     def outcome(self) -> Outcome:
         """Return what it has found so far, and what its certificate says."""

@@ -29,7 +29,7 @@ from dse.evaluate.refuted import around, hold
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
 from dse.search.boxes import collapsed, enumerated, halves, middles, shares, sizes
 from dse.search.cover import Cover, relaxed
 from dse.search.outcome import Gap, Outcome, bounded
@@ -50,7 +50,6 @@ _THINNED = 8.0  # designs closer than this part of the tolerance stand for each 
 _AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
 _SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
 _BILLION = 1_000_000_000  # what the progress through a continuum is counted in
-_UNLIMITED = 2**62
 
 
 def plan(
@@ -68,7 +67,7 @@ def plan(
                 'give a tolerance, such as "1 %", or each real variable steps = N',
             )
         )
-    most = settings.evaluations or space.size or _UNLIMITED
+    most = settings.evaluations or space.size or UNLIMITED
     return Plan(
         method, most, 1, settings.seed, settings.timeout, {}, settings.tolerance, settings.floor
     )
@@ -149,7 +148,7 @@ class _Bounding:
         self._tolerance = np.full(len(evaluator.objectives), plan.tolerance)
         self._floor = np.array([plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
         size = evaluator.space.size
-        self._most = np.inf if plan.evaluations == (size or _UNLIMITED) else plan.evaluations
+        self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
         self._numbered = size is not None and size < np.iinfo(np.int64).max
         constraints, variables = len(evaluator.constraints), len(self._ranges.axes)
         self._front = FrontBuilder(len(evaluator.objectives), constraints + variables)
@@ -163,6 +162,8 @@ class _Bounding:
         self._open = self._opened(whole, np.full((1, variables), 1.0), np.full(1, _MEASURED))
         if arrays:
             self._resume(arrays)
+        size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
+        self._earlier = Progress(before, size, len(self._cover))
 
     # ------------------------------------------------------------------------------ the protocol
 
@@ -183,7 +184,11 @@ class _Bounding:
         size = self._evaluator.space.size or _BILLION
         left = float(shares(self._ranges, self._open.boxes).sum()) if len(self._open) else 0.0
         done = size if not len(self._open) else min(int(size * (1.0 - left)), size - 1)
-        return Progress(max(done, self._tally.evaluated and 1), size, len(self._cover))
+        found = len(self._cover)
+        return Progress(max(done, self._tally.evaluated and 1), size, found, kept=found + _KEPT)
+
+    def earlier(self) -> Progress:
+        return self._earlier
 
     def state(self) -> dict[str, NDArray[Any]]:
         opened, archive = self._open, self._front.archive()

@@ -63,12 +63,19 @@ class State:
 
 
 class Slab(NamedTuple):
-    """What some consecutive designs give: those before `done`; the rest as in `State`."""
+    """What some consecutive designs give: those before `done`; the rest as in `State`.
+
+    Attributes
+    ----------
+    seconds : float
+        What they took.
+    """
 
     done: int
     archive: Archive
     tally: Tally
     early: Evaluated
+    seconds: float
 
 
 def slab(
@@ -96,6 +103,7 @@ def slab(
         Designs evaluated at once to begin with; a deadline is looked at in between, so with one
         their number follows what they take.
     """
+    started = time.perf_counter()
     constraints = len(evaluator.constraints)
     front = FrontBuilder(len(evaluator.objectives), constraints)
     tally, early = Tally.empty(constraints), []
@@ -116,7 +124,8 @@ def slab(
         low += len(index)
         if until < NEVER:
             size = _next_size(size, chunk, time.perf_counter() - began)
-    return Slab(low, front.archive(), tally, joined(early) if early else nothing(evaluator))
+    archive, values = front.archive(), joined(early) if early else nothing(evaluator)
+    return Slab(low, archive, tally, values, time.perf_counter() - started)
 
 
 def _next_size(size: int, chunk: int, seconds: float) -> int:

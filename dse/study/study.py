@@ -216,9 +216,8 @@ def _study(
     folder = path.parent if path else None
     context = Context(reading, folder, functions, problems)
     resolved = resolve(context)
-    space = resolved.evaluator.space if resolved.evaluator.space.variables else None
     settings = _settings(file.search, resolved.evaluator.objectives, problems)
-    chosen = plan(settings, space, len(file.objective), problems)
+    chosen = plan(settings, resolved.evaluator, problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
     text = kept_text(text, raw, toml=path is not None)

@@ -2,7 +2,8 @@
 
 A proxy for comparing designs, in LUTs of one FPGA family; it adds parts and knows nothing of
 placement. Coefficients come from catalogs, each with its source. Areas of 4-input and of 6-input
-LUTs are not comparable: take the engine and the memory of one family.
+LUTs are not comparable: take the engine and the memory of one family. Only some LUTs of a device
+can be memory (a third in the 7 series); that bound is not checked.
 
 Contexts: Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic Computations, ASAP
 2014, section I and Figure 1. C streams have their state in the pipeline, the state of the others

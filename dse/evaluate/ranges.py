@@ -167,7 +167,9 @@ class Ranges:
         (value,) = wiring.evaluate([(name, bound)], columns)
         rows = math.prod(shape)
         value = np.asarray(value, dtype=np.float64)
-        grid = np.broadcast_to(value, (*value.shape[:-1], rows)).reshape(*value.shape[:-1], *shape)
+        grid = np.broadcast_to(value, (*value.shape[:-1], rows)).reshape(
+            (*value.shape[:-1], *shape)
+        )
         ends = _extremes(grid, len(shape), np.minimum), _extremes(grid, len(shape), np.maximum)
         if not np.isnan(grid).any():
             return _Table(used, ends, ends)

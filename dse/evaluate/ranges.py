@@ -129,7 +129,7 @@ class Ranges:
     def undeclared(self) -> list[str]:
         """Return in sentences which moves would have to be declared for bounds to be tight."""
         found: list[str] = []
-        _Walk(self, self.whole(), found).bounds()
+        Walk(self, self.whole(), found).bounds()
         return list(dict.fromkeys(found))
 
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

@@ -5,8 +5,9 @@
 
 Public names: `load` and `from_mapping` make a `Study`, `load_result` reads a run's `StudyResult`,
 `compare` sets two side by side; `Quantity`, `Resource`, `Floats` and `Array` declare models,
-`demands` and `Demand` what must hold for their outputs to mean anything, `moves` how they move with
-inputs, and `testing.check_model` holds them to their contract; `InputError` is what bad input raises.
+`demands` and `Demand` what must hold for their outputs to mean anything, `moves` how they move
+with inputs, and `testing.check_model` holds them to their contract; `InputError` is what bad
+input raises.
 Everything is imported when it is first used: ``import dse`` stays light.
 """
 

@@ -5,8 +5,9 @@
 
 Public names: `load` and `from_mapping` make a `Study`, `load_result` reads a run's `StudyResult`,
 `compare` sets two side by side; `Quantity`, `Resource`, `Floats` and `Array` declare models,
-`demands` and `Demand` what must hold for their outputs to mean anything, and `testing.check_model`
-holds them to their contract; `InputError` is what bad input raises.
+`demands` and `Demand` what must hold for their outputs to mean anything, `moves` how they move
+with inputs, and `testing.check_model` holds them to their contract; `InputError` is what bad
+input raises.
 Everything is imported when it is first used: ``import dse`` stays light.
 """
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dse import testing
     from dse.api import Front, Study, StudyResult, compare, from_mapping, load, load_result
+    from dse.model.behaviour import moves
     from dse.model.demand import Demand, demands
     from dse.model.quantity import Array, Floats, Quantity, Resource
     from dse.problems import DseError, InputError
@@ -38,6 +40,7 @@ _HOMES = {
     "from_mapping": "dse.api",
     "load": "dse.api",
     "load_result": "dse.api",
+    "moves": "dse.model.behaviour",
 }
 
 __all__ = [
@@ -56,6 +59,7 @@ __all__ = [
     "from_mapping",
     "load",
     "load_result",
+    "moves",
     "testing",
 ]
 

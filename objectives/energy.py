@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, model
+from dse.model import Array, Floats, Quantity, composed_of, model, moves
 from objectives.logca import Granularity, Interface, Kernel
 from objectives.power_law import arrays, crossings, gain
 from objectives.quantities import Acceleration, Lanes
@@ -139,6 +139,7 @@ class Energy(HostEnergy, CallEnergy, Greenup, Merits, EnergyBreakEven):
 
 
 @model
+@moves(host_energy="+host_time -clock +host_active_power")
 @np.errstate(all="ignore")
 def host_energy(
     host_time: HostTime,
@@ -154,6 +155,26 @@ def host_energy(
 
 
 @model
+@moves(
+    call_energy="+granularity +overhead_time +latency_time +compute_time -clock +lanes"
+    " +host_active_power +host_idle_power +engine_power +engine_idle_power"
+    " +engine_energy_per_byte +interface_energy_per_byte",
+    setup_energy="=granularity +overhead_time =latency_time =compute_time -clock =lanes"
+    " +host_active_power =host_idle_power =engine_power =engine_idle_power"
+    " =engine_energy_per_byte =interface_energy_per_byte",
+    waiting_energy="=granularity =overhead_time +latency_time +compute_time -clock =lanes"
+    " =host_active_power +host_idle_power =engine_power =engine_idle_power"
+    " =engine_energy_per_byte =interface_energy_per_byte",
+    engine_energy="+granularity =overhead_time =latency_time +compute_time -clock +lanes"
+    " =host_active_power =host_idle_power +engine_power =engine_idle_power"
+    " +engine_energy_per_byte =interface_energy_per_byte",
+    engine_idle_energy="=granularity +overhead_time +latency_time +compute_time -clock +lanes"
+    " =host_active_power =host_idle_power =engine_power +engine_idle_power"
+    " =engine_energy_per_byte =interface_energy_per_byte",
+    interface_energy="+granularity =overhead_time =latency_time =compute_time =clock =lanes"
+    " =host_active_power =host_idle_power =engine_power =engine_idle_power"
+    " =engine_energy_per_byte +interface_energy_per_byte",
+)
 @np.errstate(all="ignore")
 def call_energy(
     granularity: Granularity, times: CallTimes, clock: Clock, powers: Powers, lanes: Lanes = 1.0
@@ -165,6 +186,9 @@ def call_energy(
     * engine: the power that its lanes add while it computes, and its energy for each byte;
     * engine, idle: the idle power of its lanes, in the whole call;
     * interface: its energy for each byte.
+
+    Each is a sum of products of what is not negative, with cycles over the clock: it rises with all
+    that it depends on but the clock.
 
     >>> found = call_energy(granularity=1024, overhead_time=1000, latency_time=500,
     ...                     compute_time=500, clock=1e9, host_active_power=2, host_idle_power=1,
@@ -188,6 +212,7 @@ def call_energy(
 
 
 @model
+@moves(greenup="+host_energy -call_energy")
 @np.errstate(all="ignore")
 def greenup(
     host_energy: Annotated[Floats, HOST_ENERGY], call_energy: Annotated[Floats, CALL_ENERGY]
@@ -205,6 +230,10 @@ def greenup(
 
 
 @model
+@moves(
+    speedup_per_joule="+speedup -call_energy =accelerated_time =clock",
+    energy_delay_product="+call_energy =speedup +accelerated_time -clock",
+)
 @np.errstate(all="ignore")
 def merits(
     call_energy: Annotated[Floats, CALL_ENERGY],
@@ -225,6 +254,11 @@ def merits(
 
 
 @model
+@moves(
+    energy_break_even="+overhead +latency +latency_per_byte -computational_index -acceleration"
+    " +clock -host_active_power +host_idle_power +engine_power +engine_idle_power"
+    " +engine_energy_per_byte +interface_energy_per_byte +lanes"
+)
 @np.errstate(all="ignore")
 def energy_break_even(
     interface: Interface,
@@ -241,6 +275,10 @@ def energy_break_even(
     acceleration as much larger as the host at work draws more than all that waits and works while
     the engine computes. So the roots are exact, by :mod:`objectives.power_law`; ends are as in
     :func:`objectives.logca.break_even`: (inf, inf) is never, (0, inf) is always.
+
+    Those parameters of a call rise with o, L, l, the clock and every power, energy and lane of what
+    waits or works, and fall with the host's active power; the acceleration moves the other way. So
+    `energy_break_even` moves as LogCA's break-even does with them.
 
     >>> t2 = dict(overhead=29e3, latency=1500, computational_index=90, acceleration=19,
     ...           clock=1.16e9)

@@ -50,8 +50,9 @@ def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> 
     try:
         with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
             found = c * ((a - s) / a)
-    except FloatingPointError:  # inf / inf
-        found = c * np.where(np.isinf(a), 1.0, (a - s) / a)
+    except FloatingPointError:  # inf / inf, 0 * inf
+        share = np.where(np.isinf(a), 1.0, (a - s) / a)
+        found = np.where(share == 0.0, 0.0, c * share)
     return np.asarray(found if is_number(s, 1.0) else found / s)
 
 

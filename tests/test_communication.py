@@ -229,7 +229,7 @@ def test_area_by_hand() -> None:
 
 def test_models_keep_the_contract() -> None:
     for model in (acceleration, ceilings, accelerator_area, offload_functions):
-        check_model(model, fixed={"dataflow": EXCHANGE})
+        check_model(model, fixed={"dataflow": EXCHANGE}, pairs=10_000)
 
 
 def test_what_is_not_there_is_nan() -> None:

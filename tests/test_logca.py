@@ -38,10 +38,10 @@ PARTS = (speedup, times, limits, break_even, half_acceleration, target)
 @pytest.mark.parametrize("model", [offload, *PARTS], ids=lambda f: f.__name__)
 def test_models_hold_the_contract(model: Any) -> None:
     check_model(model)
-    check_model(model, fixed={"complexity": 1.0}, seed=1)
-    check_model(model, fixed={"complexity": 0.6}, seed=2)
+    check_model(model, fixed={"complexity": 1.0}, pairs=10_000, seed=1)
+    check_model(model, fixed={"complexity": 0.6}, pairs=10_000, seed=2)
     if model is not limits:  # which do not depend on β without a latency per byte
-        check_model(model, fixed={"latency_per_byte": 0.0}, seed=3)
+        check_model(model, fixed={"latency_per_byte": 0.0}, pairs=10_000, seed=3)
 
 
 # --- figures ------------------------------------------------------------------------------------

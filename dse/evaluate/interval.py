@@ -36,6 +36,11 @@ def violation_range(relation: Relation, ranges: Mapping[str, Range]) -> tuple[Ar
         low, high = _difference(left, right)
         if relation.relation == "==":
             low, high = _magnitude((low, high))
+            if relation.slack:  # of the lesser side
+                sizes = zip(_magnitude(left), _magnitude(right), strict=True)
+                least, most = (relation.slack * np.minimum(*ends) for ends in sizes)
+                touch, (low, high) = low == 0, _outwards(low - most, high - least)
+                high = np.where(touch, np.maximum(high, 0.0), high)  # sides that are equal: 0
         if relation.strict:  # equality breaks it by the least positive number
             tiny = np.finfo(np.float64).tiny
             low, high = np.where(low == 0, tiny, low), np.where(high == 0, tiny, high)

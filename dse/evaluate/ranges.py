@@ -23,6 +23,7 @@ from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.interval import violation_range
 from dse.evaluate.wiring import Key
+from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity, Resource
 
@@ -32,8 +33,6 @@ _ROWS = 1 << 18
 """Combinations beyond which there is no table."""
 _CELLS = 1 << 22
 """Combinations of cells beyond which there is no table."""
-MARGIN = 1e-9
-"""By which share a bound from a corner is widened: rounding of models, ill-conditioned roots."""
 
 
 class Boxes(NamedTuple):
@@ -125,12 +124,12 @@ class Ranges:
         ModelError
             If a model raises.
         """
-        return _Walk(self, boxes).bounds()
+        return Walk(self, boxes).bounds()
 
     def undeclared(self) -> list[str]:
         """Return in sentences which moves would have to be declared for bounds to be tight."""
         found: list[str] = []
-        _Walk(self, self.whole(), found).bounds()
+        Walk(self, self.whole(), found).bounds()
         return list(dict.fromkeys(found))
 
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
@@ -168,7 +167,9 @@ class Ranges:
         (value,) = wiring.evaluate([(name, bound)], columns)
         rows = math.prod(shape)
         value = np.asarray(value, dtype=np.float64)
-        grid = np.broadcast_to(value, (*value.shape[:-1], rows)).reshape(*value.shape[:-1], *shape)
+        grid = np.broadcast_to(value, (*value.shape[:-1], rows)).reshape(
+            (*value.shape[:-1], *shape)
+        )
         ends = _extremes(grid, len(shape), np.minimum), _extremes(grid, len(shape), np.maximum)
         if not np.isnan(grid).any():
             return _Table(used, ends, ends)
@@ -208,7 +209,7 @@ def _extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
     return grid
 
 
-class _Walk:
+class Walk:
     """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
 
     def __init__(self, ranges: Ranges, boxes: Boxes, undeclared: list[str] | None = None) -> None:
@@ -220,6 +221,7 @@ class _Walk:
         self._empty = np.zeros(len(boxes.level), dtype=bool)
 
     def bounds(self) -> Bounds:
+        """Return what is known of the designs of each box."""
         evaluator, count = self._ranges.evaluator, len(self._boxes.level)
         ideal = np.empty((count, len(evaluator.objectives)))
         least = np.empty((count, len(evaluator.constraints)))
@@ -288,6 +290,23 @@ class _Walk:
         self, model: Model, name: str, conditions: Conditions, key: Key, side: Side
     ) -> Array:
         """Return an output at the corner that its moves give; its domain if they do not."""
+        taken, unknown, pattern = self.corner(model, name, conditions, side)
+        run = (key, pattern)
+        if run not in self._runs:
+            self._runs[run] = model(taken)
+        value = np.asarray(self._runs[run][name], dtype=np.float64)
+        value = value + side * MARGIN * np.abs(value)
+        outside = _domain_end(self._wiring.quantities[name], side)
+        return np.where(unknown | np.isnan(value), outside, value)
+
+    def corner(
+        self, model: Model, name: str, conditions: Conditions, side: Side
+    ) -> tuple[dict[str, Any], NDArray[np.bool_], tuple[Side, ...]]:
+        """Return the inputs at which an output has its least or greatest value in each box.
+
+        Then whether that is not known, since an input without a declared move has several values;
+        and which end of each input it is.
+        """
         moves = model.moves.get(name, {})
         origins = (conditions, self._wiring.producers, self._wiring.constants)
         taken, unknown = {}, np.zeros(1, dtype=bool)
@@ -310,13 +329,7 @@ class _Walk:
                     self._undeclared.append(what)
             taken[each] = given
             pattern.append(side * move if move else -1)
-        run = (key, tuple(pattern))
-        if run not in self._runs:
-            self._runs[run] = model(taken)
-        value = np.asarray(self._runs[run][name], dtype=np.float64)
-        value = value + side * MARGIN * np.abs(value)
-        outside = _domain_end(self._wiring.quantities[name], side)
-        return np.where(unknown | np.isnan(value), outside, value)
+        return taken, unknown, tuple(pattern)
 
     def _taken(self, name: str, conditions: Conditions, model: Model, side: Side) -> Any:
         """Return an end of an input in the unit that a model takes it in."""

@@ -169,6 +169,12 @@ class Wiring:
         evaluation = _Evaluation(self, columns, dict(known or {}))
         return [evaluation.value(name, conditions) for name, conditions in requests]
 
+    def given(
+        self, model: Model, conditions: Conditions, columns: Mapping[str, Array]
+    ) -> dict[str, Any]:
+        """Return the inputs of a model, in its units; one that is left to its default is absent."""
+        return _Evaluation(self, columns, {}).given(model, conditions)
+
     def relevant(self, model: Model, conditions: Conditions) -> tuple[Conditions, Key]:
         """Return what of the conditions matters to a model, and the key of that run."""
         upstream = self.upstream[model.name]
@@ -217,14 +223,18 @@ class _Evaluation:
         """Return a model's outputs; an input that nothing gives is left to its default."""
         relevant, key = self.wiring.relevant(model, conditions)
         if key not in self.done:
-            origins = (relevant, self.wiring.producers, self.columns, self.wiring.constants)
-            names = [n for n in model.inputs if any(n in origin for origin in origins)]
-            given = {name: self._taken(name, relevant, model) for name in names}
+            given = self.given(model, relevant)
             try:
                 self.done[key] = model(given)
             except (Exception, SystemExit) as error:
                 raise ModelError(model.name, error) from error
         return self.done[key]
+
+    def given(self, model: Model, conditions: Conditions) -> dict[str, Any]:
+        """Return what a model is run on."""
+        origins = (conditions, self.wiring.producers, self.columns, self.wiring.constants)
+        names = [n for n in model.inputs if any(n in origin for origin in origins)]
+        return {name: self._taken(name, conditions, model) for name in names}
 
     def _taken(self, name: str, conditions: Conditions, model: Model) -> Any:
         """Return an input in the unit that a model takes it in."""

@@ -9,7 +9,7 @@
 * `contract`: a `Model` read from an annotated function;
 * `units`: texts with units; `values`: numbers as text and as JSON;
 * `section`: what a model may add to the report, as data;
-* `testing`: `check_model`, which holds any model to the contract.
+* `testing`: `check_model`, which holds any model to the contract; `pairs`: which refute moves.
 """
 
 from dse.model.behaviour import moves

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.quantity import Floats
 from dse.model.signature import fields_of, layout
 from dse.problems import InputError, Problem, nearest
 
@@ -12,7 +16,11 @@ T = TypeVar("T", bound=Callable[..., Any])
 Moves: TypeAlias = Mapping[str, Mapping[str, int]]
 """For each output, how it moves with inputs: 1 rises, -1 falls, 0 stays; what is not named is not
 known. All else fixed; equal values are neither."""
+MARGIN = 1e-9
+"""Of a value: rounding of models, ill-conditioned roots. What moves by less is not seen to move."""
+_TINY = float(np.finfo(np.float64).tiny)  # below it, numbers lose their digits
 _SIGNS = {"+": 1, "-": -1, "=": 0}
+_WORDS = {1: "to rise with", -1: "to fall with", 0: "not to depend on"}
 
 
 def moves(**outputs: str) -> Callable[[T], T]:
@@ -66,3 +74,54 @@ def declared_moves(function: Callable[..., Any]) -> Moves:
     """Return what was declared of a function; empty if nothing was."""
     found: Moves = getattr(function, "__moves__", {})
     return found
+
+
+def wrong(move: int, first: Floats, second: Floats) -> NDArray[np.bool_]:
+    """Tell if outputs contradict a move, `first` at the smaller input; by more than rounding.
+
+    What is not a number says nothing.
+    """
+    below, above = _clearly_less(second, first), _clearly_less(first, second)
+    return below | above if move == 0 else below if move > 0 else above
+
+
+def _clearly_less(one: Floats, other: Floats) -> NDArray[np.bool_]:
+    with np.errstate(all="ignore"):
+        slack = np.where(np.isfinite(one), MARGIN * np.abs(one) + _TINY, 0.0)
+        return np.asarray(np.asarray(one) + slack < other)
+
+
+def told(
+    output: str,
+    moved: str,
+    move: int,
+    points: Sequence[Mapping[str, float]],
+    values: tuple[float, float],
+) -> str:
+    """Return in words how two points contradict a move.
+
+    Parameters
+    ----------
+    points : two mappings of str to float
+        The inputs; they differ in `moved` alone, the first has less of it.
+    values : two floats
+        Of the output.
+    """
+    verb = "rises" if values[1] > values[0] else "falls"
+    (low, high), (first, second) = (
+        _apart(*pair) for pair in ((points[0][moved], points[1][moved]), values)
+    )
+    others = ", ".join(f"{n} = {v!r}" for n, v in points[0].items() if n != moved)
+    return (
+        f"'{output}' is declared {_WORDS[move]} '{moved}', but it {verb} from {first} to {second}"
+        f" between {moved} = {low} and {high}" + (f" (other inputs: {others})" if others else "")
+    )
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Return two numbers with as many digits as tell them apart."""
+    for digits in (6, 10, 17):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return texts

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dse.model.contract import Model
+from dse.model.pairs import moves_hold
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import is_unit
 
@@ -17,6 +18,7 @@ def check_model(
     *,
     fixed: Mapping[str, Any] | None = None,
     samples: int = 64,
+    pairs: int = 100_000,
     seed: int = 0,
 ) -> None:
     """Hold a model to the contract (ARCHITECTURE.md, "The contract of a model").
@@ -26,7 +28,8 @@ def check_model(
     element equals the scalar call; inputs are not changed; shapes broadcast;
     outputs stay in their declared domains, without NaN, on the domain; an element outside a domain
     gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
-    model equals its parts; demands add and compare only what has one unit.
+    model equals its parts; demands add and compare only what has one unit; no pair of inputs that
+    differ in one refutes how outputs are declared to move with it (`dse.moves`).
 
     Parameters
     ----------
@@ -36,6 +39,9 @@ def check_model(
         Inputs to hold at a value instead of drawing them; needed for each input that is a resource.
     samples : int
         How many elements to draw; at least 4.
+    pairs : int
+        How many pairs of inputs try to refute what is declared of one input; give fewer for a model
+        that takes more than a few microseconds.
     seed : int
         Of the draw.
 
@@ -67,6 +73,7 @@ def check_model(
     _whole_equals_parts(model, columns, outputs)
     _nan_outside(model, columns, drawn, outputs)
     _each_input_matters(model, columns, drawn, outputs, rng)
+    moves_hold(model, fixed or {}, pairs, seed)
 
 
 def _declarations(model: Model) -> None:

@@ -25,6 +25,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive, FrontBuilder, is_nondominated
 from dse.evaluate.judging import joined, nothing, some
 from dse.evaluate.ranges import Bounds, Boxes, Ranges
+from dse.evaluate.refuted import around, hold
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
@@ -46,6 +47,8 @@ _LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
 _DOUBLINGS = 12
 _KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
+_AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
+_SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
 _BILLION = 1_000_000_000  # what the progress through a continuum is counted in
 
 
@@ -252,7 +255,7 @@ class _Bounding:
         size = self._evaluator.space.size
         count = _SEEDS if size is None else max(1, min(_SEEDS, size // 20))
         columns = [rng.integers(0, axis.count, count) for axis in self._ranges.axes]
-        self._evaluate(np.column_stack(columns), None, seeds=True)
+        self._evaluate(np.column_stack(columns), None)
 
     def _work(self) -> None:
         """Look at a batch of open boxes: drop, enumerate or halve each."""
@@ -262,11 +265,11 @@ class _Bounding:
             few = sizes(self._ranges, batch.boxes) <= (1 if self._plan.tolerance else _SMALL)
             opened = self._halved(batch.rows(~few))
             places, box = enumerated(self._ranges, batch.boxes.rows(few))
-            ideal = batch.ideal[few][box]
+            held = batch.rows(few).rows(box)
             if self._plan.tolerance:
                 places = np.concatenate([places, middles(self._ranges, opened.boxes)])
-                ideal = np.concatenate([ideal, opened.ideal])
-            self._evaluate(places, ideal)
+                held = held.joined(opened)
+            self._evaluate(places, held)
         except _LateError:
             self._open = taken.joined(self._open)
             return
@@ -360,16 +363,19 @@ class _Bounding:
         measured[old], age[old] = widths, 0
         return replace(batch, widths=measured, age=age)
 
-    def _evaluate(
-        self, places: NDArray[np.int64], ideal: Array | None, seeds: bool = False
-    ) -> None:
-        """Evaluate designs; what is good goes into the cover, and into the front."""
+    def _evaluate(self, places: NDArray[np.int64], held: _Open | None) -> None:
+        """Evaluate designs; what is good goes into the cover, and into the front.
+
+        Each is of a box; seeds are of none.
+        """
         if not len(places):
             return
+        seeds = held is None
         points = self._ranges.points(places)
         judged = self._judges.judge(points, self._tally.evaluated, NEVER if seeds else self._until)
         if len(judged) < len(places):
             raise _LateError
+        self._audit(places, judged, held)
         index = self._numbers(points)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
         if sum(len(each) for _, each in self._early) < _KEPT:
@@ -388,6 +394,21 @@ class _Bounding:
         if len(self._cover) > 2 * self._settled + 4 * _FEWEST:
             self._cover.thin()
             self._settled = len(self._cover)
+
+    def _audit(self, places: NDArray[np.int64], judged: Evaluated, held: _Open | None) -> None:
+        """Hold designs to the bounds of their boxes; seeds to those of random ones around them."""
+        if held is None:
+            rows = np.resize(np.arange(len(places)), min(_AUDITED, 4 * len(places)))
+            rng = np.random.default_rng(self._plan.seed)
+            boxes = around(self._ranges.axes, places[rows], rng)
+        else:
+            values = judged.objectives * self._evaluator.signs
+            better = np.asarray((values < held.ideal).any(axis=1))
+            better[:: 1 + len(places) // _SAMPLED] |= bool(self._evaluator.constraints)
+            rows = np.flatnonzero(better)[:_AUDITED]
+            boxes = held.boxes.rows(rows)
+        if len(rows):
+            hold(self._ranges, boxes, places[rows], some(judged, rows))
 
     def _numbers(self, points: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
         if self._numbered:

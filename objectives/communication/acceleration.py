@@ -23,7 +23,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.communication.dataflow import Dataflows
 from objectives.communication.designs import Sums, design_sums, product
 from objectives.communication.quantities import Accelerators, Costs, Programs, Selection
@@ -84,6 +84,14 @@ class Ceilings:
 
 
 @model
+@moves(
+    speedup="+computation_factor +communication_factor +medium_factor -overhead -latency"
+    " -latency_per_byte",
+    accelerated_time="-computation_factor -communication_factor -medium_factor +overhead +latency"
+    " +latency_per_byte +instruction_time +byte_time",
+    host_time="+instruction_time +byte_time =selection =computation_factor =communication_factor"
+    " =medium_factor =shared_store =overhead =latency =latency_per_byte",
+)
 @np.errstate(all="ignore")
 def acceleration(
     dataflow: Programs,
@@ -92,7 +100,12 @@ def acceleration(
     costs: Costs,
     workload: Workload = 0.0,
 ) -> Acceleration:
-    """Return speedup, time and its parts, and bytes moved; see :func:`offload_functions`."""
+    """Return speedup, time and its parts, and bytes moved; see :func:`offload_functions`.
+
+    T0 and T1 are sums of products of costs and of inverse factors, none of them negative; T0 has
+    only the host's costs, so that speedup moves against T1 with all others. With the host's costs,
+    the selection and the kind of store it may do either.
+    """
     sums = design_sums(dataflow, workload, selection)
     parts, host = time_parts(sums, accelerators, costs), _host(dataflow, workload, selection, costs)
     total = _sum(parts)
@@ -103,6 +116,18 @@ def acceleration(
 
 
 @model
+@moves(
+    memory_wall="=computation_factor +communication_factor +medium_factor -overhead -latency"
+    " -latency_per_byte",
+    local_limit="+computation_factor =communication_factor +medium_factor -overhead -latency"
+    " -latency_per_byte",
+    accelerator_limit="=computation_factor =communication_factor +medium_factor -overhead -latency"
+    " -latency_per_byte",
+    medium_limit="+computation_factor +communication_factor =medium_factor -overhead -latency"
+    " =latency_per_byte",
+    amdahl_limit="=computation_factor =communication_factor =medium_factor =overhead =latency"
+    " =latency_per_byte =shared_store",
+)
 @np.errstate(all="ignore")
 def ceilings(
     dataflow: Programs,
@@ -115,7 +140,8 @@ def ceilings(
 
     `memory_wall` for an infinite computation factor (section III.C), `local_limit` and
     `medium_limit` for that factor alone, `accelerator_limit` for computation and own store
-    (section III.D), `amdahl_limit` if everything of the accelerators is free.
+    (section III.D), `amdahl_limit` if everything of the accelerators is free. Each moves as speedup
+    does, less what vanishes.
     """
     parts = time_parts(design_sums(dataflow, workload, selection), accelerators, costs)
     host = _host(dataflow, workload, selection, costs)

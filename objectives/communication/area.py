@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model
+from dse.model import Array, Quantity, model, moves
 from objectives.communication.designs import design_sums, product
 from objectives.communication.quantities import Accelerators, AreaCosts, Programs, Selection
 from objectives.quantities import AREA, AREA_INTERFACE, Workload
@@ -29,6 +29,10 @@ class Areas:
 
 
 @model
+@moves(
+    area="+computation_factor +communication_factor -shared_store +instruction_area +store_area"
+    " +interface_area"
+)
 @np.errstate(all="ignore")
 def accelerator_area(
     dataflow: Programs,
@@ -41,7 +45,8 @@ def accelerator_area(
 
     Computation: code of everything accelerated × computation factor × `instruction_area`, since
     parallel operators make the speed. Stores: one an accelerator, or one in all, × communication
-    factor × `store_area`, since banks do. Interfaces: one an accelerator.
+    factor × `store_area`, since banks do. Interfaces: one an accelerator. A sum of products of what
+    is not negative, it rises with each; a shared store makes one of several.
     """
     sums = design_sums(dataflow, workload, selection)
     shared = np.asarray(accelerators.shared_store) == 1.0

@@ -136,6 +136,21 @@ def times(
 
 
 @model
+@moves(
+    speedup_at_one_byte="+acceleration +computational_index -overhead -latency -latency_per_byte"
+    " =complexity",
+    speedup_limit="+acceleration +computational_index -overhead -latency -latency_per_byte"
+    " +complexity",
+    peak_speedup="+acceleration +computational_index -overhead -latency -latency_per_byte",
+    peak_granularity="=acceleration =computational_index +overhead +latency -latency_per_byte"
+    " +complexity",
+    computational_intensity="=acceleration +computational_index =overhead =latency"
+    " -latency_per_byte =complexity",
+    accelerator_computational_intensity="-acceleration +computational_index =overhead =latency"
+    " -latency_per_byte =complexity",
+    latency_bound="=acceleration =computational_index =overhead =latency +latency_per_byte"
+    " -complexity",
+)
 @np.errstate(all="ignore")
 def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> Limits:
     """Return the bounds of speedup over all granularities, and what bounds it.
@@ -149,6 +164,10 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
       0 if it only falls.
     * ``computational_intensity`` C/l and C/A/l (section 2); inf for l = 0.
     * ``latency_bound`` (section 3.1): 1 if l > 0 and β ≤ 1, else 0.
+
+    The first three are values, a limit and a least upper bound of speedup, so they move as it does
+    at each granularity; as β passes 1 the limit rises from 0 to A. The peak is at
+    g = β (o + L) / ((1 − β) l), which moves with each of its factors, up to inf at β = 1 or l = 0.
     """
     o, fixed, per_byte, c, b, a = np.broadcast_arrays(*arrays(*interface, *kernel, acceleration))
     bends = (per_byte > 0.0) & (b < 1.0)

@@ -91,13 +91,18 @@ def half_acceleration(
 
 
 @model
+@moves(
+    target_from="+target_speedup -acceleration -computational_index +overhead +latency"
+    " +latency_per_byte"
+)
 @np.errstate(all="ignore")
 def target(
     target_speedup: TargetSpeedup, interface: Interface, kernel: Kernel, acceleration: Acceleration
 ) -> Target:
     """Return the granularities between which the speedup is at least a target.
 
-    Ends as in :func:`break_even`: (inf, inf) is never, (0, inf) is always.
+    Ends as in :func:`break_even`: (inf, inf) is never, (0, inf) is always. As there, `target_from`
+    moves one way with each input but β; `target_to` does not, since never is inf for both.
 
     >>> target(target_speedup=[1, 10, 20], overhead=29e3, latency=1500, computational_index=90,
     ...        acceleration=19).target_from

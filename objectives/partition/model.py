@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.graph import Graph
 from objectives.partition.problem import problem_of
@@ -27,6 +27,17 @@ NODE_LIMIT = 20_000
 """Nodes of the branch-and-bound tree at which :func:`optimal` stops: as everywhere, the same bytes
 on every machine; real programs take a few."""
 
+_NOT_OF_THE_CPU = (
+    " =accelerator_size =shared_level =accelerator_cache =shared_penalty =interface_latency_factor"
+    " =control_latency =register_push_latency =register_pull_latency"
+)
+_MOVES = {
+    "cpu_time": "+cpu_efficiency =accelerator_efficiency +level1_latency +level2_latency"
+    " +memory_latency" + _NOT_OF_THE_CPU,
+    "theoretical_speedup": "+cpu_efficiency -accelerator_efficiency" + _NOT_OF_THE_CPU,
+}
+"""A count times each cost. What a partition gives is not here: the greedy one jumps, and the search
+for the best one may stop before it is proven."""
 _REMEMBERED = 50_000
 """Designs whose figures are kept: tables, explanations and reports ask for them again and again."""
 
@@ -95,6 +106,7 @@ class Optimal(Greedy):
 
 
 @model
+@moves(**_MOVES)
 def greedy(
     profiles: Profiles,
     workload: Workload,
@@ -117,6 +129,7 @@ def greedy(
 
 
 @model
+@moves(**_MOVES)
 def optimal(
     profiles: Profiles,
     workload: Workload,

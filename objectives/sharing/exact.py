@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from dse.problems import Problem
 from objectives.queues import Complex, complex_expm1, log_zero
 from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic, problems_in, refuse
@@ -51,6 +51,7 @@ class ExactLatency:
 
 
 @model
+@moves(latency="+arrival_rate +clock_period")
 def exact_latency(
     pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
 ) -> ExactLatency:
@@ -58,6 +59,11 @@ def exact_latency(
 
     Assumes Poisson arrivals, independent of the schedule, and room for every element that waits.
     The schedule is that of Hall & Chamberlain 2014; the formula is this module's own.
+
+    More arrivals are those of before and others among them, which delay the next ones and hasten
+    none; an element meets the queue at a random time of the round. So latency rises with the
+    arrival rate, and with the clock period, which slows the clocks and brings more arrivals to
+    each. With the schedule period and the pipeline depth it may do either.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic
 
 
@@ -93,6 +93,18 @@ class PrintedLatency:
 
 
 @model
+@moves(
+    service_rate="-streams -context_switch +schedule_period =arrival_rate -clock_period",
+    total_throughput="-context_switch +schedule_period =arrival_rate -clock_period",
+    utilization="+streams +context_switch -schedule_period +arrival_rate +clock_period",
+    queueing_time="+streams +context_switch +arrival_rate +clock_period",
+    swapped_out_time="+streams +context_switch +schedule_period =arrival_rate +clock_period",
+    pipeline_time="=streams +pipeline_depth =context_switch =schedule_period =arrival_rate"
+    " +clock_period",
+    latency_printed="+streams +context_switch +arrival_rate +clock_period",
+    queueing_occupancy="+streams +context_switch +arrival_rate +clock_period",
+    swapped_out_occupancy="+streams +context_switch +schedule_period +arrival_rate +clock_period",
+)
 def printed_latency(
     pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
 ) -> PrintedLatency:
@@ -101,6 +113,14 @@ def printed_latency(
     The latency is an approximation: in the paper's setting mostly 9 to 23 % below the exact one, in
     others up to 12 % above it (docs/sharing.md). :func:`objectives.sharing.exact.exact_latency` is
     exact. Waits and occupancies are inf if the arrival rate reaches the service rate.
+
+    With G = ⌈N/C⌉ groups, a slot comes every P/R = G (C + S/R) clocks if G > 1 and every C if not:
+    it rises with N and S and falls with R, and rate, load and M/D/1 wait follow it. Time away
+    H = (G − 1) R C + G S makes a wait of H²/2P, which rises with H at constant R C and with R:
+    its derivative has the sign of G (G − 1) C² R + (G − 2) C G S. Latency as a whole may do either
+    with R, and everything with C, since G C jumps. The queueing time is not declared to fall with
+    R: if S = 0 it does not depend on R, but for the rounding of the load, which it amplifies
+    without bound as the load comes near 1.
 
     Returns
     -------

@@ -1,0 +1,199 @@
+"""Refuted bounds: a design better than the bound of its box, and whose declaration is to blame.
+
+The bounds of a box (`dse.evaluate.ranges`) rest on what authors declare: how outputs move with
+inputs, and their domains. So designs that are evaluated are held to the bounds of a box that holds
+them; if one is outside, the models are asked in the order of the wiring which output left its range
+first, and the way from the corner of the box to the design is gone one input at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.cells import Axis
+from dse.evaluate.evaluator import Evaluated
+from dse.evaluate.ranges import Boxes, Ranges, Walk
+from dse.model.behaviour import MARGIN, told, wrong
+from dse.model.contract import Model
+from dse.model.quantity import Array, Resource
+from dse.model.values import show
+from dse.problems import DseError
+
+# The vector and the scalar code of a processor differ in the last bit.
+_SLACK = 1e-12
+_ASKED = 8  # designs outside their bounds for which blame is sought
+_ORDERS = 16  # of the inputs, on the way from a corner to a design
+
+
+class RefutedError(DseError):
+    """A declaration on which bounds rest does not hold: the front would not be what it says."""
+
+
+class _Culprit(NamedTuple):
+    """An output that left its range."""
+
+    model: Model
+    name: str
+    side: int
+    value: float
+    end: float
+    row: int  # of the scenarios
+
+
+def hold(ranges: Ranges, boxes: Boxes, places: NDArray[np.int64], judged: Evaluated) -> None:
+    """Hold designs to the bounds of boxes that contain them.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        One a design.
+    places : ndarray of int, shape (designs, variables)
+        The designs.
+    judged : Evaluated
+        What they give.
+
+    Raises
+    ------
+    RefutedError
+        If a design is better than its box's ideal, or a violation is not between its bounds; with
+        the model, the output, the input, and both points at which it breaks what is declared.
+    """
+    evaluator, bounds = ranges.evaluator, ranges(boxes)
+    values = judged.objectives * evaluator.signs
+    violated = evaluator.violations(judged.constrained)
+    better = _less(values, bounds.ideal, _SLACK).any(axis=1)
+    outside = _less(violated, bounds.least, _SLACK) | _less(bounds.most, violated, _SLACK)
+    lost = ~bounds.possible & judged.feasible
+    for row in np.flatnonzero(better | outside.any(axis=1) | lost)[:_ASKED]:
+        design = ranges.points(places[row : row + 1])
+        if text := _blamed(ranges, boxes.rows(slice(row, row + 1)), design):
+            raise RefutedError(f"{text}\n  the design: {_words(ranges, design)}")
+        if _less(values[row], bounds.ideal[row], MARGIN).any():
+            raise RefutedError(
+                "a design is better than the bound of its box, though each model keeps to what it"
+                f" declares\n  the design: {_words(ranges, design)}"
+            )
+
+
+def around(axes: tuple[Axis, ...], places: NDArray[np.int64], rng: np.random.Generator) -> Boxes:
+    """Return a random box around each design: of any size along each variable."""
+    level = np.column_stack([rng.integers(0, axis.top + 1, len(places)) for axis in axes])
+    cell = places >> level
+    for i, axis in enumerate(axes):
+        if axis.continuous:  # the last point of the grid is an end of the last cell
+            last = ((axis.count - 1) >> level[:, i]) - 1
+            cell[:, i] = np.minimum(cell[:, i], last)
+    return Boxes(level, cell)
+
+
+def _less(one: Array, other: Array, slack: float) -> NDArray[np.bool_]:
+    """Tell what is less by more than a share."""
+    with np.errstate(all="ignore"):
+        part = np.where(np.isfinite(one), slack * np.abs(one), 0.0)
+        return np.asarray(one + part < other)
+
+
+def _words(ranges: Ranges, design: Mapping[str, NDArray[Any]]) -> str:
+    quantities = ranges.evaluator.wiring.quantities
+    return ", ".join(
+        f"{n} = {show(v[0], quantities[n].unit) if n in quantities else v[0]}"
+        for n, v in design.items()
+    )
+
+
+def _blamed(ranges: Ranges, box: Boxes, design: Mapping[str, NDArray[Any]]) -> str:
+    """Return in words which declaration a design of a box refutes; empty if none."""
+    wiring = ranges.evaluator.wiring
+    requests = ranges.evaluator.requests()
+    columns = ranges.evaluator.space.columns(dict(design))
+    needed = wiring.needs(name for name, _ in requests).names
+    models = {model.name: model for model in wiring.models}
+    walk = Walk(ranges, box)
+    for key in wiring.runs(requests):
+        model, conditions = models[key[0]], dict(key[1])
+        for found in _outside(walk, ranges, model, conditions, columns, needed):
+            if ranges.table(key, found.name) is not None:
+                return (
+                    f"{model.name}: '{found.name}' is {found.value:.10g} for a design, and was at"
+                    f" {'most' if found.side > 0 else 'least'} {found.end:.10g} in a table of all:"
+                    " equal inputs must give equal outputs"
+                )
+            corner, unknown, _ = walk.corner(model, found.name, conditions, found.side)
+            given = wiring.given(model, conditions, columns)
+            return f"{model.name}: " + _contradiction(
+                found,
+                _row(corner, model, found.row),
+                _row(given, model, found.row),
+                bool(unknown.any()),
+            )
+    return ""
+
+
+def _outside(
+    walk: Walk,
+    ranges: Ranges,
+    model: Model,
+    conditions: Mapping[str, Any],
+    columns: Mapping[str, Array],
+    needed: Mapping[str, str],
+) -> Iterator[_Culprit]:
+    """Yield the outputs of a model that are outside their ranges."""
+    names = [name for name in model.outputs if name in needed]
+    values = ranges.evaluator.wiring.evaluate([(n, conditions) for n in names], columns)
+    for name, value in zip(names, values, strict=True):
+        for side in (-1, 1):
+            one, end = np.broadcast_arrays(value, walk.end(name, conditions, side))
+            values_, end = np.ravel(one), np.ravel(end)
+            left = _less(values_, end, _SLACK) if side < 0 else _less(end, values_, _SLACK)
+            for row in np.flatnonzero(left)[:1]:
+                yield _Culprit(model, name, side, float(values_[row]), float(end[row]), row)
+
+
+def _row(columns: Mapping[str, Any], model: Model, row: int) -> dict[str, Any]:
+    """Return the inputs of one scenario as numbers; what is not a number stays."""
+    found = {}
+    for name, value in columns.items():
+        if isinstance(model.inputs[name], Resource):
+            found[name] = value
+        else:
+            flat = np.ravel(value)
+            found[name] = float(flat[min(row, flat.size - 1)])
+    return found
+
+
+def _contradiction(
+    found: _Culprit, corner: dict[str, Any], design: dict[str, Any], unknown: bool
+) -> str:
+    """Return in words what is wrong between the corner of a box and a design of it."""
+    model, name = found.model, found.name
+    domain = model.outputs[name]
+    if unknown or not domain.contains(found.value):
+        return f"'{name}' is {found.value:.10g}, outside its declared domain {domain.domain()}"
+    moves = model.moves.get(name, {})
+    differing = [n for n in corner if n in moves and corner[n] != design[n]]
+    rng = np.random.default_rng(0)
+    orders = [differing, differing[::-1]]
+    orders += [rng.permutation(differing).tolist() for _ in range(_ORDERS)]
+    for order in orders:
+        point = dict(corner)
+        value = float(model(point)[name])
+        for each in order:
+            after = {**point, each: design[each]}
+            ends = (point, value), (after, float(model(after)[name]))
+            (low, first), (high, second) = ends if corner[each] < design[each] else ends[::-1]
+            if wrong(moves[each], first, second):
+                numbers = [
+                    {n: v for n, v in p.items() if n in model.quantities} for p in (low, high)
+                ]
+                return told(name, each, moves[each], numbers, (first, second))
+            point, value = ends[1]
+    side = "at most" if found.side > 0 else "at least"
+    inputs = (", ".join(f"{n} = {p[n]!r}" for n in differing) for p in (corner, design))
+    return (
+        f"'{name}' is declared to be {side} {found.end:.10g} from {next(inputs)} on,"
+        f" but it is {found.value:.10g} for {next(inputs)}"
+    )

@@ -1,0 +1,162 @@
+"""Pairs of inputs that differ in one: they try to refute what is declared of a model's moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.model.behaviour import told, wrong
+from dse.model.contract import Model
+from dse.model.quantity import Array, Quantity
+
+_ROWS = 1 << 14  # pairs of a call
+_LEAST = 1e-280  # magnitude but 0: products of smaller ones would leave the range of floats
+_DECADES = 12.0  # beyond typical values, where a domain has no end
+
+
+def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) -> None:
+    """Try to refute every declared move of a model and of its parts.
+
+    Parameters
+    ----------
+    fixed : mapping of str to Any
+        Inputs that are not drawn: numbers, or arrays to draw from.
+    pairs : int
+        How many pairs of inputs for each input that is named in a declaration.
+
+    Raises
+    ------
+    AssertionError
+        Naming model, output, input, both points and both values.
+    """
+    if model.parts and model.moves:
+        raise AssertionError(f"{model.name}: has parts, so only what they declare counts")
+    for number, leaf in enumerate(model.leaves):
+        if leaf.moves:
+            rng = np.random.default_rng((seed, number))
+            for first in range(0, pairs, _ROWS):
+                _refute(leaf, fixed, min(_ROWS, pairs - first), rng)
+
+
+def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.Generator) -> None:
+    one: dict[str, Any] = {}
+    for name, declared in model.inputs.items():
+        if name in fixed:
+            held = fixed[name]
+            one[name] = rng.choice(held, count) if isinstance(held, np.ndarray) else held
+        elif isinstance(declared, Quantity):
+            one[name] = drawn(declared, rng, count)
+    before = model(one)
+    moved = dict.fromkeys(name for given in model.moves.values() for name in given)
+    for name in moved:
+        quantity = model.inputs[name]
+        if name not in fixed and isinstance(quantity, Quantity):
+            other = {**one, name: _beside(quantity, one[name], rng)}
+            _compare(model, name, (one, other), (before, model(other)))
+
+
+def _compare(
+    model: Model,
+    moved: str,
+    points: tuple[Mapping[str, Any], Mapping[str, Any]],
+    values: tuple[Mapping[str, Array], Mapping[str, Array]],
+) -> None:
+    """Hold the outputs at two rows of points to the declared moves with the one that differs."""
+    one, other = points[0][moved], points[1][moved]
+    for output, given in model.moves.items():
+        if moved not in given:
+            continue
+        first, second = (np.broadcast_to(each[output], one.shape) for each in values)
+        low, high = np.where(one <= other, first, second), np.where(one <= other, second, first)
+        for row in np.flatnonzero(wrong(given[moved], low, high) & (one != other))[:1]:
+            order = (0, 1) if one[row] <= other[row] else (1, 0)
+            ends = [
+                {n: _at(v, row) for n, v in points[i].items() if n in model.quantities}
+                for i in order
+            ]
+            text = told(output, moved, given[moved], ends, (float(low[row]), float(high[row])))
+            raise AssertionError(f"{model.name}: {text}")
+
+
+def _at(value: Any, row: int) -> float:
+    return float(value[row] if isinstance(value, np.ndarray) and value.ndim else value)
+
+
+def drawn(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
+    """Draw values of every kind: typical, round, anywhere in the domain, at its ends.
+
+    Most rows are alike for all inputs that are drawn in a row of calls: typical for the first half,
+    anywhere for a quarter, anything for the last.
+    """
+    typical, anywhere = quantity.draw(rng, count), _anywhere(quantity, rng, count)
+    kinds = (typical, _round(quantity, typical), anywhere, _ends(quantity, rng, count))
+    kind = rng.choice(4, count, p=(0.4, 0.3, 0.1, 0.2))
+    half, most = count // 2, count * 3 // 4
+    kind[:half] = rng.choice(2, half)
+    kind[half:most] = 2
+    return _in_range(quantity, np.choose(kind, kinds))
+
+
+def _in_range(quantity: Quantity, values: Array) -> Array:
+    """Return values without those so small that floats cannot tell their products."""
+    small = (values != 0) & (np.abs(values) < _LEAST)
+    return np.where(small, quantity.clip(np.copysign(_LEAST, values)), values)
+
+
+def _beside(quantity: Quantity, values: Array, rng: np.random.Generator) -> Array:
+    """Return other values: far away, close by, next in order, at an end."""
+    count = len(values)
+    with np.errstate(all="ignore"):
+        close = values + np.maximum(np.abs(values), 1e-300) * 10.0 ** rng.uniform(-14, -1, count)
+        if quantity.integer:
+            close = values + np.maximum(np.round(close - values), 1.0)
+        kinds = (
+            rng.permutation(quantity.draw(rng, count)),
+            drawn(quantity, rng, count),
+            quantity.clip(close),
+            quantity.clip(values + 1.0 if quantity.integer else np.nextafter(values, np.inf)),
+            _ends(quantity, rng, count),
+        )
+    kind = rng.choice(5, count, p=(0.2, 0.2, 0.35, 0.1, 0.15))
+    return _in_range(quantity, np.choose(kind, kinds))
+
+
+def _round(quantity: Quantity, values: Array) -> Array:
+    """Return values of one digit: whose ratios are whole numbers now and then."""
+    with np.errstate(all="ignore"):
+        unit = 10.0 ** np.floor(np.log10(np.abs(values)))
+        found = np.where(unit > 0, np.round(values / unit) * unit, values)
+    if quantity.integer:
+        found = np.round(found)
+    return quantity.clip(found)
+
+
+def _anywhere(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
+    """Draw from the whole domain: evenly, or over many decades from an end or around zero."""
+    low, high = max(quantity.low, quantity.above), min(quantity.high, quantity.below)
+    scale = max(map(abs, quantity.typical)) if quantity.typical else 1.0
+    decades = 10.0 ** rng.uniform(-_DECADES, _DECADES, count) * (scale or 1.0)
+    even = rng.random(count)
+    if np.isfinite(low) and np.isfinite(high):
+        near = (high - low) * 10.0 ** rng.uniform(-_DECADES, 0, count)
+        kinds = (low + even * (high - low), low + near, high - near)
+        values = np.choose(rng.choice(3, count, p=(0.4, 0.4, 0.2)), kinds)
+    elif np.isfinite(low):
+        values = low + decades
+    elif np.isfinite(high):
+        values = high - decades
+    else:
+        values = np.where(even < 0.5, -decades, decades)
+    return quantity.clip(np.round(values) if quantity.integer else values)
+
+
+def _ends(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
+    """Draw the ends of the domain, and what is next to an open one; 0 and 1 if it has them."""
+    ends = quantity.clip(np.array([-np.inf, np.inf, 0.0, 1.0, *(quantity.typical or ())]))
+    if quantity.integer:
+        ends = ends[ends == np.floor(ends)]
+    found: NDArray[np.float64] = np.unique(ends[quantity.contains(ends)])
+    return rng.choice(found, count)

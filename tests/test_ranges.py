@@ -1,0 +1,187 @@
+"""Bounds of boxes against the designs in them: shipped studies, random wirings, relations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import dse
+from dse.evaluate import ranges
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.interval import violation_range
+from dse.evaluate.ranges import Ranges
+from dse.evaluate.refuted import around
+from dse.evaluate.space import Choice, Integer, Real, Values, Variable
+from dse.model import Model, Quantity
+from dse.model.expression import read_relation
+from tests.core_examples import constraint, evaluator, model, objective, relation
+
+STUDIES = Path(__file__).parents[1] / "studies"
+SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
+
+
+def assert_bounded(given_: Evaluator, seed: int, count: int = 400) -> None:
+    """Assert that random designs keep to the bounds of random boxes around them."""
+    rng = np.random.default_rng(seed)
+    found = Ranges(given_)
+    places = np.column_stack([rng.integers(0, axis.count, count) for axis in found.axes])
+    boxes = around(found.axes, places, rng)
+    for i, axis in enumerate(found.axes):
+        first, last = axis.ends(boxes.level[:, i], boxes.cell[:, i])
+        assert ((first <= places[:, i]) & (places[:, i] <= last)).all()
+    bounds, judged = found(boxes), given_.evaluate(found.points(places))
+    violated = given_.violations(judged.constrained)
+    assert not (judged.objectives * given_.signs < bounds.ideal).any()
+    assert not (violated < bounds.least).any()
+    assert not (violated > bounds.most).any()
+    assert bounds.possible[judged.feasible].all()
+
+
+@pytest.mark.parametrize("tabulated", [True, False])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_designs_of_shipped_studies_keep_to_the_bounds_of_their_boxes(
+    name: str, tabulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not tabulated:  # so that bounds rest on declared moves
+        monkeypatch.setattr(ranges, "_ROWS", 0)
+    assert_bounded(dse.load(STUDIES / f"{name}.toml").evaluator, seed=SHIPPED.index(name))
+
+
+_CURVES: list[Callable[[Any], Any]] = [
+    lambda x: x,
+    np.sqrt,
+    np.ceil,
+    np.square,
+    lambda x: np.where(x > 3, np.inf, x),
+]
+
+
+def _part(rng: np.random.Generator, name: str, inputs: list[str]) -> Model:
+    """Return a model of a random sum of curves, most of whose moves are declared."""
+    weights = rng.choice([-2.0, -1.0, 0.0, 0.5, 3.0], len(inputs))
+    curves = [_CURVES[i] for i in rng.choice(5, len(inputs), p=(0.3, 0.25, 0.2, 0.2, 0.05))]
+
+    def total(**columns: Any) -> Any:
+        terms = (
+            w * curve(np.asarray(columns[n]))
+            for n, w, curve in zip(inputs, weights, curves, strict=True)
+            if w
+        )
+        value = sum(terms, start=np.float64(4.0))
+        return np.maximum(value, 0.0) + 0.0 * sum(np.isnan(columns[n]) for n in inputs)
+
+    moves = {n: int(np.sign(w)) for n, w in zip(inputs, weights, strict=True)}
+    known = {n: move for n, move in moves.items() if rng.random() < 0.8}
+    made = model(name, total, inputs, [name])
+    bounded = {name: Quantity("1", name, low=0.0)}
+    return replace(made, outputs=bounded, moves={name: known})
+
+
+def _wiring(rng: np.random.Generator) -> Evaluator:
+    rows = {
+        f"row{i}": {"c": float(c), "d": float(d)} for i, (c, d) in enumerate(rng.random((4, 2)))
+    }
+    space: dict[str, Variable] = {
+        "a": Integer(0, int(rng.integers(1, 9))),
+        "b": Values(tuple(rng.permutation(6).tolist())),
+        "row": Choice(rows),
+        "e": Real(0.0, 5.0) if rng.random() < 0.5 else Real(0.0, 5.0, steps=9),
+    }
+    names, models = ["a", "b", "c", "d", "e", "f"], []
+    for i in range(4):
+        inputs = rng.choice(names, int(rng.integers(1, 4)), replace=False).tolist()
+        models.append(_part(rng, f"m{i}", inputs))
+        names.append(f"m{i}")
+    reduction = str(rng.choice(["mean", "min", "max", "quantile", "harmonic mean"]))
+    return evaluator(
+        space,
+        models,
+        [
+            objective("m3", scenarios=[{"f": 0.5}, {"f": 2.0}, {"f": 7.0}], reduction=reduction),
+            objective("m2", "maximize"),
+            objective("m1"),
+        ],
+        [
+            constraint("m1", 5.0, upper=False),
+            relation("m2 * a <= 3 + m3 ** 2"),
+            relation("m0 == b"),
+        ],
+        f=1.0,
+    )
+
+
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_designs_of_random_wirings_keep_to_the_bounds_of_their_boxes(
+    tabulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
+    for seed in range(60):
+        assert_bounded(_wiring(np.random.default_rng(seed)), seed, 200)
+
+
+_NUMBERS = st.sampled_from(["0", "1", "2", "3", "0.5", "7"])
+_NAMES = st.sampled_from(["a", "b", "c"])
+_TERMS = st.recursive(
+    _NUMBERS | _NAMES,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]), inner).map(
+            lambda t: f"({t[0]} {t[1]} {t[2]})"
+        ),
+        inner.map(lambda t: f"(-{t})"),
+        st.tuples(
+            st.sampled_from(["abs", "ceil", "exp", "floor", "log", "log2", "log10", "sqrt"]), inner
+        ).map(lambda t: f"{t[0]}({t[1]})"),
+        st.tuples(st.sampled_from(["max", "min"]), inner, inner).map(
+            lambda t: f"{t[0]}({t[1]}, {t[2]})"
+        ),
+    ),
+    max_leaves=6,
+)
+_VALUES = st.sampled_from([-np.inf, -7.0, -1.5, -1.0, 0.0, 0.25, 1.0, 2.0, 3.0, 11.0, np.inf])
+
+
+@settings(max_examples=250, deadline=None, derandomize=True)
+@given(
+    left=_TERMS,
+    sign=st.sampled_from(["<=", ">=", "<", ">", "=="]),
+    right=_TERMS,
+    slack=st.sampled_from([0.0, 0.1]),
+    ends=st.lists(st.tuples(_VALUES, _VALUES), min_size=3, max_size=3),
+    seed=st.integers(0, 1000),
+)
+def test_violations_of_relations_keep_to_their_ranges(
+    left: str, sign: str, right: str, slack: float, ends: list[tuple[float, float]], seed: int
+) -> None:
+    asked = replace(read_relation(f"{left} {sign} {right} + 0*a"), slack=slack)
+    pairs = {n: (min(e), max(e)) for n, e in zip("abc", ends, strict=True)}
+    low, high = violation_range(
+        asked, {n: (np.float64(x), np.float64(y)) for n, (x, y) in pairs.items()}
+    )
+    rng = np.random.default_rng(seed)
+    with np.errstate(all="ignore"):
+        inside = {}
+        for name, (least, most) in pairs.items():
+            bottom, top = np.clip([least, most], -1e3, 1e3).tolist()
+            drawn = np.round(rng.uniform(bottom, top, 200) * 4) / 4
+            inside[name] = np.clip(np.concatenate([[least, most], drawn]), least, most)
+        violation = asked.violation(inside)
+    known = violation[~np.isnan(violation)]
+    assert (known >= low).all()
+    assert (known <= high).all()
+
+
+def test_a_demand_that_holds_but_for_rounding_drops_no_box() -> None:
+    """What models demand to be equal may differ by a share; the bounds know of it."""
+    asked = replace(read_relation("a == b"), slack=1e-9)
+    near = {"a": (1.0, 1.0), "b": (1.0 + 1e-12, 1.0 + 1e-12)}
+    low, high = violation_range(asked, near)
+    assert asked.violation({n: v[0] for n, v in near.items()}) <= 0
+    assert low <= 0
+    assert high <= 0

@@ -1,0 +1,184 @@
+"""Planted wrong declarations: each is refuted by check_model, or audited, or changes no front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import dse
+from dse import Array, Floats, Quantity
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.ranges import Ranges
+from dse.evaluate.refuted import RefutedError
+from dse.model import Model, moves
+from dse.model.pairs import moves_hold
+from dse.problems import DseError
+from dse.testing import check_model
+from objectives.logca import break_even, half_acceleration, speedup, times
+from objectives.machine import total_area
+from tests.core_examples import constraint
+from tests.test_bound import front, narrowed, searched
+
+CRYPTO = Path(__file__).parents[1] / "studies" / "crypto.toml"
+SEED = 17  # of a part of the space in which every variable has several values
+REFUTED, AUDITED, HARMLESS = "refuted by check_model", "audited by the search", "the same front"
+
+SHIPPED: list[tuple[Callable[..., Any], str, str, set[str]]] = [
+    (speedup, "speedup", "-acceleration", {REFUTED, AUDITED}),
+    (speedup, "speedup", "-computational_index", {REFUTED, HARMLESS}),
+    (speedup, "speedup", "+overhead", {REFUTED, AUDITED}),
+    (speedup, "speedup", "=latency", {REFUTED, HARMLESS}),  # the least of it, as is best
+    (speedup, "speedup", "=acceleration", {REFUTED, AUDITED}),
+    (speedup, "speedup", "+granularity", {REFUTED, HARMLESS}),
+    (times, "accelerated_time", "+acceleration", {REFUTED, AUDITED}),
+    (times, "accelerated_time", "-latency", {REFUTED, AUDITED}),
+    (times, "accelerated_time", "=overhead", {REFUTED, HARMLESS}),
+    (times, "compute_time", "+acceleration", {REFUTED, HARMLESS}),
+    (break_even, "break_even", "+acceleration", {REFUTED, AUDITED}),
+    (break_even, "break_even", "-overhead", {REFUTED, AUDITED}),
+    (break_even, "break_even", "=latency", {REFUTED, HARMLESS}),
+    (break_even, "break_even", "+complexity", {REFUTED, HARMLESS}),
+    (half_acceleration, "half_acceleration", "-acceleration", {REFUTED, HARMLESS}),
+    (total_area, "area", "-lanes", {REFUTED, AUDITED}),
+    (total_area, "area", "+pipeline_depth", {REFUTED, HARMLESS}),
+    (total_area, "area", "=streams", {REFUTED, HARMLESS}),
+    (total_area, "area", "-engines", {REFUTED, AUDITED}),
+]
+
+
+def untabulated(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the bounds of a model come from its declared moves, however few its inputs are."""
+    tabulated = Ranges._tabulated
+    monkeypatch.setattr(
+        Ranges, "_tabulated", lambda s, k, n: None if name in k[0] else tabulated(s, k, n)
+    )
+
+
+def verdicts(model: Model, evaluator: Evaluator, names: tuple[str, ...]) -> set[str]:
+    """Return what is found of a wrong declaration."""
+    found = set()
+    try:
+        moves_hold(model, {}, 4_000, 0)
+    except AssertionError as error:
+        assert all(f"'{name}'" in str(error) for name in names)
+        found.add(REFUTED)
+    whole = front(searched(evaluator, "exhaustive"))
+    try:
+        mine = front(searched(evaluator, "bound"))
+    except RefutedError as error:
+        assert all(f"'{name}'" in str(error) for name in names), error
+        assert "the design: " in str(error)
+        return found | {AUDITED}
+    same = all(np.array_equal(*pair) for pair in zip(mine, whole, strict=True))
+    return found | {HARMLESS if same else "a wrong front"}
+
+
+@pytest.mark.parametrize(("function", "output", "move", "said"), SHIPPED)
+def test_a_wrong_sign_on_a_shipped_model_is_found(
+    function: Any, output: str, move: str, said: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = {name: dict(given) for name, given in function.__moves__.items()}
+    declared[output][move[1:]] = {"+": 1, "-": -1, "=": 0}[move[0]]
+    monkeypatch.setattr(function, "__moves__", declared)
+    untabulated(monkeypatch, f":{function.__name__}")
+    part = narrowed(dse.load(CRYPTO).evaluator, np.random.default_rng(SEED))
+    found = verdicts(Model.from_function(function), part, (output, move[1:]))
+    assert found == said
+
+
+_Place = Annotated[Floats, Quantity("1", "place", low=0, typical=(0, 10))]
+
+
+class Height(NamedTuple):
+    height: Annotated[Array, Quantity("1", "height", low=0)]
+    cost: Annotated[Array, Quantity("1", "cost", low=0)]
+
+
+def land(height: Callable[[Array, Array], Array]) -> Any:
+    """Return a model that says of any landscape that it rises."""
+
+    @moves(height="+x +y", cost="-x +y")
+    def landscape(x: _Place, y: _Place) -> Height:
+        a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        return Height(height(a, b) + 0 * (a + b), 1e3 / (1 + a) + b)
+
+    return landscape
+
+
+def study(function: Any, **space: Any) -> dse.Study:
+    return dse.from_mapping(
+        {
+            "study": {"name": "land", "models": ["land"]},
+            "space": space or {n: {"real": [0.0, 10.0], "steps": 101} for n in "xy"},
+            "objective": [{"maximize": "height"}, {"minimize": "cost"}],
+            "search": {"method": "bound"},
+        },
+        models={"land": function},
+    )
+
+
+LANDS = [
+    ("hill", lambda x, y: 5 + y - abs(x - 4), {REFUTED, AUDITED}),
+    ("saddle", lambda x, y: 50 + x * (3 - y), {REFUTED, AUDITED}),
+    ("steps down", lambda x, y: 20 - np.floor(x / 3) + y, {REFUTED, AUDITED}),
+    ("a narrow peak", lambda x, y: x + y + 30 * (abs(x - 7.2) < 0.04), {REFUTED, AUDITED}),
+    ("a peak beside the grid", lambda x, y: x + y + 30 * (abs(x - 7.25) < 1e-6), {HARMLESS}),
+    ("falls far away", lambda x, y: y + np.where(x > 1e6, 0.0, x), {REFUTED, HARMLESS}),
+]
+
+
+@pytest.mark.parametrize(("name", "height", "said"), LANDS, ids=[each[0] for each in LANDS])
+def test_a_landscape_that_does_not_rise_is_found(
+    name: str, height: Any, said: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untabulated(monkeypatch, "land")
+    function = land(height)
+    assert verdicts(Model.from_function(function), study(function).evaluator, ("height",)) == said
+
+
+def test_check_model_names_both_points_and_values() -> None:
+    number = r"[\d.e+-]+"
+    with pytest.raises(
+        AssertionError,
+        match=rf"landscape: 'height' is declared to rise with 'x', but it falls from {number} to"
+        rf" {number} between x = {number} and {number} \(other inputs: y = {number}\)",
+    ):
+        check_model(land(lambda x, y: 5 + y + abs(x - 4)))
+
+
+def test_check_model_accepts_what_holds() -> None:
+    check_model(land(lambda x, y: x + np.sqrt(y)))
+
+
+def test_a_run_ends_with_the_declaration_that_does_not_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    untabulated(monkeypatch, "land")
+    with pytest.raises(DseError, match=r"'height' is declared to rise with 'x', but it falls"):
+        study(land(lambda x, y: 5 + y - abs(x - 4))).run()
+
+
+def test_a_constraint_that_drops_feasible_designs_is_audited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    untabulated(monkeypatch, "land")
+    given = study(land(lambda x, y: 5 + y + abs(x - 4))).evaluator
+    asked = replace(given, objectives=given.objectives[1:], constraints=(constraint("height", 6),))
+    with pytest.raises(RefutedError, match="'height' is declared to rise with 'x', but it falls"):
+        searched(asked, "bound")
+
+
+def test_a_value_outside_its_declared_domain_is_audited(monkeypatch: pytest.MonkeyPatch) -> None:
+    untabulated(monkeypatch, "land")
+    function = land(lambda x, y: x - 2 * y)
+    function.__moves__.pop("height")  # all that is known of it is its domain
+    given = study(function).evaluator
+    height, cost = given.objectives
+    asked = replace(given, objectives=(replace(height, direction="minimize"), cost))
+    with pytest.raises(RefutedError, match=r"'height' is -[\d.]+, outside its .* \[0, inf\)"):
+        searched(asked, "bound")

@@ -153,7 +153,8 @@ def test_a_call_takes_what_it_takes_alone_and_more_under_load(
         service = {"first_time": least, "following_time": least}
         spread = {"first_deviation": 0.0, "following_deviation": 0.0}
         times = (set_up, link_time, 0.0, travel, alone, alone + more)
-        return call_time(rate, window, *times, **service, **spread)
+        pace = max(least / window, set_up)
+        return call_time(rate, window, *times, pace, **service, **spread)
 
     here = run(rate, window)
     parts = [v for n, v in vars(here).items() if n != "call_time"]

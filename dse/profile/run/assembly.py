@@ -35,6 +35,9 @@ from dse.profile.run.result import Result
 from dse.profile.run.tree import folded_tree
 
 
+WORD = 4  # bytes of memory that count together in a working set, unless chunks are larger
+
+
 class Assembly:
     """One run's numbers beside the tables of its build.
 
@@ -65,10 +68,12 @@ class Assembly:
             program=program,
             settings=settings,
             run=run,
-            functions=tuple(self._functions()),
+            functions=tuple(self._functions(max(WORD, settings.chunk))),
             transfers=self._transfers("transfers"),
             transfers_into=self._transfers("entered"),
             transfers_out=self._transfers("left"),
+            fetched=self._transfers("fetched"),
+            returned=self._transfers("returned"),
             call_tree=tuple(self.contexts),
             blocks=tuple(self._blocks()),
             edges=tuple(
@@ -102,13 +107,17 @@ class Assembly:
                 calls[symbol] = seen.get(self.names[len(self.own) + i], calls[symbol])
         return list(calls.values())
 
-    def _functions(self) -> list[Function]:
+    def _functions(self, word: int) -> list[Function]:
         work = [0] * len(self.own)
         for block, times in zip(self.tables["blocks"], self.executions, strict=True):
             each = sum(block["instructions"].get(name, 0) for name in COMPUTATION)
             work[block["function"]] += each * times
         local = self.result.sections.get("local", np.zeros(len(self.names), np.uint64))
         measured = bool(len(self.result.nodes))
+        touched, touched_in_call = (
+            (word * self.result.sections.get(name, np.zeros_like(local)).astype(np.int64)).tolist()
+            for name in ("run words", "call words")
+        )
         functions = [
             Function(
                 name=self.names[i],
@@ -120,6 +129,8 @@ class Assembly:
                 computation=work[i],
                 computation_inclusive=self.inclusive.get(i, 0) if measured else None,
                 local_bytes=int(local[i]),
+                working_set=touched[i],
+                call_working_set=touched_in_call[i],
             )
             for i, f in enumerate(self.own)
         ]
@@ -135,6 +146,8 @@ class Assembly:
                     computation=0,
                     computation_inclusive=self.inclusive.get(i, 0) if measured else None,
                     local_bytes=int(local[i]),
+                    working_set=touched[i],
+                    call_working_set=touched_in_call[i],
                 )
             )
         return functions
@@ -278,6 +291,10 @@ class Assembly:
             notes.append("addresses were randomised: cache results vary from run to run")
         if region is not None and not any(self.executions):
             notes.append(f"nothing was counted: the region {region} was not reached")
+        if self.result.histories_merged:
+            notes.append(
+                "memory had too many histories: fetched, returned and working sets are lower bounds"
+            )
         if run.tree_merged:
             notes.append("the call tree was too large: contexts were merged")
         return notes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dse.profile.document import (
     Access,
     Block,
     Call,
+    Chain,
     Dependency,
     Edge,
     Function,
@@ -33,7 +35,6 @@ from dse.profile.document import (
 from dse.profile.run.names import function_names
 from dse.profile.run.result import Result
 from dse.profile.run.tree import folded_tree
-
 
 WORD = 4  # bytes of memory that count together in a working set, unless chunks are larger
 
@@ -90,6 +91,7 @@ class Assembly:
             accesses=accesses,
             reads=tuple(self._reads(sites)),
             dependencies=tuple(self._dependencies(len(settings.caches))),
+            chains=tuple(self._chains()),
             unaccounted=self._unaccounted(),
             notes=tuple(self._notes(run, settings.region)),
         )
@@ -258,6 +260,19 @@ class Assembly:
             for k in range(caches)
             for a, b, dirty, clean in sorted(self.result.rows(f"crossings{k}", 4).tolist())
         ]
+
+    def _chains(self) -> Iterator[Chain]:
+        edges = {
+            (a, b): count
+            for (a, b, _), count in zip(self.tables["edges"], self.edge_counts, strict=True)
+        }
+        for chain in self.tables["chains"]:
+            starts = sum(edges[a, b] for a, b in chain["starts"])
+            steps = self.executions[chain["block"]] - starts
+            if steps > 0:
+                yield Chain(
+                    block=chain["block"], length=chain["length"], steps=steps, starts=starts
+                )
 
     def _transfers(self, section: str) -> tuple[Transfer, ...]:
         rows: NDArray[np.uint64] = self.result.rows(section, 3)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dse.evaluate.audit import audit
+from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
 from dse.problems import DseError, InputError, Problem
 from dse.result import checkpoint as checkpoints
@@ -271,7 +272,8 @@ def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _E
         explanations = explain(study, result, notable(result, explained))
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
-    write_report(result, explanations, path, study.text, sections)
+    wiring = steps(study.evaluator)
+    write_report(result, explanations, path, study.text, sections, wiring)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
 

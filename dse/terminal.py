@@ -12,8 +12,11 @@ import numpy as np
 from rich import progress as bars
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.curves import best_of
 from dse.explain.sensitivity import Sensitivity
 from dse.explain.verdict import Explanation
@@ -31,6 +34,16 @@ def explanation_data(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as plain values, for JSON; infinities as texts."""
     data: dict[str, Any] = as_data(asdict(explanation))
     return data
+
+
+def _reached(reach: Reach) -> str:
+    """Return in words what a variable reaches, the shorter list of what it does and does not."""
+    reached = (*reach.objectives, *reach.constraints)
+    if not reach.others:
+        return "reaches everything"
+    if len(reach.others) < len(reached):
+        return f"reaches all but {', '.join(reach.others)}"
+    return f"reaches {', '.join(reached)}"
 
 
 class Terminal:
@@ -124,18 +137,42 @@ class Terminal:
         self._out.print(
             f"{escape(study.name)}: no problems; {shown}, {study.plan.method} search{budget}"
         )
+        reach = reaches(evaluator)
         for name, variable in evaluator.space.variables.items():
             count = f"{variable.count:,} values" if variable.count is not None else "continuous"
-            self._out.print(f"  variable   {escape(name)}: {count}")
+            self._line("variable", f"{name}: {count}; {_reached(reach[name])}")
         for objective in evaluator.objectives:
             named = f"{objective.name} [{objective.unit}] {objective.condition}"
-            self._out.print(escape(f"  {objective.direction}   {named}"))
+            self._line(objective.direction, named)
         for constraint in evaluator.constraints:
-            self._out.print(f"  constraint {escape(constraint.name)}")
-        for model in evaluator.wiring.models:
-            self._out.print(f"  model      {escape(model.name)}")
+            self._line("demand" if constraint.demanded_by else "constraint", constraint.name)
+        for demand in study.unchecked:
+            self._line("not checked", demand)
+        self._wiring(evaluator)
         for note in study.notes:
             self._out.print(f"note: {escape(note)}")
+
+    def _line(self, kind: str, text: str, width: int = 11, indent: int = 2) -> None:
+        """Print a word and a text; its further lines begin below its first."""
+        table = Table.grid(padding=(0, 1, 0, 0))
+        table.add_column(width=width)
+        table.add_column(overflow="fold")
+        table.add_row(kind, escape(text))
+        self._out.print(Padding(table, (0, 0, 0, indent), expand=False))
+
+    def _wiring(self, evaluator: Evaluator) -> None:
+        """Show what feeds what: quantities, the model that gives them, and what it takes."""
+        self._out.print("wiring (quantity ← model ← inputs), in the order of evaluation:")
+        used = steps(evaluator)
+        for step in used:
+            head = f"{', '.join(step.gives)} ← {step.model}"
+            self._out.print(Padding(escape(head), (0, 0, 0, 2), expand=False))
+            for origin, names in step.takes.items():
+                self._line("←", f"{origin}: {', '.join(names)}", 1, 6)
+        idle = [m.name for m in evaluator.wiring.models if m.name not in {s.model for s in used}]
+        if idle:
+            text = f"nothing asks for what these give: {', '.join(idle)}"
+            self._out.print(Padding(escape(text), (0, 0, 0, 2), expand=False))
 
     def explanation(self, result: Result, explanation: Explanation) -> None:
         """Show what limits a design."""
@@ -254,6 +291,8 @@ class Terminal:
                     else:
                         table.add_row(f"  {kind}", quantity, "", "", "", escape(declared.about))
             self._out.print(table)
+            for demand in listed.model.demands:
+                self._line("demands", f"{demand.relation.text}: {demand.about}")
         for catalog in catalogs:
             self._out.print(f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}")
             for row in catalog.rows.values():

@@ -11,11 +11,11 @@ import numpy as np
 from dse.evaluate.conditions import Reduction
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.expression import read_relation
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Space, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model import Model, Quantity
+from dse.model.expression import read_relation
 
 
 def model(

@@ -106,7 +106,7 @@ def _objectives(designs: pd.DataFrame) -> pd.DataFrame:
             "depth": depth.astype(int),
             "streams": streams.astype(int),
             "turns": designs["schedule_period"].to_numpy(),
-            "load": 1e6 / lanes * clock,
+            "load": np.ceil(720720 / lanes) * 1e6 / 720720 * clock,
         }
     )
     distinct = cases.drop_duplicates()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import dse
-from dse.evaluate.dimension import UnitMismatchError, check_units
-from dse.evaluate.expression import read_relation
+from dse.model.dimension import UnitMismatchError, check_units
+from dse.model.expression import read_relation
 from dse.problems import InputError
 from tests.toy import MODEL, STUDY
 
@@ -29,7 +29,8 @@ UNITS = {
         "latency / clock <= time",
         "latency <= time * clock",
         "1 / clock < time",
-        "calls + streams == lanes",
+        "calls + 2 * calls == 3",
+        "calls / streams * streams <= calls",
         "size ** 2 / line <= line",
         "sqrt(size * line) <= size",
         "size ** 0.5 * line ** 0.5 <= size",
@@ -39,7 +40,7 @@ UNITS = {
         "abs(size - line) // line <= lanes",
         "size % line == 0",
         "-size <= -line",
-        "lanes ** streams <= 100",
+        "lanes ** share <= 100",
         "2 ** lanes <= size / line",
         "area <= budget",
         "budget * area <= area",
@@ -68,6 +69,9 @@ def test_units_that_fit(text: str) -> None:
         ("size % latency == 0", r"divides size \[B\] by latency \[cycle\]"),
         ("size * size <= size", r"compares size \* size"),
         ("log2(size) <= line", "compares log2"),
+        ("calls + streams <= 3", r"adds calls \[call\] and streams \[stream\]"),
+        ("calls <= lanes", r"compares calls \[call\] with lanes \[1\]"),
+        ("lanes ** streams <= 3", r"the exponent streams \[stream\] is not a plain number"),
     ],
 )
 def test_units_that_do_not_fit(text: str, words: str) -> None:

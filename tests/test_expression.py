@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.evaluate.expression import ExpressionError, read_relation
+from dse.model.expression import ExpressionError, read_relation
 
 Meaning = Callable[[dict[str, float]], float]
 Term = tuple[str, Meaning]

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Annotated, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dse
+from dse.model import Array, Floats, Quantity
 from dse.model.units import UnitError, factor, is_unit, read, split
 from dse.model.values import show
+from dse.problems import InputError
 
 PREFIXES = {
     "k": Fraction(10**3),
@@ -70,8 +75,15 @@ def test_a_number_alone_is_read_to_the_last_bit(number: float) -> None:
         ("-3e2 B", "B", -300.0),
         (".5 KiB", "B", 512.0),
         ("1 W*s", "J", 1.0),
-        ("4 streams", "1", 4.0),
-        ("4 stream", "1", 4.0),
+        ("4 streams", "stream", 4.0),
+        ("4", "stream", 4.0),
+        ("1 kcall/s", "call/s", 1000.0),
+        ("2 Melement/s", "element/s", 2e6),
+        ("400 kLUT4", "LUT4", 4e5),
+        ("400 LUT4s", "LUT4", 400.0),
+        ("12.7 kALM", "ALM", 12_700.0),
+        ("3 pJ/bit", "J/B", 24e-12),
+        ("2 mW/kLUT", "W/LUT", 2e-6),
         ("inf", "B", math.inf),
     ],
 )
@@ -153,7 +165,8 @@ def test_no_factor(pair: tuple[str, str]) -> None:
 
 def test_known_units() -> None:
     assert all(map(is_unit, ["1", "B", "cycle/B", "LUT", "GE", "m**2", "1/s", "B/(s*LUT)", "%"]))
-    assert not any(map(is_unit, ["furlong", "B/", "5", "B 2", "s**0.5"]))
+    assert all(map(is_unit, ["element/s", "call/s", "stream", "LUT4/bit", "ALM", "LUT4**2"]))
+    assert not any(map(is_unit, ["furlong", "B/", "5", "B 2", "s**0.5", "LUT6", "LUT44", "4LUT"]))
 
 
 @pytest.mark.parametrize(
@@ -204,8 +217,39 @@ def test_a_number_with_commas_is_told_so() -> None:
         ("KiB", "1", "'KiB' is a unit of information; a plain number is wanted"),
         ("ms", "B", "'ms' is a unit of time; a number in 'B' is wanted"),
         ("LUT", "B", "'LUT' is a unit of another kind; a number in 'B' is wanted"),
+        ("element/s", "call/s", "'element/s' counts elements, not calls; a number in 'call/s' is"),
+        ("call/B", "stream/B", "'call/B' counts calls, not streams; a number in 'stream/B' is"),
+        ("1/s", "call/s", "'1/s' is a unit of frequency; a number in 'call/s' is wanted"),
+        ("call/s", "1/s", "'call/s' counts calls; a number in '1/s' is wanted"),
+        ("element", "1", "'element' counts elements; a plain number is wanted"),
+        ("kLUT4", "LUT", "'kLUT4' is in LUT4, not LUT; docs/catalogs.md says how they convert"),
+        ("LUT", "ALM", "'LUT' is in LUT, not ALM; docs/catalogs.md says how they convert"),
+        ("ALM/bit", "LUT/bit", "'ALM/bit' is in ALM, not LUT; docs/catalogs.md says how they"),
     ],
 )
 def test_a_unit_that_does_not_fit_is_told_in_words(given: str, wanted: str, words: str) -> None:
     with pytest.raises(UnitError, match=words):
         factor(given, wanted)
+
+
+class Load(NamedTuple):
+    time: Annotated[Array, Quantity("s", "a time")]
+    area: Annotated[Array, Quantity("LUT", "an area")]
+
+
+def loaded(call_rate: Annotated[Floats, Quantity("call/s", "calls a second", above=0)]) -> Load:
+    return Load(np.asarray(1.0 / call_rate), np.asarray(call_rate))
+
+
+def test_a_study_that_counts_the_wrong_thing_is_told_both() -> None:
+    content = {
+        "study": {"name": "load", "models": ["loaded"]},
+        "inputs": {"call_rate": "1000 element/s"},
+        "objective": [{"minimize": "time"}],
+        "constraint": [{"quantity": "area", "at_most": "400 kLUT4"}],
+    }
+    with pytest.raises(InputError) as caught:
+        dse.from_mapping(content, {"loaded": loaded})
+    told = str(caught.value)
+    assert "'element/s' counts elements, not calls; a number in 'call/s' is wanted" in told
+    assert "'kLUT4' is in LUT4, not LUT; docs/catalogs.md says how they convert" in told

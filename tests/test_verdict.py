@@ -172,7 +172,9 @@ def test_an_infeasible_design_says_so(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_violation_without_a_value() -> None:
-    assert str(Violation("time", "s", math.nan, math.nan)) == "time has no value"
+    assert str(Violation("time", "s", math.nan, math.nan)) == (
+        "time has no value: it is not a number"
+    )
 
 
 def test_scenarios_are_told_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:

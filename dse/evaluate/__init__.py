@@ -4,8 +4,11 @@
     Designs: what each variable may be, numbered and as points of the unit cube.
 `wiring`, `conflicts`
     Models joined by quantity name, and what cannot be joined.
-`conditions`, `objective`, `constraint`, `expression` (with `dimension`)
-    What is asked of designs: quantities and relations, each under its own conditions.
+`conditions`, `objective`, `constraint`, `demanded`
+    What is asked of designs: quantities and relations, each under its own conditions, and what
+    the models themselves demand.
+`trace`
+    What feeds what, and which variable reaches which objective.
 `evaluator`, `judging`, `tabulate`
     All of it together; who is to blame if a model raises; models run once for what repeats.
 `audit`

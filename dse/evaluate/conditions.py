@@ -8,7 +8,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dse.model.quantity import Array
+from dse.model.quantity import Array, Quantity
+from dse.model.values import show
 
 Conditions: TypeAlias = Mapping[str, float | tuple[float, ...]]
 """Inputs that are bound for one objective or constraint alone: a number, or one a scenario."""
@@ -23,6 +24,29 @@ def scenarios(conditions: Conditions) -> int:
 def scenario(conditions: Conditions, number: int) -> dict[str, float]:
     """Return the conditions of one scenario, counted from 0."""
     return {n: v[number] if isinstance(v, tuple) else v for n, v in conditions.items()}
+
+
+_LISTED = 4  # values of a scenario's input in words
+
+
+def in_words(conditions: Conditions, quantities: Mapping[str, Quantity]) -> str:
+    """Return bound inputs for people.
+
+    >>> sizes = {"size": (64.0, 1024.0), "clock": 1e9}
+    >>> in_words(sizes, {"size": Quantity("B", "size"), "clock": Quantity("Hz", "clock")})
+    'at clock = 1 GHz over size = 64 B, 1,024 B'
+    """
+    at, over = [], []
+    for name, bound in conditions.items():
+        unit = quantities[name].unit if name in quantities else "1"
+        if not isinstance(bound, tuple):
+            at.append(f"{name} = {show(bound, unit)}")
+            continue
+        values = [show(value, unit) for value in dict.fromkeys(bound)]
+        few = ", ".join(values) if len(values) <= _LISTED else f"{values[0]} … {values[-1]}"
+        over.append(f"{name} = {few}")
+    words = (f"{word} {', '.join(found)}" for word, found in (("at", at), ("over", over)) if found)
+    return " ".join(words)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.evaluate.conditions import Conditions, Reduction, reduced
-from dse.evaluate.expression import Relation
+from dse.model.expression import Relation
 from dse.model.quantity import Array
 
 
@@ -35,6 +35,8 @@ class Constraint:
         The same in words, such as ``"at granularity = 1 KiB"``; empty for none.
     reduction : Reduction or None
         How several scenarios become one number.
+    demanded_by : str
+        The model that demands it; empty for a constraint of the study's own.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Constraint:
     conditions: Conditions
     condition: str = ""
     reduction: Reduction | None = None
+    demanded_by: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Violation:
 
     def __str__(self) -> str:
         if np.isnan(self.amount):
-            return f"{self.name} has no value"
+            return f"{self.name} has no value: it is not a number"
         return f"{self.name} is violated by {tell(self.amount, self.unit)}"
 
 

@@ -3,6 +3,8 @@
 * `quantity`: `Quantity` and `Resource`;
 * `signature`: what a function declares, with its records laid flat;
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
+* `demand`: what must hold for a model's outputs to mean anything; `expression` and `dimension`:
+  relations between quantities, as data, and their units;
 * `contract`: a `Model` read from an annotated function;
 * `units`: texts with units; `values`: numbers as text and as JSON;
 * `section`: what a model may add to the report, as data;
@@ -11,16 +13,19 @@
 
 from dse.model.contract import Model
 from dse.model.decorators import composed_of, model
+from dse.model.demand import Demand, demands
 from dse.model.quantity import Array, Floats, Quantity, Resource
 from dse.model.signature import declared
 
 __all__ = [
     "Array",
+    "Demand",
     "Floats",
     "Model",
     "Quantity",
     "Resource",
     "composed_of",
     "declared",
+    "demands",
     "model",
 ]

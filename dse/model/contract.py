@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from dse.model.decorators import model
+from dse.model.demand import Demand, Demanded
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.signature import declaration, fields_of, layout
 from dse.problems import InputError, Problem
@@ -36,6 +37,8 @@ class Model:
     arguments, fields : mapping of str to str
         From quantity names to the function's parameter and output names (they differ if a study
         renames).
+    demands : tuple of Demanded
+        What must hold for its outputs to mean anything, beside what its parts demand.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Model:
     arguments: Mapping[str, str]
     fields: Mapping[str, str]
     parts: tuple[Model, ...] = ()
+    demands: tuple[Demanded, ...] = ()
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], name: str = "") -> Model:
@@ -72,7 +76,9 @@ class Model:
         }
         own_inputs, own_outputs = ({n: n for n in names} for names in (inputs, outputs))
         called = model(function)
-        return cls(name, called, inputs, defaults, outputs, own_inputs, own_outputs, parts)
+        declared: tuple[Demand, ...] = getattr(function, "__demands__", ())
+        own = tuple(Demanded(each.read(), each.about, name) for each in declared)
+        return cls(name, called, inputs, defaults, outputs, own_inputs, own_outputs, parts, own)
 
     @property
     def quantities(self) -> dict[str, Quantity]:
@@ -82,10 +88,24 @@ class Model:
 
     @property
     def leaves(self) -> tuple[Model, ...]:
-        """The models to run: the parts of parts, or the model itself."""
+        """The models to run: the parts of parts, or the model itself.
+
+        Each has its own demands and those of every whole that it is a part of.
+        """
         if not self.parts:
             return (self,)
-        return tuple(leaf for part in self.parts for leaf in part.leaves)
+        return tuple(
+            replace(leaf, demands=(*leaf.demands, *self.demands))
+            for part in self.parts
+            for leaf in part.leaves
+        )
+
+    @property
+    def misfits(self) -> tuple[str, ...]:
+        """What is wrong with the units of its demands and those of its parts, in words."""
+        own = (each.misfit(self.quantities) for each in self.demands)
+        inner = (misfit for part in self.parts for misfit in part.misfits)
+        return (*(f"{self.name} {misfit}" for misfit in own if misfit), *inner)
 
     def renamed(self, names: Mapping[str, str]) -> Model:
         """Return the model with some of its quantities under other names (own name → new name).
@@ -113,6 +133,7 @@ class Model:
             arguments=keys(self.arguments),
             fields=keys(self.fields),
             parts=tuple(part.renamed(names) for part in self.parts),
+            demands=tuple(each.renamed(names) for each in self.demands),
         )
 
     def __call__(self, columns: Mapping[str, Any]) -> dict[str, Array]:

@@ -26,7 +26,7 @@ def check_model(
     element equals the scalar call; inputs are not changed; shapes broadcast;
     outputs stay in their declared domains, without NaN, on the domain; an element outside a domain
     gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
-    model equals its parts.
+    model equals its parts; demands add and compare only what has one unit.
 
     Parameters
     ----------
@@ -70,6 +70,7 @@ def check_model(
 
 
 def _declarations(model: Model) -> None:
+    assert not model.misfits, "; ".join(model.misfits)
     for name, quantity in model.quantities.items():
         where = f"{model.name}: '{name}'"
         assert is_unit(quantity.unit), f"{where} has the unknown unit {quantity.unit!r}"

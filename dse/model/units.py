@@ -1,7 +1,9 @@
 """Units: read where a text is met (and printed by `dse.model.values`); arrays are in base units.
 
 Cycles and seconds are different things that a clock relates: a text in seconds is accepted for a
-quantity in cycles (and the other way round) if a clock is given.
+quantity in cycles (and the other way round) if a clock is given. What is counted is part of a unit:
+elements, calls and streams are different dimensions. A LUT is a 6-input one of Xilinx' 7 series;
+4-input LUTs (``LUT4``) and Intel's adaptive logic modules (``ALM``) are dimensions of their own.
 """
 
 from __future__ import annotations
@@ -41,14 +43,16 @@ newton = 1000 * gram * meter / second ** 2 = N
 joule = newton * meter = J
 watt = joule / second = W
 lut = [lut] = LUT
+lut4 = [lut4] = LUT4
+alm = [alm] = ALM
 slice = [slice]
 flip_flop = [flip_flop] = FF
 gate = [gate] = GE
 percent = 0.01 = %
 count = []
-element = []
-stream = []
-call = []
+element = [element]
+stream = [stream]
+call = [call]
 instruction = []
 operation = [] = op
 word = 4 * byte
@@ -57,7 +61,10 @@ word = 4 * byte
 
 _POWER = re.compile(r"(\*\*|\^)\s*-?\d(?![\d.]|\s*(\*\*|\^))")  # one digit, no towers
 _LONGEST = 60  # characters of a unit
-KNOWN_UNITS = "known are B, bit, s, cycle, Hz, m, J, W, LUT…, with prefixes such as k, M, n, Ki"
+KNOWN_UNITS = (
+    "known are B, bit, s, cycle, Hz, m, J, W, LUT, LUT4, ALM, element, call, stream…, "
+    "with prefixes such as k, M, n, Ki"
+)
 """What to write for a unit, in a sentence."""
 
 
@@ -97,7 +104,7 @@ def base(unit: str) -> tuple[float, dict[str, int]]:
         If the unit is unknown.
 
     >>> base("KiB/s"), base("stream")
-    ((1024.0, {'[information]': 1, '[time]': -1}), (1.0, {}))
+    ((1024.0, {'[information]': 1, '[time]': -1}), (1.0, {'[stream]': 1}))
     """
     return _dimension(unit)
 
@@ -126,7 +133,7 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
     for name, change in (("[cycle]", power), ("[time]", -power)):
         moved[name] = moved.get(name, 0) + change
     if {k: v for k, v in moved.items() if v} != {k: v for k, v in to_dimension.items() if v}:
-        raise UnitError(_misfit(given, from_dimension, wanted))
+        raise UnitError(_misfit(given, from_dimension, wanted, to_dimension))
     ratio = from_scale / to_scale
     return (float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio), int(power)
 
@@ -139,12 +146,34 @@ _KINDS = {
 }
 
 
-def _misfit(given: str, dimension: Mapping[str, int], wanted: str) -> str:
+_COUNTED = {"[element]": "elements", "[call]": "calls", "[stream]": "streams"}
+_AREAS = {"[lut]": "LUT", "[lut4]": "LUT4", "[alm]": "ALM"}
+
+
+def _misfit(given: str, dimension: Mapping[str, int], wanted: str, other: Mapping[str, int]) -> str:
     """Return in words why a unit does not fit."""
-    kind = _KINDS.get(frozenset(dimension.items()))
-    is_one = f"is a unit of {kind}" if kind else "is a unit of another kind"
+    if (areas := _swapped(dimension, other, _AREAS)) is not None:
+        return f"{given!r} is in {areas[0]}, not {areas[1]}; docs/catalogs.md says how they convert"
     needed = "a plain number" if wanted == "1" else f"a number in {wanted!r}"
+    if (counted := _swapped(dimension, other, _COUNTED)) is not None:
+        return f"{given!r} counts {counted[0]}, not {counted[1]}; {needed} is wanted"
+    kind = _KINDS.get(frozenset(dimension.items()))
+    named = [word for key, word in _COUNTED.items() if dimension.get(key)]
+    is_one = f"is a unit of {kind}" if kind else "is a unit of another kind"
+    if named:
+        is_one = f"counts {' and '.join(named)}"
     return f"{given!r} {is_one}; {needed} is wanted"
+
+
+def _swapped(
+    one: Mapping[str, int], other: Mapping[str, int], names: Mapping[str, str]
+) -> tuple[str, str] | None:
+    """Return what two units have in each other's place, if they differ in that alone."""
+    differ = {k for k in {*one, *other} if one.get(k, 0) != other.get(k, 0)}
+    mine, theirs = [k for k in differ if one.get(k)], [k for k in differ if other.get(k)]
+    if len(mine) != 1 or len(theirs) != 1 or not differ <= names.keys():
+        return None
+    return names[mine[0]], names[theirs[0]]
 
 
 def read(text: str, unit: str, clock: float | None = None) -> float:
@@ -229,7 +258,7 @@ def _dimension(unit: str) -> tuple[float, dict[str, int]]:
         len(unit) > _LONGEST
         or "**" in plain
         or "^" in plain
-        or re.search(r"[\d.]{2}|[02-9]", plain)
+        or re.search(r"[\d.]{2}|(?<![A-Za-z])[02-9]", plain)
     ):
         raise UnitError(f"{unit[:_LONGEST]!r} is not a unit, such as B/cycle or m**2")
     try:

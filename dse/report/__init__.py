@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dse.evaluate.trace import Step
     from dse.explain.verdict import Explanation
     from dse.model.section import Section
     from dse.result.record import Result
@@ -26,6 +27,7 @@ def write_report(
     path: Path,
     study_text: str,
     sections: Sequence[Section] = (),
+    wiring: Sequence[Step] = (),
 ) -> None:
     """Write the report of a result.
 
@@ -43,6 +45,8 @@ def write_report(
         The study file, shown as it is.
     sections : sequence of Section
         What the study's models add.
+    wiring : sequence of Step
+        What feeds what; see `dse.evaluate.trace.steps`.
 
     Raises
     ------
@@ -51,7 +55,7 @@ def write_report(
     """
     from dse.report.page import page  # the page needs jinja2 and plotly, which are slow to import
 
-    text = page(result, explanations, path.parent, study_text, sections)
+    text = page(result, explanations, path.parent, study_text, sections, wiring)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from dse.evaluate.trace import Step
 from dse.explain.verdict import Explanation
 from dse.model.section import Section
 from dse.model.values import count, tell
@@ -34,6 +35,7 @@ def page(
     folder: Path,
     study_text: str,
     sections: Sequence[Section] = (),
+    wiring: Sequence[Step] = (),
 ) -> str:
     """Return the page as HTML.
 
@@ -51,6 +53,7 @@ def page(
         constants=[(name, tell(value, unit)) for name, (value, unit) in result.constants.items()],
         provenance=flat(result.provenance),
         study_text=study_text,
+        wiring=wiring,
         style=Markup(_own("page.css")),  # noqa: S704 (our own files, and JSON without <, > and &)
         data=Markup(data),  # noqa: S704
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.expression import ExpressionError, read_relation
 from dse.evaluate.objective import Objective
+from dse.model.expression import ExpressionError, read_relation
 from dse.model.quantity import Array
 from dse.problems import DseError, InputError, Problem, nearest
 

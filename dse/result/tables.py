@@ -57,6 +57,7 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
+            *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
             *_flat_knobs(study, outcome, stopped),
         ),
@@ -96,6 +97,8 @@ def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
 def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certificate:
     tally, plan = outcome.tally, study.plan
     statement = outcome.statement
+    if _broken(study.evaluator, tally):
+        statement += " Designs that break what a model demands are infeasible: see the notes."
     if outcome.complete:
         stopped = "complete"
         if tally.odd[:, 2].any():
@@ -127,6 +130,16 @@ def _resumed(before: Progress) -> list[str]:
     designs = "1 design" if before.done == 1 else f"{before.done:,} designs"
     told = f"the run went on from {designs} of an earlier session"
     return [f"{told}; its seconds and designs per second are those of the last session alone"]
+
+
+def _broken(evaluator: Evaluator, tally: Tally) -> list[str]:
+    """Return a note for each demand of a model that some designs do not meet."""
+    counts = zip(evaluator.constraints, tally.violated.tolist(), strict=True)
+    return [
+        f"{count:,} of {tally.evaluated:,} designs are infeasible, for this does not hold: {c.name}"
+        for c, count in counts
+        if c.demanded_by and count
+    ]
 
 
 def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> list[str]:

@@ -58,6 +58,8 @@ class ResolvedStudy:
         What a reader should know.
     code : tuple of Path
         The files that models, catalogs, profiles and sections came from.
+    unchecked : tuple of str
+        What the models demand and the study cannot tell, with what is lacking.
     digest : str
         A digest of all that decides the result, as it was when the study was read: the text, the
         files that models, catalogs and profiles came from, and the engine. Sections of the report
@@ -75,6 +77,7 @@ class ResolvedStudy:
     sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
     code: tuple[Path, ...]
+    unchecked: tuple[str, ...]
     digest: str
 
     @property
@@ -196,6 +199,7 @@ def _study(
         regions=resolved.regions,
         curves=resolved.curves,
         sections=resolved.sections,
+        unchecked=resolved.unchecked,
         notes=tuple(context.notes),
         code=tuple(sorted({*context.files, *context.report_files})),
         digest=_digest(text, context.files, folder, context.fingerprints),

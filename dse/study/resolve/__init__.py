@@ -20,11 +20,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dse.evaluate.conflicts import conflicts
+from dse.evaluate.demanded import demanded
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.evaluate.wiring import Wiring
 from dse.model.section import Writer
-from dse.study.resolve.checks import check_dead, check_given_twice, check_missing
+from dse.study.resolve.checks import check_dead, check_given_twice, check_missing, note_reach
 from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan, resolve_curves
@@ -44,6 +45,7 @@ class Resolved(NamedTuple):
     regions: RegionsPlan | None
     curves: tuple[CurvePlan, ...]
     sections: tuple[tuple[str, Writer], ...]
+    unchecked: tuple[str, ...]
 
 
 def resolve(ctx: Context) -> Resolved:
@@ -60,6 +62,12 @@ def resolve(ctx: Context) -> Resolved:
     before = len(ctx.problems)
     objectives = resolve_objectives(ctx, wiring)
     constraints = resolve_constraints(ctx, wiring)
+    evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints))
+    unchecked: tuple[str, ...] = ()
+    if not wrong and not ctx.incomplete:
+        also, unchecked = demanded(wiring, evaluator.requests())
+        constraints += also
+        evaluator = replace(evaluator, constraints=tuple(constraints))
     dropped = {entry.partition(".")[0] for entry in ctx.reading.dropped}
     every_target = len(ctx.problems) == before and not dropped & {"objective", "constraint"}
     if not wrong and not ctx.incomplete:
@@ -73,8 +81,9 @@ def resolve(ctx: Context) -> Resolved:
     check_sections(ctx, wiring, sections)
     regions = resolve_regions(ctx, wiring, objectives)
     curves = resolve_curves(ctx, wiring)
-    evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints))
-    return Resolved(evaluator, regions, tuple(curves), sections)
+    if not ctx.problems:
+        note_reach(ctx, evaluator)
+    return Resolved(evaluator, regions, tuple(curves), sections, unchecked)
 
 
 def _wiring(ctx: Context) -> Wiring:

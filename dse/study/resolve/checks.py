@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.constraint import Constraint
+from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Space
+from dse.evaluate.trace import reaches
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.context import Context
 
@@ -14,26 +16,25 @@ _NAMED = 3  # targets in a message
 
 def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
     """Demand that no quantity has two origins."""
-    owner: dict[str, str] = {}
-    for name in wiring.constants:
-        owner[name] = "[inputs]"
+    owner: dict[str, str] = dict.fromkeys(wiring.constants, "[inputs]")
     for key, variable in space.variables.items():
         names = next(iter(variable.rows.values())) if isinstance(variable, Choice) else [key]
         for name in names:
             if name in owner:
                 ctx.add(
                     f"space.{key}",
-                    f"'{name}' is given twice: here and in {owner[name]}",
+                    f"'{name}' is given twice: by space.{key} and by {owner[name]}",
                     "leave one out",
                 )
             owner[name] = f"space.{key}"
     for name, where in owner.items():
         if name in wiring.producers:
-            place = f"inputs.{name}" if where == "[inputs]" else where
+            model = wiring.producers[name].name
             ctx.add(
-                place,
-                f"'{name}' is given twice: here and as an output of {wiring.producers[name].name}",
-                "leave it out, leave the model out, or rename the model's output",
+                f"inputs.{name}" if where == "[inputs]" else where,
+                f"'{name}' is given twice: by {where} and by {model}, as its output",
+                f"leave it out and take what {model} gives, leave that model out, "
+                f'or rename its output: rename = {{ {name} = "another_name" }}',
             )
 
 
@@ -103,6 +104,15 @@ def check_dead(
     for name in wiring.constants:
         if name not in used and name in ctx.file.inputs and name != "clock":  # it converts texts
             ctx.notes.append(f"inputs.{name} is not used by any objective or constraint")
+
+
+def note_reach(ctx: Context, evaluator: Evaluator) -> None:
+    """Note the variables that move some objectives alone, or none."""
+    for key, reach in reaches(evaluator).items():
+        if not reach.objectives:
+            ctx.notes.append(f"{key} has no part in any objective: constraints alone depend on it")
+        elif reach.unmoved:
+            ctx.notes.append(f"{key} has no part in {', '.join(reach.unmoved)}")
 
 
 def targets(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dse.evaluate.constraint import Constraint
-from dse.evaluate.dimension import UnitMismatchError, check_units
-from dse.evaluate.expression import ExpressionError, read_relation
 from dse.evaluate.wiring import Wiring
+from dse.model.dimension import UnitMismatchError, check_units
+from dse.model.expression import ExpressionError, read_relation
 from dse.study.resolve.conditions import in_words, read_conditions
 from dse.study.resolve.context import Context, shown
 from dse.study.schema import ConstraintTable

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dse.evaluate.expression import ExpressionError, read_relation
 from dse.evaluate.wiring import Wiring
+from dse.model.expression import ExpressionError, read_relation
 from dse.model.quantity import Quantity
 from dse.model.units import is_unit
 from dse.problems import closest

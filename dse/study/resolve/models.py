@@ -30,6 +30,8 @@ def resolve_models(ctx: Context) -> tuple[Model, ...]:
         for name, quantity in model.quantities.items():
             if not is_unit(quantity.unit):
                 ctx.add(where, f"'{name}' has the unknown unit {quantity.unit!r}", KNOWN_UNITS)
+        for misfit in model.misfits:
+            ctx.add(where, misfit, "a demand is in the units that its model declares")
         names = _renamed(ctx, f"{where}.rename", model, renamed)
         if names is None:
             ctx.unseen = True
@@ -49,7 +51,9 @@ def _model(ctx: Context, where: str, reference: str) -> Model | None:
     try:
         if reference in ctx.functions:
             ctx.fingerprints.append(fingerprint(ctx.functions[reference]))
-            return Model.from_function(ctx.functions[reference], reference)
+            model = Model.from_function(ctx.functions[reference], reference)
+            ctx.fingerprints += [d.relation.text for m in model.leaves for d in m.demands]
+            return model
         model, paths = load_model(reference, ctx.folder)
     except InputError as error:
         ctx.adopt(where, error)

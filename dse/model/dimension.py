@@ -11,7 +11,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dse.evaluate.expression import Relation
+from dse.model.expression import Relation
 from dse.model.units import base
 
 
@@ -61,11 +61,11 @@ def check_units(relation: Relation, units: Mapping[str, str | None]) -> None:
     UnitMismatchError
         If it does not.
 
-    >>> from dse.evaluate.expression import read_relation
+    >>> from dse.model.expression import read_relation
     >>> check_units(read_relation("data / width <= 64"), {"data": "B", "width": "B/cycle"})
     >>> check_units(read_relation("data <= width"), {"data": "B", "width": "B/cycle"})
     Traceback (most recent call last):
-    dse.evaluate.dimension.UnitMismatchError: compares data [B] with width [B/cycle]
+    dse.model.dimension.UnitMismatchError: compares data [B] with width [B/cycle]
     """
     left, right = _unit(relation.left, units), _unit(relation.right, units)
     _same("compares {} with {}", relation.left, relation.right, left, right)

@@ -6,7 +6,7 @@ import ast
 import operator
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,8 @@ class Relation:
         The quantities in it.
     strict : bool
         Whether equality breaks it (``<``, ``>``).
+    slack : float
+        By what share of themselves the sides of ``==`` may differ.
     """
 
     text: str
@@ -64,6 +66,7 @@ class Relation:
     right: ast.expr
     relation: str
     strict: bool
+    slack: float = 0.0
 
     def violation(self, values: Mapping[str, Any]) -> Array:
         """Return by how much each element violates the relation; 0 or less if it holds."""
@@ -72,10 +75,59 @@ class Relation:
             over = left - right if not self.relation.startswith(">") else right - left
             if self.relation == "==":
                 over = np.abs(over)
+                if self.slack:  # of the lesser side: the other may be infinite
+                    over = over - self.slack * np.minimum(np.abs(left), np.abs(right))
         # equal infinities leave no difference; if equality breaks the relation, the least
         # positive number says so and keeps the order
         same = np.finfo(np.float64).tiny if self.strict else 0.0
         return np.where(left == right, same, over)
+
+    def renamed(self, names: Mapping[str, str]) -> Relation:
+        """Return the relation between the same quantities under other names."""
+        taken = {name: ast.Name(id=names[name]) for name in self.names & names.keys()}
+        found = self.replaced(taken)
+        text = f"{ast.unparse(found.left)} {self.relation} {ast.unparse(found.right)}"
+        return replace(found, text=text) if taken else self
+
+    def replaced(self, parts: Mapping[str, ast.expr]) -> Relation:
+        """Return the relation with an expression in the place of some names; its text stays."""
+        if not parts:
+            return self
+        left, right = (_replaced(side, parts) for side in (self.left, self.right))
+        names = frozenset(_names(left) | _names(right))
+        return replace(self, left=left, right=right, names=names)
+
+
+def converted(name: str, scale: float, power: int) -> ast.expr:
+    """Return a quantity times a factor and a power of the clock, to stand for it in a relation."""
+    text = f"{name} * {scale!r}" + (f" * clock ** {power}" if power else "")
+    return ast.parse(text, mode="eval").body
+
+
+def _replaced(node: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
+    match node:
+        case ast.Name(id=name):
+            return parts.get(name, node)
+        case ast.UnaryOp(op=op, operand=operand):
+            return ast.UnaryOp(op, _replaced(operand, parts))
+        case ast.BinOp(left=left, op=operation, right=right):
+            return ast.BinOp(_replaced(left, parts), operation, _replaced(right, parts))
+        case ast.Call(func=function, args=args):
+            return ast.Call(function, [_replaced(a, parts) for a in args], [])
+    return node
+
+
+def _names(node: ast.expr) -> set[str]:
+    match node:
+        case ast.Name(id=name):
+            return {name}
+        case ast.UnaryOp(operand=operand):
+            return _names(operand)
+        case ast.BinOp(left=left, right=right):
+            return _names(left) | _names(right)
+        case ast.Call(args=args):
+            return set[str]().union(*map(_names, args))
+    return set()
 
 
 def read_relation(text: str) -> Relation:

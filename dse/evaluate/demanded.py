@@ -1,0 +1,90 @@
+"""What the models of a study demand, as constraints of the study.
+
+A demand is judged wherever its model is used: under the conditions of each objective and constraint
+that runs the model, and with several scenarios in every one of them. Conditions that none of its
+quantities depends on are left out, so that two objectives often share one constraint. A demand does
+not bring another model's demands: what it compares is run, but nothing is asked of it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from dse.evaluate.conditions import Conditions, Reduction, in_words
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.wiring import Wiring
+from dse.model.contract import Model
+from dse.model.demand import Demanded
+from dse.model.expression import Relation, converted
+from dse.model.units import factor
+
+
+def demanded(
+    wiring: Wiring, requests: Iterable[tuple[str, Conditions]]
+) -> tuple[tuple[Constraint, ...], tuple[str, ...]]:
+    """Return the demands of the models that some requests run.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        Without conflicts.
+    requests : iterable of (str, mapping)
+        The quantities that a study asks for, with what is bound for each.
+
+    Returns
+    -------
+    constraints : tuple of Constraint
+        Those whose quantities are all known.
+    unchecked : tuple of str
+        The others, with what they need, in words.
+    """
+    models = {model.name: model for model in wiring.models}
+    found: dict[object, Constraint] = {}
+    unchecked: dict[str, None] = {}
+    for name, conditions in requests:
+        for key, _ in wiring.runs([(name, conditions)]):
+            for demand in models[key].demands:
+                relation = _in_held_units(wiring, models[key], demand, conditions)
+                needs = wiring.needs(sorted(relation.names), conditions)
+                shown = f"{demand.about}: {relation.text}"
+                if needs.missing:
+                    lacking = ", ".join(needs.missing)
+                    told = f"{shown}, demanded by {demand.by}: needs {lacking}"
+                    unchecked.setdefault(told)
+                    continue
+                bound = {n: v for n, v in conditions.items() if n in needs.names}
+                which = demand.by, relation.text, frozenset(bound.items())
+                found.setdefault(which, _constraint(wiring, demand, relation, bound))
+    return tuple(found.values()), tuple(unchecked)
+
+
+def _constraint(
+    wiring: Wiring, demand: Demanded, relation: Relation, bound: Conditions
+) -> Constraint:
+    at = in_words(bound, wiring.quantities)
+    name = f"{demand.about}: {relation.text} {at}".strip() + f", demanded by {demand.by}"
+    several = any(isinstance(value, tuple) for value in bound.values())
+    worst = Reduction("max") if several else None
+    return Constraint(name, "", "1", 0.0, True, relation, bound, at, worst, demand.by)
+
+
+def _in_held_units(
+    wiring: Wiring, model: Model, demand: Demanded, conditions: Conditions
+) -> Relation:
+    """Return a demand between quantities as the study holds them.
+
+    The model declares it in its own units, and for an input that nothing gives the default stands.
+    """
+    given = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
+    defaults = {n: v for each in (*wiring.models, model) for n, v in each.defaults.items()}
+    parts: dict[str, ast.expr] = {}
+    for name in demand.relation.names:
+        declaration = model.quantities.get(name)
+        if name not in given and name in defaults:
+            parts[name] = ast.Constant(defaults[name])
+        elif declaration is not None:
+            scale, power = factor(wiring.quantities[name].unit, declaration.unit)
+            if scale != 1.0 or power:
+                parts[name] = converted(name, scale, power)
+    return demand.relation.replaced(parts)

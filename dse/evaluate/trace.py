@@ -1,0 +1,136 @@
+"""What feeds what: each model with the origin of its inputs, and what each variable reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dse.evaluate.conditions import Conditions, in_words
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Choice
+from dse.evaluate.wiring import Wiring
+from dse.model.contract import Model
+
+
+@dataclass(frozen=True)
+class Step:
+    """One model of a study, in the order in which they are run.
+
+    Parameters
+    ----------
+    model : str
+        Its name.
+    gives : tuple of str
+        The outputs that an objective, a constraint or another model uses.
+    takes : mapping of str to tuple of str
+        By origin (``"variable"``, ``"row of interface"``, ``"input"``, a model, ``"default"``,
+        ``"condition"``): the inputs.
+    """
+
+    model: str
+    gives: tuple[str, ...]
+    takes: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What depends on a variable, and what does not.
+
+    Parameters
+    ----------
+    objectives, constraints : tuple of str
+        Those that depend on it.
+    others : tuple of str
+        Those that do not.
+    unmoved : tuple of str
+        The objectives that do not, though a model gives them.
+    """
+
+    objectives: tuple[str, ...]
+    constraints: tuple[str, ...]
+    others: tuple[str, ...]
+    unmoved: tuple[str, ...]
+
+
+def steps(evaluator: Evaluator) -> tuple[Step, ...]:
+    """Return the models that judging a design runs, inner ones before outer ones."""
+    wiring, requests = evaluator.wiring, evaluator.requests()
+    models = {model.name: model for model in wiring.models}
+    gives: dict[str, dict[str, None]] = {}
+    takes: dict[str, dict[str, dict[str, None]]] = {}
+
+    def uses(name: str, conditions: Conditions) -> None:
+        if name not in conditions and name in wiring.producers:
+            gives.setdefault(wiring.producers[name].name, {}).setdefault(name)
+
+    for name, conditions in requests:
+        uses(name, conditions)
+    for key, bound in wiring.runs(requests):
+        conditions = dict(bound)
+        mine = takes.setdefault(key, {})
+        for name in _inputs(wiring, models[key]):
+            uses(name, conditions)
+            origin, shown = _origin(evaluator, models[key], name, conditions)
+            mine.setdefault(origin, {}).setdefault(shown)
+    return tuple(
+        Step(
+            key,
+            tuple(name for name in models[key].outputs if name in gives[key]),
+            {origin: tuple(names) for origin, names in mine.items()},
+        )
+        for key, mine in takes.items()
+    )
+
+
+def _inputs(wiring: Wiring, model: Model) -> Iterable[str]:
+    clocked = any(power for _, power in wiring.conversions[model.name].values())
+    return (*model.inputs, "clock") if clocked and "clock" not in model.inputs else model.inputs
+
+
+def _origin(
+    evaluator: Evaluator, model: Model, name: str, conditions: Conditions
+) -> tuple[str, str]:
+    """Return where an input of a model comes from, and how it is shown there."""
+    wiring = evaluator.wiring
+    if name in conditions:
+        return "condition", in_words({name: conditions[name]}, wiring.quantities)
+    if name in wiring.producers:
+        return wiring.producers[name].name, name
+    owner = evaluator.space.quantities().get(name)
+    if owner is not None:
+        choice = isinstance(evaluator.space.variables[owner], Choice)
+        return f"row of {owner}" if choice else "variable", name
+    if name in wiring.constants:
+        return "input", name
+    return "default", f"{name} = {model.defaults[name]:g}"
+
+
+def reaches(evaluator: Evaluator) -> dict[str, Reach]:
+    """Return for each variable what depends on it, by the wiring alone."""
+    owners = evaluator.space.quantities()
+
+    def moved(names: Iterable[str], conditions: Conditions) -> set[str]:
+        live = set(evaluator.wiring.needs(names, conditions).names) - set(conditions)
+        return {owners[name] for name in live & owners.keys()}
+
+    producers = evaluator.wiring.producers
+    given = {o.name for o in evaluator.objectives if o.quantity in producers}  # not a variable
+    objectives = [(o.name, moved([o.quantity], o.conditions)) for o in evaluator.objectives]
+    constraints = [(_short(c), moved(c.names, c.conditions)) for c in evaluator.constraints]
+    return {
+        key: Reach(
+            tuple(name for name, keys in objectives if key in keys),
+            tuple(name for name, keys in constraints if key in keys),
+            tuple(name for name, keys in (*objectives, *constraints) if key not in keys),
+            tuple(name for name, keys in objectives if key not in keys and name in given),
+        )
+        for key in evaluator.space.variables
+    }
+
+
+def _short(constraint: Constraint) -> str:
+    """Return a constraint without the sentence of a model that demands it."""
+    if constraint.demanded_by and constraint.relation is not None:
+        return constraint.relation.text
+    return constraint.name

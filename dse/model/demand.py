@@ -1,0 +1,130 @@
+"""Demands: what must hold between a model's quantities for its outputs to mean anything.
+
+A formula gives a number for any input: a latency also for an engine that is offered more than it
+carries. A model says so beside its function, as data, and every study that uses it is held to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, get_type_hints
+
+from dse.model.dimension import UnitMismatchError, check_units
+from dse.model.expression import ExpressionError, Relation, read_relation
+from dse.model.quantity import Quantity
+from dse.model.signature import declared, fields_of
+from dse.model.units import UnitError
+from dse.problems import InputError, Problem, nearest
+
+_ROUNDING = 1e-9  # two routes to one thing round differently
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A relation that must hold between a model's own inputs and outputs.
+
+    Parameters
+    ----------
+    relation : str
+        As a study's ``[[constraint]] relation``, in the units that the model declares:
+        ``"engine_utilization < 1"``. The sides of ``==`` may differ by 1e-9 of themselves, for two
+        routes to one thing round differently.
+    about : str
+        What it says of the machine: ``"the engine carries the calls that it is offered"``.
+    """
+
+    relation: str
+    about: str
+
+    def read(self) -> Relation:
+        """Return the relation.
+
+        Raises
+        ------
+        ExpressionError
+            If it is not one.
+        """
+        return replace(read_relation(self.relation), slack=_ROUNDING)
+
+
+@dataclass(frozen=True)
+class Demanded:
+    """A demand as the engine sees it: read, by the names that a study gives its quantities.
+
+    Parameters
+    ----------
+    relation : Relation
+        In the units that the model declares.
+    about : str
+        What it says of the machine.
+    by : str
+        The model that demands it.
+    """
+
+    relation: Relation
+    about: str
+    by: str
+
+    def renamed(self, names: Mapping[str, str]) -> Demanded:
+        """Return the demand on the same quantities under other names."""
+        return replace(self, relation=self.relation.renamed(names))
+
+    def misfit(self, quantities: Mapping[str, Quantity]) -> str:
+        """Return what is wrong with its units, in words; empty if nothing is."""
+        relation = self.relation
+        try:
+            check_units(relation, {n: quantities[n].unit for n in relation.names})
+        except UnitMismatchError as error:
+            return f"demands '{relation.text}', which {error}"
+        except UnitError:  # an unknown unit is told of the quantity
+            pass
+        return ""
+
+
+def demands(*given: Demand) -> Callable[[F], F]:
+    """Declare what must hold for a model's outputs to mean anything.
+
+    The function may be a plain one, or one made by `model` or `composed_of`. A composed model has
+    the demands of its parts beside its own. A study takes each demand of a model that it uses as a
+    constraint; see ARCHITECTURE.md, "The contract of a model".
+
+    Raises
+    ------
+    InputError
+        If a demand is not a relation, says nothing of the machine, or names what the model neither
+        takes nor gives; all such at once.
+
+    >>> from typing import Annotated, NamedTuple
+    >>> from dse.model import Array, Floats
+    >>> class Queue(NamedTuple):
+    ...     load: Annotated[Array, Quantity("1", "share of the time that the engine is busy")]
+    >>> @demands(Demand("load < 1", "the engine carries what it is offered"))
+    ... def queue(rate: Annotated[Floats, Quantity("call/s", "calls")]) -> Queue:
+    ...     return Queue(rate * 1e-6)
+    """
+
+    def attach(function: F) -> F:
+        inputs = [n for n, note in declared(function).items() if isinstance(note, Quantity)]
+        outputs = fields_of(get_type_hints(function).get("return")) or ()
+        problems = [p for each in given for p in _problems(each, (*inputs, *outputs))]
+        if problems:
+            raise InputError(f"{function.__module__}:{function.__name__}", problems)
+        function.__demands__ = given  # type: ignore[attr-defined]
+        return function
+
+    return attach
+
+
+def _problems(demand: Demand, known: tuple[str, ...]) -> list[Problem]:
+    where = f"demand '{demand.relation}'"
+    found = []
+    if not demand.about.strip():
+        found.append(Problem(where, "does not say what it is about", "say it of the machine"))
+    try:
+        names = sorted(demand.read().names - set(known))
+    except ExpressionError as error:
+        return [*found, Problem(where, str(error))]
+    message = "names '{}', which the model neither takes nor gives"
+    return found + [Problem(where, message.format(n), nearest(n, known)) for n in names]

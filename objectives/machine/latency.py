@@ -1,0 +1,106 @@
+"""How long a request takes from its arrival to the end of its call, all streams under load.
+
+A call's way has stations that each take a constant time, and a window. Of a row of constant times
+the whole wait is that of the slowest station alone: with T the time of a call that meets nobody
+and b that of the slowest station, call k ends at ``max(A_k + T, D_{k−1} + b, D_{k−q} + T)``, if A
+is its arrival. So the waits of thread, engine and window do not add up; the largest counts. The
+link is an exception, for it is other streams' calls that a call waits for there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from dse.model import Array, Quantity, model
+from objectives.machine.interface import InterfaceLatency
+from objectives.machine.quantities import (
+    CallRate,
+    CallsInFlight,
+    EngineTime,
+    EngineTimeAlone,
+    LinkTime,
+    LinkWaitTime,
+    SetUpTime,
+)
+from objectives.queues import constant_service_wait
+
+
+def _part(about: str) -> Quantity:
+    return Quantity("cycle", about, low=0, part_of="call_time")
+
+
+@dataclass(frozen=True, eq=False)
+class CallTime:
+    """What `call_time` gives."""
+
+    call_time: Annotated[
+        Array,
+        Quantity(
+            "cycle",
+            "mean time from the arrival of a request to the end of its call, under load",
+            low=0,
+            better="lower",
+        ),
+    ]
+    call_queue_time: Annotated[
+        Array, _part("wait for the thread, the window and earlier calls at the engine")
+    ]
+    call_set_up_time: Annotated[Array, _part("set-up on the host")]
+    call_link_time: Annotated[Array, _part("wait for the link, and its use")]
+    call_travel_time: Annotated[Array, _part("travel to the engine and back")]
+    call_engine_time: Annotated[
+        Array, _part("at the engine, if no earlier call of the stream is there")
+    ]
+
+
+@model
+def call_time(
+    call_rate: CallRate,
+    calls_in_flight: CallsInFlight,
+    set_up_time: SetUpTime,
+    link_time: LinkTime,
+    link_wait_time: LinkWaitTime,
+    interface_latency: InterfaceLatency,
+    engine_time_alone: EngineTimeAlone,
+    engine_time: EngineTime,
+) -> CallTime:
+    """Return the mean time of a call under load, and its parts.
+
+    Parameters
+    ----------
+    call_rate : float or ndarray
+        Of one stream [call/cycle].
+    calls_in_flight : float or ndarray
+        q.
+    set_up_time, link_time, link_wait_time, interface_latency : float or ndarray
+        [cycle].
+    engine_time_alone, engine_time : float or ndarray
+        Mean time at the engine without earlier calls of the stream, and with those that come at
+        `call_rate` [cycle].
+
+    Returns
+    -------
+    CallTime
+        All in cycles; inf if thread, window or engine cannot carry the calls.
+    """
+    around = np.asarray(set_up_time, dtype=np.float64) + link_time + link_wait_time
+    alone = around + interface_latency + engine_time_alone
+    with np.errstate(all="ignore"):
+        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
+        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
+        window = alone * constant_service_wait(call_rate * alone / calls_in_flight, calls_in_flight)
+        engine = np.where(
+            np.isinf(engine_time), np.inf, np.subtract(engine_time, engine_time_alone)
+        )
+    queue = np.maximum(np.maximum(thread, window), np.maximum(engine, 0.0))
+    parts = (
+        queue,
+        np.asarray(set_up_time, dtype=np.float64),
+        np.add(link_wait_time, link_time, dtype=np.float64),
+        np.asarray(interface_latency, dtype=np.float64),
+        np.asarray(engine_time_alone, dtype=np.float64),
+    )
+    return CallTime(alone + queue, *parts)

@@ -1,0 +1,144 @@
+"""The wiring as `dse check` and the report show it, and what each variable reaches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dse
+from dse.evaluate.trace import reaches, steps
+from dse.problems import InputError
+from dse.terminal import Terminal
+from tests.chain import MODELS, study
+
+ROOT = Path(__file__).parents[1]
+CHOSEN = {"small": {"size": 64}, "large": {"size": 4096}}
+
+
+def made(**changes: object) -> dse.Study:
+    return dse.from_mapping(study(**changes), MODELS)
+
+
+def test_each_model_is_shown_with_the_origin_of_its_inputs() -> None:
+    content = made(
+        study={"name": "t", "models": ["margin", "queue", "engine"]},
+        inputs={"call_rate": 1e5, "clock": "1 GHz"},
+        space={"lanes": {"integer": [1, 16]}, "kind": {"rows": CHOSEN}},
+        objective=[
+            {"maximize": "margin", "at": {"waiting": "1 us"}},
+            {"minimize": "area"},
+        ],
+    )
+    assert [(step.model, step.gives, dict(step.takes)) for step in steps(content.evaluator)] == [
+        ("engine", ("carried", "area"), {"variable": ("lanes",), "row of kind": ("size",)}),
+        ("queue", ("utilization", "latency"), {"input": ("call_rate",), "engine": ("carried",)}),
+        (
+            "margin",
+            ("margin",),
+            {
+                "condition": ("at waiting = 1,000 cycle",),
+                "queue": ("latency",),
+                "input": ("clock",),
+            },
+        ),
+    ]
+
+
+def test_defaults_and_several_conditions_are_shown() -> None:
+    path = ROOT / "studies" / "crypto.toml"
+    found = {step.model: step for step in steps(dse.load(path).evaluator)}
+    assert found["objectives.machine:total_area"].takes["default"] == ("cache_size = 0",)
+    over = {"minimize": "latency", "over": {"size": [16, 32, 48, 64, 80]}, "reduce": "max"}
+    two = made(objective=[over, {"minimize": "area", "at": {"size": 64}}])
+    (first, _) = steps(two.evaluator)
+    assert first.takes["condition"] == ("over size = 16 B … 80 B", "at size = 64 B")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_check_prints_the_wiring_at_any_width(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    Terminal().plan(dse.load(ROOT / "studies" / "crypto.toml"))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= width
+    text = " ".join(" ".join(lines).split())
+    assert "arrival_rate ← objectives.sharing:lane_arrivals ← input: stream_rate" in text
+    assert "← row of interface: interface_overhead, interface_latency" in text
+    assert "nothing asks for what these give: objectives.sharing:best_schedule_period" in text
+
+
+def test_a_variable_that_moves_only_some_objectives_is_noted() -> None:
+    space = {"lanes": {"integer": [1, 16]}, "size": {"values": [32, 64]}}
+    other = {"maximize": "carried", "at": {"size": 64}, "name": "peak"}
+    content = made(
+        inputs={"call_rate": 1e5},
+        space=space,
+        objective=[{"minimize": "latency"}, {"minimize": "area"}, other],
+    )
+    assert content.notes == ("size has no part in peak",)
+    assert content.run().notes == content.notes
+    reach = reaches(content.evaluator)
+    assert reach["lanes"].objectives == ("latency", "area", "peak")
+    assert reach["lanes"].others == ()
+    assert reach["size"].objectives == ("latency", "area")
+    assert reach["size"].constraints == ("utilization < 1",)
+
+
+def test_a_variable_that_only_constraints_name_is_noted() -> None:
+    content = made(
+        inputs={"size": 64},
+        space={"lanes": {"integer": [1, 16]}, "call_rate": {"values": [1e5, 2e5]}},
+        objective=[{"minimize": "area"}, {"maximize": "carried"}],
+        constraint=[{"quantity": "utilization", "at_most": 0.5}],
+    )
+    told = "call_rate has no part in any objective: constraints alone depend on it"
+    assert content.notes == (told,)
+
+
+def test_a_variable_that_is_an_objective_itself_is_not_noted() -> None:
+    content = made(objective=[{"minimize": "latency"}, {"minimize": "lanes"}])
+    assert content.notes == ()
+
+
+def test_the_report_shows_the_wiring_and_the_notes(tmp_path: Path) -> None:
+    other = {"maximize": "carried", "at": {"lanes": 4}, "name": "peak"}
+    made(
+        objective=[{"minimize": "latency"}, other],
+        space={"lanes": {"integer": [1, 16]}, "size": {"values": [32, 64]}},
+        inputs={"call_rate": 1e5},
+    ).run(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert '<table id="wiring">' in page
+    assert "<td>input: call_rate; engine: carried</td>" in page
+    assert "<li>lanes has no part in peak</li>" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"inputs": {"call_rate": 1e5, "size": 64, "carried": 1e6}},
+            "inputs.carried: 'carried' is given twice: by [inputs] and by engine, as its output",
+        ),
+        (
+            {"space": {"lanes": {"integer": [1, 2]}, "carried": {"values": [1e6, 2e6]}}},
+            "space.carried: 'carried' is given twice: by space.carried and by engine, as its",
+        ),
+        (
+            {"space": {"lanes": {"integer": [1, 2]}, "size": {"values": [64, 128]}}},
+            "space.size: 'size' is given twice: by space.size and by [inputs]",
+        ),
+        (
+            {"study": {"name": "t", "models": ["engine", "queue", "engine"]}},
+            "study.models: 'carried' is given twice: by engine and by engine#2",
+        ),
+    ],
+)
+def test_a_quantity_with_two_origins_is_refused_naming_both(
+    changes: dict[str, object], words: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        made(**changes)
+    assert words in str(caught.value)

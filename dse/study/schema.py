@@ -102,6 +102,8 @@ class SubsetsTable(Table):
     of: list[StrictStr] | None = Field(
         None, min_length=1, max_length=12, description="names of parts; all if absent"
     )
+    least: StrictInt = Field(0, ge=0, description="parts chosen at least")
+    most: StrictInt | None = Field(None, ge=1, description="parts chosen at most")
 
 
 _VARIABLES: dict[str, type[Table]] = {

@@ -52,14 +52,11 @@ def accelerator_area(
     """
     work = design_work(dataflow, workload, selection)
     shared = np.asarray(accelerators.shared_store) == 1.0
-    keeps = np.asarray(accelerators.keeps_data) == 1.0
     stores = np.where(shared, np.minimum(work.accelerators, 1.0), work.accelerators)
-    alone = np.where(keeps, work.working_set, work.call_working_set)
-    held = np.where(shared, np.minimum(work.working_set, work.whole_working_set), alone)
-    held = held + 0.0 * work.calls  # NaN if there is no such selection
+    held = stored(work, accelerators)
     banks = product(stores, accelerators.communication_factor * np.asarray(costs.bank_area))
     parts = np.broadcast_arrays(
-        product(_parallel_code(work, accelerators.computation_factor), costs.instruction_area),
+        product(parallel_code(work, accelerators.computation_factor), costs.instruction_area),
         _BITS * held * costs.memory_area_per_bit + banks,
         product(work.accelerators, costs.interface_area),
         held,
@@ -68,7 +65,15 @@ def accelerator_area(
     return Areas(area[()], *(part.copy()[()] for part in parts))
 
 
-def _parallel_code(work: Work, factor: Floats) -> Array:
+def stored(work: Work, accelerators: Accelerators) -> Array:
+    """Return the bytes that the accelerators' stores hold."""
+    shared = np.asarray(accelerators.shared_store) == 1.0
+    keeps = np.asarray(accelerators.keeps_data) == 1.0
+    alone = np.where(keeps, work.working_set, work.call_working_set)
+    return np.where(shared, np.minimum(work.working_set, work.whole_working_set), alone)
+
+
+def parallel_code(work: Work, factor: Floats) -> Array:
     """Return the code × the factor at which it computes, in instructions."""
     instructions, waiting = work.of_units("instructions"), work.of_units("waiting")
     bound = np.where(waiting > 0, instructions / waiting, np.inf)

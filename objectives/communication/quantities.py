@@ -153,10 +153,16 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class AreaCosts:
+class StoreCosts:
+    """What a store takes."""
+
+    memory_area_per_bit: MemoryAreaPerBit = 0.0
+    bank_area: BankArea = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaCosts(StoreCosts):
     """What instructions of the code, stores and interfaces take."""
 
     instruction_area: InstructionArea
-    memory_area_per_bit: MemoryAreaPerBit = 0.0
-    bank_area: BankArea = 0.0
     interface_area: InterfaceArea = 0.0

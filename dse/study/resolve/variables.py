@@ -199,9 +199,16 @@ def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> C
         return None
     if len(ctx.problems) > wrong or not bits:
         return None
+    most = len(bits) if table.most is None else table.most
+    if table.least > min(most, len(bits)):
+        message = f"no subset of {len(bits)} parts has {table.least} or more and {most} or fewer"
+        ctx.add(where, message, "give least <= most")
+        return None
     rows: dict[str, Mapping[str, float]] = {}
     for number in range(2 ** len(bits)):
         chosen = [bit for k, bit in enumerate(bits) if number >> k & 1]
+        if not table.least <= len(chosen) <= most:
+            continue
         text = " + ".join(parts[bit] for bit in chosen) or "none"
         rows[text] = {name: float(sum(1 << bit for bit in chosen))}
     return Choice(rows)

@@ -108,14 +108,14 @@ def function_calls(
     Returns
     -------
     FunctionCalls
-        NaN if nothing is selected, or what is not there. `host_run_time` less `host_rest_time` is
-        `calls_per_run` times `host_call_time`. Each further stream that shares the engine needs
-        `context_bits` of its own: the working set.
+        NaN if what is selected is not there; if nothing is, calls of no work. `host_run_time` less
+        `host_rest_time` is `calls_per_run` times `host_call_time`. Each further stream that shares
+        the engine needs `context_bits` of its own: the working set.
     """
     work = design_work(dataflow, workload, selection)
     none = design_work(dataflow, workload, np.asarray(selection) * 0.0)
     in_store, moved = placed(work, accelerators)
-    calls = np.where(work.calls > 0, work.calls, np.nan)
+    calls = np.where(work.calls == 0, 1.0, work.calls)  # the means of no calls are 0
     whole = none.host_instructions * instruction_time + none.host_bytes * byte_time
     rest = work.host_instructions * instruction_time + work.host_bytes * byte_time
     arithmetic = computing(work, accelerators.computation_factor) * instruction_time
@@ -125,13 +125,16 @@ def function_calls(
     clocks = np.maximum(np.ceil(busy / clock_period * (1 - _ROUNDING)), 1.0)
     held = stored(work, accelerators)
     logic = product(parallel_code(work, accelerators.computation_factor), instruction_area)
-    banks = accelerators.communication_factor * np.asarray(memory.bank_area)
+    banks = product(
+        np.minimum(work.accelerators, 1.0),
+        accelerators.communication_factor * np.asarray(memory.bank_area),
+    )
     each = (whole - rest) / calls
     values = (
         work.calls,
-        run_rate * calls,
+        run_rate * work.calls,
         size,
-        each / size,
+        np.where(each == 0, 0.0, each / size),
         each,
         busy,
         clocks,

@@ -160,9 +160,11 @@ class StoreCosts:
     bank_area: BankArea = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class AreaCosts(StoreCosts):
+@dataclass(frozen=True)
+class AreaCosts:
     """What instructions of the code, stores and interfaces take."""
 
     instruction_area: InstructionArea
+    memory_area_per_bit: MemoryAreaPerBit = 0.0
+    bank_area: BankArea = 0.0
     interface_area: InterfaceArea = 0.0

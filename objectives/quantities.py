@@ -94,6 +94,18 @@ Streams: TypeAlias = Annotated[
 TotalStreams: TypeAlias = Annotated[
     Floats, Quantity("1", "streams on the chip", low=1, integer=True, typical=(1, 256))
 ]
+CallsInFlight: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "calls of a stream that may be in flight",
+        "q",
+        low=1,
+        integer=True,
+        better="higher",
+        typical=(1, 4),
+    ),
+]
 ElementBytes: TypeAlias = Annotated[
     Floats,
     Quantity("B/element", "data that a lane takes in a clock", above=0, typical=(4, 128)),

@@ -22,9 +22,8 @@ import numpy as np
 from dse.model import Array, Floats, Quantity, model
 from objectives.machine.interface import InterfaceLatency, LinkTimePerByte, SetUp, SharedLink
 from objectives.machine.link import meeting_streams
-from objectives.machine.quantities import CallsInFlight
 from objectives.power_law import arrays, interval
-from objectives.quantities import ElementBytes, Kernel, Streams, TotalStreams
+from objectives.quantities import CallsInFlight, ElementBytes, Kernel, Streams, TotalStreams
 from objectives.queues import constant_service_wait
 
 StreamDataRate = Annotated[

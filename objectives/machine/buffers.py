@@ -8,8 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model
-from objectives.machine.quantities import BUFFER_BITS, CallsInFlight
-from objectives.quantities import Streams
+from objectives.machine.quantities import BUFFER_BITS
+from objectives.quantities import CallsInFlight, Streams
 
 _BITS = 8.0  # of a byte
 

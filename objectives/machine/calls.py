@@ -21,15 +21,15 @@ from objectives.machine.interface import InterfaceLatency, SetUp
 from objectives.machine.quantities import (
     CALL_INTERVAL,
     SET_UP_TIME,
+    TRAVEL_TIME,
     TURNAROUND_TIME,
-    BlockingInterval,
     CallRate,
-    CallsInFlight,
     EngineInterval,
     LinkInterval,
     LinkTime,
     LinkWaitTime,
     SetUpTime,
+    StreamInterval,
 )
 from objectives.power_law import arrays, power
 from objectives.quantities import Granularity, Kernel
@@ -40,6 +40,7 @@ class Turnaround:
     """What `turnaround` gives."""
 
     set_up_time: Annotated[Array, SET_UP_TIME]
+    travel_time: Annotated[Array, TRAVEL_TIME]
     turnaround_time: Annotated[Array, TURNAROUND_TIME]
 
 
@@ -77,7 +78,7 @@ def turnaround(
     link_wait_time: LinkWaitTime,
     interface_latency: InterfaceLatency,
 ) -> Turnaround:
-    """Return the set-up of a call, and its time from one end at the engine to reaching it again.
+    """Return what a call takes beside the engine.
 
     Parameters
     ----------
@@ -86,49 +87,46 @@ def turnaround(
     set_up : SetUp
         The thread is busy for ``o + h · g`` cycles.
     link_time, link_wait_time, interface_latency : float or ndarray
-        [cycle]; with the set-up they add up to `turnaround_time`.
+        [cycle].
+
+    Returns
+    -------
+    Turnaround
+        `travel_time` is on the link and on the way; with set-up and wait it is `turnaround_time`,
+        from the end of a call until the next one of a stream with one in flight is at the engine.
 
     >>> around = turnaround(1000.0, 50.0, 0.5, link_time=250.0, link_wait_time=100.0,
     ...                     interface_latency=600.0)
     >>> float(around.set_up_time), float(around.turnaround_time)
     (550.0, 1500.0)
     """
-    time = set_up.interface_overhead + set_up.interface_overhead_per_byte * np.asarray(
-        granularity, dtype=np.float64
-    )
-    return Turnaround(time, time + link_wait_time + link_time + interface_latency)
+    size = np.asarray(granularity, dtype=np.float64)
+    time = set_up.interface_overhead + set_up.interface_overhead_per_byte * size
+    travel = np.add(link_time, interface_latency, dtype=np.float64)
+    return Turnaround(time, travel, time + travel + link_wait_time)
 
 
 @model
 def call_interval(
-    set_up_time: SetUpTime,
-    link_interval: LinkInterval,
-    engine_interval: EngineInterval,
-    blocking_interval: BlockingInterval,
-    calls_in_flight: CallsInFlight,
-    call_rate: CallRate,
+    link_interval: LinkInterval, stream_interval: StreamInterval, call_rate: CallRate
 ) -> Interval:
     """Return the mean time between ends of calls of a stream that always has a request waiting.
 
-    ``max(set_up_time, link_interval, engine_interval, blocking_interval / q)``: exact if one of
-    them is well above the rest. With q > 1 the phase in which a call meets the schedule is that of
-    calls in general and not of these, and a link that others use is late at times.
+    The larger of what the link leaves it and of what thread, window and engine let pass
+    (:func:`objectives.sharing.stream_interval`).
 
     Parameters
     ----------
-    set_up_time, link_interval, engine_interval, blocking_interval : float or ndarray
-        Cycles of the host; the last one of a stream with one call in flight.
-    calls_in_flight : float or ndarray
-        q.
+    link_interval, stream_interval : float or ndarray
+        Cycles of the host.
     call_rate : float or ndarray
         Calls that a stream offers [call/cycle].
 
-    >>> found = call_interval(50.0, 0.0, 400.0, 1200.0, calls_in_flight=2, call_rate=1e-3)
+    >>> found = call_interval(link_interval=50.0, stream_interval=600.0, call_rate=1e-3)
     >>> float(found.call_interval), float(found.stream_utilization)
     (600.0, 0.6)
     """
-    slowest = np.maximum(np.maximum(set_up_time, link_interval), engine_interval)
-    interval = np.maximum(slowest, np.divide(blocking_interval, calls_in_flight))
+    interval = np.maximum(np.asarray(link_interval, dtype=np.float64), stream_interval)
     return Interval(interval, call_rate * interval)
 
 

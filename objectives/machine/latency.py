@@ -14,17 +14,18 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model
+from dse.model import Array, Floats, Quantity, model
 from objectives.machine.interface import InterfaceLatency
 from objectives.machine.quantities import (
     CallRate,
-    CallsInFlight,
     EngineTime,
     EngineTimeAlone,
     LinkTime,
     LinkWaitTime,
     SetUpTime,
+    StreamInterval,
 )
+from objectives.quantities import CallsInFlight
 from objectives.queues import constant_service_wait
 
 
@@ -66,6 +67,7 @@ def call_time(
     interface_latency: InterfaceLatency,
     engine_time_alone: EngineTimeAlone,
     engine_time: EngineTime,
+    stream_interval: StreamInterval,
 ) -> CallTime:
     """Return the mean time of a call under load, and its parts.
 
@@ -91,7 +93,7 @@ def call_time(
     with np.errstate(all="ignore"):
         thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
         thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
-        window = alone * constant_service_wait(call_rate * alone / calls_in_flight, calls_in_flight)
+        window = _window_wait(call_rate, calls_in_flight, alone, stream_interval)
         engine = np.where(
             np.isinf(engine_time), np.inf, np.subtract(engine_time, engine_time_alone)
         )
@@ -104,3 +106,18 @@ def call_time(
         np.asarray(engine_time_alone, dtype=np.float64),
     )
     return CallTime(alone + queue, *parts)
+
+
+def _window_wait(rate: Floats, window: Floats, alone: Array, interval: Floats) -> Array:
+    """Return the mean wait until fewer than q calls are in flight.
+
+    With q > 1 that of M/D/q. With one, calls that follow at once meet the schedule in the phase in
+    which the last one left it: M/G/1 with an exceptional first service in each busy period
+    (P. D. Welch, On a generalized M/G/1 queuing process in which the first customer of each busy
+    period receives exceptional service, Operations Research 12(5), 1964).
+    """
+    many = alone * constant_service_wait(np.multiply(rate, alone) / window, window)
+    load = np.multiply(rate, interval)
+    started = rate * (alone**2 - np.square(interval)) / (2 * (1 - load + rate * alone))
+    one = np.where(load < 1, interval * constant_service_wait(load) + started, np.inf)
+    return np.where(np.equal(window, 1), np.maximum(one, 0.0), many)

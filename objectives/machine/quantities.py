@@ -28,6 +28,12 @@ LINK_INTERVAL = Quantity(
 TURNAROUND_TIME = Quantity(
     "cycle", "time of a call beside its time at the engine", "Z", low=0, typical=(100, 1e5)
 )
+TRAVEL_TIME = Quantity(
+    "cycle",
+    "time of a call on the link and on its way to the engine and back, without waiting",
+    low=0,
+    typical=(100, 1e5),
+)
 CALL_INTERVAL = Quantity(
     "cycle",
     "mean time from end to end of calls of a stream that always has a request waiting",
@@ -57,11 +63,11 @@ EngineInterval: TypeAlias = Annotated[
         typical=(10, 1e5),
     ),
 ]
-BlockingInterval: TypeAlias = Annotated[
+StreamInterval: TypeAlias = Annotated[
     Floats,
     Quantity(
         "cycle",
-        "mean time from end to end of calls of a stream that has one in flight at a time",
+        "mean time from call to call of a stream with q calls in flight",
         low=0,
         better="lower",
         typical=(100, 1e5),
@@ -85,17 +91,5 @@ EngineTime: TypeAlias = Annotated[
         low=0,
         better="lower",
         typical=(10, 1e5),
-    ),
-]
-CallsInFlight: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "calls of a stream that may be in flight",
-        "q",
-        low=1,
-        integer=True,
-        better="higher",
-        typical=(1, 4),
     ),
 ]

@@ -14,17 +14,20 @@ this package's own (docs/sharing.md).
 :func:`~objectives.sharing.calls.call_service`, :func:`~objectives.sharing.calls.call_latency` and
 :func:`~objectives.sharing.blocking.blocking_interval` are about calls of several elements: alone,
 under load, and of a stream that has one call at a time.
+:func:`~objectives.sharing.bound.engine_line` bounds a call's time by a line in its granularity.
 :func:`~objectives.sharing.simulation.simulate` is the cycle-accurate simulation, for other arrivals
 than Poisson too.
 """
 
 from objectives.sharing.arrivals import read_trace
 from objectives.sharing.blocking import blocking_interval
+from objectives.sharing.bound import engine_line
 from objectives.sharing.calls import call_latency, call_service
 from objectives.sharing.exact import StreamLatencies, exact_latency, latency_by_stream
 from objectives.sharing.load import engine_count, lane_arrivals, share_out
 from objectives.sharing.model import RoundRobin, round_robin
 from objectives.sharing.optimum import best_schedule_period
+from objectives.sharing.pace import stream_interval
 from objectives.sharing.schedule import printed_latency
 from objectives.sharing.simulated import simulated_latency
 from objectives.sharing.simulation import SimulatedLatency, departure_clocks, simulate
@@ -40,6 +43,7 @@ __all__ = [
     "call_service",
     "departure_clocks",
     "engine_count",
+    "engine_line",
     "exact_latency",
     "lane_arrivals",
     "latency_by_stream",
@@ -50,5 +54,6 @@ __all__ = [
     "share_out",
     "simulate",
     "simulated_latency",
+    "stream_interval",
     "tail_latency",
 ]

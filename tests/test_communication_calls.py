@@ -131,6 +131,7 @@ def test_the_front_accelerates_what_is_worth_it_and_names_it() -> None:
     assert front["speedup"].min() >= 1.05
     assert front["speedup"].round(2).max() > 2
     assert len(set(front["streams"])) > 1
+    assert set(front["accelerated"][front["calls_in_flight"] > 1]) <= {"compress_block", "checksum"}
 
 
 OTHER = r"""

@@ -1,11 +1,14 @@
 """Subsets of named parts as a variable, and parts that a study excludes."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import dse
+from dse.cli import commands
 from objectives.communication import load_dataflow, load_dataflows
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
@@ -104,3 +107,22 @@ def test_explanations_name_the_functions() -> None:
     both = result.designs.index[result.designs["accelerated"] == "idct + colour_conversion"]
     (explained,) = parts.explain(result, int(both[0]))
     assert explained.values["accelerated"] == "idct + colour_conversion"
+
+
+def test_the_terminal_names_the_functions_of_the_best_designs(tmp_path: Path) -> None:
+    path = tmp_path / "parts.toml"
+    path.write_text(
+        f"""
+        study = {{ name = "parts", models = ["objectives.communication:offload_functions"] }}
+        inputs = {{ dataflow = "{JPEG}", instruction_area = 32, computation_factor = 8 }}
+        [space.accelerated]
+        subsets = "selection"
+        of = ["idct", "upsample"]
+        least = 2
+        [[objective]]
+        maximize = "speedup"
+        """
+    )
+    shown = CliRunner().invoke(commands, ["run", str(path), "--out", str(tmp_path / "run")])
+    assert shown.exit_code == 0
+    assert re.search(r"best speedup .*idct \+ upsample", shown.output)

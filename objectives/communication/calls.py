@@ -200,5 +200,5 @@ def program_run(
     calls = product(calls_per_run, call_interval)
     rest = np.asarray(host_rest_time, dtype=np.float64)
     time = rest + calls
-    parts = np.broadcast_arrays(time, rest, calls)
-    return ProgramRun(*(part.copy()[()] for part in parts), host_run_time / time, run_rate * time)
+    total, rest, calls = (part.copy()[()] for part in np.broadcast_arrays(time, rest, calls))
+    return ProgramRun(total, rest, calls, host_run_time / total, run_rate * total)

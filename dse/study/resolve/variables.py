@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dse.evaluate.space import Choice, Integer, Real, Values, Variable
+from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model.values import show
 from dse.problems import nearest
@@ -211,7 +211,7 @@ def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> C
             continue
         text = " + ".join(parts[bit] for bit in chosen) or "none"
         rows[text] = {name: float(sum(1 << bit for bit in chosen))}
-    return Choice(rows)
+    return Choice(rows, SUBSET)
 
 
 def _written_here(ctx: Context, wiring: Wiring, where: str, table: RowsTable) -> Written:

@@ -282,3 +282,12 @@ def test_the_speedups_of_the_decoder_are_those_of_the_docs() -> None:
         )
         for each, text in zip(found, written, strict=True):
             assert as_written(each[row].iloc[0], text), (row, text)
+
+
+@pytest.mark.parametrize("name", ["rotate", "jpeg"])
+def test_the_fronts_are_as_large_as_the_docs_say(name: str) -> None:
+    result = dse.load(STUDIES / f"{name}.toml").run()
+    text = (STUDIES.parent / "docs" / "communication_figures.md").read_text()
+    told = f"{len(result.front)} of {result.certificate.designs:,}"
+    assert result.certificate.complete
+    assert re.search(rf"\b{told}\b", text), told

@@ -1,10 +1,13 @@
 """What comes after a search that ends with a very large front: seconds and bytes of each phase.
 
-    python benchmarks/large_fronts.py [evolution] [designs ...]
+    python -m benchmarks.large_fronts [evolution] [designs ...]
 
 No design of the toy space dominates another: x and y go up, 1 / x and 1 / y down. The enumeration
 evaluates every design of a grid; `evolution` searches a continuum instead, and takes longer a
-design. Processor time is printed beside time, as it says the same on a busy machine.
+design. Processor time is printed beside time, as it says the same on a busy machine. The page is
+opened in a fresh Chromium without a window, with WebGL by software, if there is one; its processor
+time is that of the page's main thread. `floor` is what Python takes for the texts of the front's
+numbers alone, each number once.
 """
 
 from __future__ import annotations
@@ -17,16 +20,19 @@ from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar
 
 import numpy as np
+import pytest
 
 import dse
 from dse import Array, Floats, Quantity
 from dse.report import write_report
 from dse.result.folder import DESIGNS, FRONT, save
+from dse.result.record import Result
 from dse.result.storage import Store
 from dse.result.tables import result_of
 from dse.search.base import Plan, method_of
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy, study_of_mapping
+from tests.browser import browser, open_report
 
 SIZES = (10_000, 150_000, 1_000_000)
 WORKERS = Workers(2)
@@ -67,6 +73,27 @@ def timed(phases: dict[str, tuple[float, float]], name: str, work: Callable[[], 
     return found
 
 
+def texts(result: Result) -> int:
+    """Make the distinct numbers of each column into text, and no more; return how many."""
+    table = result.designs[list(result.columns)].reset_index()
+    return sum(len(list(map(repr, table[name].unique().tolist()))) for name in table)
+
+
+def opening(page: Path) -> dict[str, tuple[float, float]]:
+    """Open a page in a fresh browser: seconds until its script has run, the main thread's too."""
+    try:
+        with tempfile.TemporaryDirectory() as profile, browser(Path(profile)) as chrome:
+            chrome.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+            began = time.perf_counter()
+            open_report(chrome, page)
+            seconds = time.perf_counter() - began
+            metrics = chrome.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+            worked = next(m["value"] for m in metrics if m["name"] == "TaskDuration")
+    except pytest.skip.Exception:
+        return {}
+    return {"page opens": (seconds, worked)}
+
+
 def measure(method: str, designs: int, folder: Path) -> None:
     study = study_of(method, designs)
     plan: Plan = study.plan
@@ -83,8 +110,10 @@ def measure(method: str, designs: int, folder: Path) -> None:
     timed(phases, "storage", lambda: store.register(study.evaluator, outcome))
     store.close()
     timed(phases, "csv, json", lambda: save(result, folder))
+    timed(phases, "(floor)", lambda: texts(result))
     page = folder / "report.html"
     timed(phases, "page", lambda: write_report(result, [], page, study.text))
+    phases |= opening(page)
     print(f"\n{method}, {len(result.front):,} designs on the front of {len(result.designs):,}")
     for name, (seconds, worked) in phases.items():
         print(f"  {name:<14}{seconds:8.2f} s  {worked:8.2f} s of processor")

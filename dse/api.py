@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -184,9 +185,9 @@ class StudyResult(Result):
     @classmethod
     def of(cls, result: Result) -> StudyResult:
         """Return a result as scripts hold it."""
-        return cls(**vars(result))
+        return cls(**{each.name: getattr(result, each.name) for each in fields(result)})
 
-    @property
+    @cached_property
     def front(self) -> Front:
         """The non-dominated designs."""
         return Front(super().front.designs, self)

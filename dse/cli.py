@@ -146,6 +146,33 @@ def report_command(run: Path) -> None:
     click.echo(f"{run / REPORT}")
 
 
+@commands.command("certify")
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--designs", type=click.IntRange(1), default=200_000, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+def certify_command(run: Path, designs: int, seed: int) -> None:
+    """Put the certificate of RUN to the test; exit with 1 if it is refuted.
+
+    Designs drawn at random, next to the front and at the ends of variables are evaluated anew and
+    held against the front.
+    """
+    from dse.api import load_result
+    from dse.result.folder import study_of
+    from dse.result.refutation import refute
+    from dse.terminal import Terminal
+
+    result = load_result(run)
+    terminal = Terminal()
+    terminal.say(result.certificate.statement)
+    if result.certificate.gap is None:
+        terminal.say("There is nothing to refute: it claims nothing of what was not evaluated.")
+        return
+    found = refute(study_of(run), result, designs, seed)
+    terminal.refutation(result, found)
+    if found.design is not None:
+        sys.exit(1)
+
+
 @commands.command("compare")
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))

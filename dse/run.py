@@ -19,8 +19,9 @@ from dse.problems import DseError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.claim import claimed
+from dse.result.deadline import Deadline, pace_of_writing
 from dse.result.record import Result
-from dse.result.spare import affordable, reserve
+from dse.result.spare import affordable
 from dse.result.tables import front_of, result_of
 from dse.search.base import Progress, Search, method_of
 from dse.search.outcome import Outcome
@@ -137,6 +138,8 @@ def _run(
     workers: Workers,
     progress: Callable[[Progress], None] | None,
 ) -> Result:
+    timeout = study.plan.timeout
+    pace = 0.0 if timeout is None else pace_of_writing(study, out)
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
     seen = held_to_the_contract(study)
@@ -148,17 +151,17 @@ def _run(
         state=checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
         trials=store,
     )
-    before = under_way.progress()
+    deadline = None if timeout is None else Deadline(began + timeout, pace)
     error: DseError | None = None
     try:
-        stopped = _follow(study, under_way, checkpoint, progress, began)
+        stopped = _follow(study, under_way, checkpoint, progress, deadline)
     except DseError as raised:
         error, stopped = raised, f"error: {raised}"
     if under_way.progress().done == 0:
         if error is not None:
             raise StoppedError(f"{study.name}: {error}") from error
         raise KeyboardInterrupt
-    outcome = under_way.outcome()
+    outcome, earlier = under_way.outcome(), under_way.earlier()
     stopped = "complete" if outcome.complete else stopped
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
@@ -166,7 +169,7 @@ def _run(
         place = "constraint" if study.evaluator.constraints else "objective"
         message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
         raise InputError(str(study.path or study.name), [Problem(place, message, remedy)])
-    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, before)
+    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))
     if out is not None and checkpoint is not None:
@@ -199,12 +202,11 @@ def _follow(
     under_way: Search,
     checkpoint: Path | None,
     progress: Callable[[Progress], None] | None,
-    began: float,
+    deadline: Deadline | None,
 ) -> str:
     """Work until the end, a time-out or Ctrl-C; return the reason."""
     last = time.monotonic()
-    timeout, columns = study.plan.timeout, len(study.evaluator.wiring.quantities)
-    until = NEVER if timeout is None else time.time() + timeout - (last - began)
+    until = NEVER if deadline is None else time.time() + deadline.end - last
     state = under_way.progress()
     try:
         for _ in under_way.steps(until):
@@ -215,13 +217,11 @@ def _follow(
             if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
                 checkpoints.write(checkpoint, under_way.state(), study.digest)
                 last = now
-            if timeout is not None and state.done < state.total:
-                kept = state.front if study.evaluator.space.size else state.done
-                if now - began > timeout - reserve(timeout, kept, columns):
-                    return "timeout"
+            if deadline is not None and state.done < state.total and deadline.is_over(state.kept):
+                return "timeout"
     except KeyboardInterrupt:
         return "interrupted"
-    late = timeout is not None and time.monotonic() - began > timeout
+    late = deadline is not None and deadline.is_over(0)
     return "timeout" if late and state.done < state.total else "complete"
 
 

@@ -22,10 +22,11 @@ from dse.explain.curves import best_of
 from dse.explain.sensitivity import Sensitivity
 from dse.explain.verdict import Explanation
 from dse.model.quantity import Quantity
-from dse.model.values import as_data, number, prefixed, tell, titled
+from dse.model.values import as_data, number, prefixed, show, tell, titled
 from dse.result.compare import Comparison
 from dse.result.record import Result
-from dse.search.base import Progress
+from dse.result.refutation import Refutation
+from dse.search.base import UNLIMITED, Progress
 from dse.study.catalog import Catalog
 from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
@@ -104,6 +105,25 @@ class Terminal:
             self._out.print(f"{seconds:.2f} s, {pace:,} designs/s")
         self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
 
+    def refutation(self, result: Result, found: Refutation) -> None:
+        """Show what a certificate withstood, or the design that refutes it."""
+        gap = result.certificate.gap or 0.0
+        by = f" by more than {gap:.2%}" if gap else ""
+        if found.design is None or found.values is None:
+            self.say(
+                f"Not refuted: of {found.tried:,} designs, {found.feasible:,} are feasible and "
+                f"none is better{by} than what the front has."
+            )
+            return
+        units = {o.name: o.unit for o in result.objectives}
+        design = ", ".join(
+            f"{n} = {v if isinstance(v, str) else show(float(v), result.columns[n].unit)}"
+            for n, v in found.design.items()
+        )
+        values = ", ".join(f"{n} = {show(v, units[n])}" for n, v in found.values.items())
+        self.say(f"REFUTED: no design on the front is as good as this one{by}: {design}.")
+        self.say(f"It has {values}.")
+
     def _designs(self, result: Result) -> Table:
         """Return a table: a row for the best design in each objective, and the knee."""
         front = result.front
@@ -138,9 +158,12 @@ class Terminal:
         evaluator = study.evaluator
         size = evaluator.space.size
         shown = f"{size:,} designs" if size is not None else "a continuous space"
-        budget = "" if study.plan.evaluations == size else f" of {study.plan.evaluations:,}"
+        plan = study.plan
+        limited = plan.evaluations not in (size, UNLIMITED)
+        budget = f" of {plan.evaluations:,}" if limited else ""
+        why = f" ({plan.reason})" if plan.reason else ""
         self._out.print(
-            f"{escape(study.name)}: no problems; {shown}, {study.plan.method} search{budget}"
+            f"{escape(study.name)}: no problems; {shown}, {plan.method} search{budget}{why}"
         )
         reach = reaches(evaluator)
         for name, variable in evaluator.space.variables.items():

@@ -27,6 +27,12 @@ UNITS = {
     "peak_performance": "1/s",
     "shared_level": "1",
     "accelerator_cache": "1",
+    "host_active_power": "W",
+    "host_idle_power": "W",
+    "engine_power": "W",
+    "engine_idle_power": "W",
+    "engine_energy_per_byte": "J/B",
+    "interface_energy_per_byte": "J/B",
 }
 
 
@@ -53,7 +59,7 @@ def test_every_derived_figure_of_an_interface_says_how() -> None:
         assert "assumption" in row.figures["interface_area"].note
 
 
-SAME_QUANTITIES = ["interfaces", "accelerators", "kernels", "engines"]
+SAME_QUANTITIES = ["interfaces", "accelerators", "kernels", "engines", "memories", "powers"]
 
 
 @pytest.mark.parametrize("name", [*SAME_QUANTITIES, "memory_organisations"])
@@ -274,3 +280,32 @@ def test_memory_organisations_are_the_five_of_kenter() -> None:
         )
         for name in organisations.rows
     } == {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}
+
+
+# Nawathe et al., 2008: the chip; Horowitz, ISSCC 2014: an instruction, 64 bits of caches of 8 KB
+# and 1 MB and of DRAM; Mathew et al., 2011: an AES unit; HILP: a core, a GPU, a bit of memory.
+AES_UNIT = 125e-3 / (53e9 / 8)
+POWERS = {
+    "ultrasparc-t2": (84 / 8, 0, AES_UNIT, 2 * 100e-12 / 8),
+    "small-core-cache": (70e-12 * 1e9, 0, AES_UNIT, 2 * 10e-12 / 8),
+    "small-core-memory": (70e-12 * 1e9, 0, AES_UNIT, 2 * (1.3e-9 + 2.6e-9) / 2 / 8),
+    "gpu-64-multiprocessors": (7, 94.4629, 0, 2 * 7e-12 * 8),
+}
+
+
+def test_powers_follow_from_their_sources() -> None:
+    powers = catalog("powers")
+    sourced = ("host_active_power", "engine_power", "engine_energy_per_byte")
+    for name, figures in POWERS.items():
+        got = [figure(powers, name, each) for each in (*sourced, "interface_energy_per_byte")]
+        assert got == pytest.approx(figures, rel=2e-3), name
+    assert set(powers.rows) == set(POWERS)
+
+
+def test_every_power_without_a_source_is_an_assumption_and_says_what() -> None:
+    for row in catalog("powers").rows.values():
+        for name in ("host_idle_power", "engine_idle_power"):
+            assert row.figures[name].source == "assumption"
+        for name, entry in row.figures.items():
+            said = entry.note.startswith(("assumption", "priced by"))
+            assert said or entry.source != "assumption", f"{row.name}.{name}"

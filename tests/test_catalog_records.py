@@ -11,12 +11,12 @@ from dse.model.units import UnitError, read
 from dse.study.catalog import Figure, Row, load_catalog
 from dse.study.catalog_files import shipped_catalogs
 from dse.study.loading import shipped_models
+from objectives.energy import Powers
 from objectives.machine.engine import Elements, LaneArea, Stages
 from objectives.partition.quantities import Architecture
 
 CLOCK = 1e9  # Hz; times of devices become cycles
 NO_MODEL = {  # what relations of studies and readers take
-    "clock": Quantity("Hz", "clock of the host", above=0),
     "device_clock": Quantity("Hz", "clock of the device", above=0),
     "cores": Quantity("1", "cores of the host", low=1, integer=True),
     "compute_units": Quantity("1", "compute units of the device", low=1, integer=True),
@@ -84,6 +84,7 @@ def test_a_wrong_figure_is_found(name: str, text: str, told: str) -> None:
     [
         ("engines", (Stages, LaneArea, Elements), set()),
         ("memory_organisations", (Architecture,), None),
+        ("powers", (Powers,), set()),
     ],
 )
 def test_rows_fill_their_records(catalog: str, records: Any, beside: set[str] | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,11 @@ import pytest
 import dse
 from dse.model.section import Lines, Section, Table
 from objectives.communication import (
-    Setting,
     best_cut,
     load_dataflow,
     load_dataflows,
     offload_functions,
 )
-from objectives.communication.analysis import local_or_global, speedups
 from objectives.communication.report import (
     accelerators,
     choices_on_front,
@@ -229,65 +226,3 @@ def test_a_study_without_dataflow_is_told_so() -> None:
     for section in (accelerators, limits, functions, scaling):
         with pytest.raises(dse.InputError, match="need the input 'dataflow'"):
             section(study, result)
-
-
-# ── The figures of the docs ──────────────────────────────────────────────────
-
-WORD = Setting(byte_time=0.25, latency_per_byte=0.25)  # a word of 4 B a cycle
-
-
-def documented(heading: str) -> dict[str, list[str]]:
-    """Return the first table under a heading of docs/communication_figures.md, by first column."""
-    text = (STUDIES.parent / "docs" / "communication_figures.md").read_text()
-    lines = re.findall(r"^\|(.*)\|$", text.partition(heading)[2].partition("\n## ")[0], re.M)
-    table = itertools.takewhile(lambda line: not line.startswith(" statement"), lines)
-    rows = [[cell.strip() for cell in line.split("|")] for line in table]
-    return {row[0]: row[1:] for row in rows[2:]}
-
-
-def as_written(value: float, text: str) -> bool:
-    """Tell whether a number rounds to what is written."""
-    digits = len(text.partition(".")[2])
-    return not text or round(float(value), digits) == float(text)
-
-
-def test_the_limits_of_the_rotation_are_those_of_the_docs() -> None:
-    table = documented("## Figures 5 and 6")
-    rows = {
-        "computation (memory wall)": "computation",
-        "local stores": "local",
-        "both": "computation and local",
-        "global medium": "global",
-    }
-    for column, (way, turn) in enumerate(
-        {"iterative": "turn_rings", "recursive": "turn_quarters"}.items()
-    ):
-        program = load_dataflow(STUDIES / f"profiles/rotate/{way}-128.json")
-        limit = local_or_global(program, ["load", turn, "store"], [np.inf]).iloc[0]
-        for row, name in rows.items():
-            assert as_written(float(limit[name]), table[row][column]), (way, row)
-
-
-def test_the_speedups_of_the_decoder_are_those_of_the_docs() -> None:
-    table = documented("## Figure 10")
-    assert len(table) == 8
-    program = load_dataflow(STUDIES / "profiles/jpeg.json")
-    for row, written in table.items():
-        sets = {row: row.split(", ")}
-        found = (
-            speedups(program, sets, [16.0]),
-            speedups(program, sets, [np.inf]),
-            speedups(program, sets, [np.inf], shared_store=True),
-            speedups(program, sets, [np.inf], setting=WORD),
-        )
-        for each, text in zip(found, written, strict=True):
-            assert as_written(each[row].iloc[0], text), (row, text)
-
-
-@pytest.mark.parametrize("name", ["rotate", "jpeg"])
-def test_the_fronts_are_as_large_as_the_docs_say(name: str) -> None:
-    result = dse.load(STUDIES / f"{name}.toml").run()
-    text = (STUDIES.parent / "docs" / "communication_figures.md").read_text()
-    told = f"{len(result.front)} of {result.certificate.designs:,}"
-    assert result.certificate.complete
-    assert re.search(rf"\b{told}\b", text), told

@@ -13,6 +13,7 @@ import dse
 from dse.cli import main
 from dse.model.section import Section, needs
 from tests.test_verdict import MODELS
+from tests.toy import MODEL, STUDY
 
 ROOT = Path(__file__).parents[1]
 LOGCA: dict[str, Any] = {
@@ -166,3 +167,32 @@ def test_the_summary_of_an_empty_front_is_empty() -> None:
         **{**vars(result), "designs": result.designs.assign(on_front=np.zeros(8, dtype=bool))}
     )
     assert nothing.summary().empty
+
+
+def test_an_advised_value_on_which_a_model_raises_loses_that_advice_alone(tmp_path: Path) -> None:
+    head, raising = MODEL.split("    return Toy(lanes * clock")
+    raising = "    return Toy(lanes * clock" + raising
+    check = "    if (np.asarray(lanes) > 64).any():\n        raise ValueError('too many lanes')\n"
+    (tmp_path / "study.toml").write_text(STUDY)
+    found = {}
+    for name, text in (("fine", head + raising), ("raises", head + check + raising)):
+        (tmp_path / "toy_model.py").write_text(text)
+        study = dse.load(tmp_path / "study.toml")
+        result = study.run(tmp_path / name)  # its report has the explanations, or it would raise
+        few = int(
+            result.designs.index[(result.designs["lanes"] == 3) & result.designs["on_front"]][0]
+        )
+        many = int(
+            result.designs.index[(result.designs["lanes"] > 9) & result.designs["on_front"]][0]
+        )
+        found[name] = study.explain(result, few, many)
+    for fine, raises, kept in zip(found["fine"], found["raises"], (True, False), strict=True):
+        advice = {(s.input, s.objective): s for s in fine.sensitivities}
+        for told in raises.sensitivities:
+            if told.input != "lanes" or kept:
+                assert told == advice[told.input, told.objective]
+            else:
+                assert told.gained == "undefined"
+                assert not told.bottleneck
+        assert len(raises.sensitivities) == len(advice)
+        assert raises.parts == fine.parts

@@ -77,7 +77,10 @@ def test_best_trials_are_the_front_design_for_design_and_resuming_changes_nothin
     assert 40 < len(early) < 90
     assert any(t.state == TrialState.PRUNED for t in early)
     for out in (cut, whole):
-        run(tiny, out)
+        went_on = [note for note in run(tiny, out).notes if "went on from" in note]
+        distinct = len({tuple(t.params[n] for n in NAMES) for t in early})
+        told = f"went on from {distinct} designs of an earlier session"
+        assert [told in note for note in went_on] == ([True] if out == cut else [])
         _assert_best_trials_are_the_front(out)
         _assert_each_design_is_complete_once(_stored(out).trials)
     assert [_content(t) for t in _stored(cut).trials] == [

@@ -217,15 +217,16 @@ def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
     unit = np.where(np.isneginf(points), 0.0, 1.0)
     logs = np.zeros(points.shape[1], dtype=bool)
     for i in range(points.shape[1]):
-        finite = np.isfinite(points[:, i])
+        column = np.ascontiguousarray(points[:, i])
+        finite: Any = np.isfinite(column)
         if not finite.any():
             continue
-        shown = points[finite, i]
+        finite = slice(None) if finite.all() else finite  # a mask costs more than the rest
+        shown = column[finite]
         value = shown * signs[i]
         if value.min() > 0:
-            decades = np.log10(value)
-            logs[i] = np.ptp(decades) > _DECADES
-            shown = signs[i] * decades if logs[i] else shown
+            logs[i] = np.ptp(np.log10([value.min(), value.max()])) > _DECADES
+            shown = signs[i] * np.log10(value) if logs[i] else shown
         low, high = shown.min() / 2, shown.max() / 2  # halved: the difference does not overflow
         unit[finite, i] = (shown / 2 - low) / (high - low) if high > low else 0.0
     return unit, logs

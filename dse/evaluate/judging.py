@@ -23,10 +23,11 @@ class DesignError(DseError):
 
 @dataclass(frozen=True)
 class Judged:
-    """Designs and what they give."""
+    """Designs and what they give; those that are `recalled` are of an earlier session."""
 
     points: Points
     judged: Evaluated
+    recalled: bool = False
 
 
 def judge(

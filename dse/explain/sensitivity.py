@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.wiring import ModelError, Wiring
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
@@ -81,7 +81,8 @@ def sensitivities(
     Returns
     -------
     list of tuple of Sensitivity
-        One tuple a design.
+        One tuple a design. The gain is NaN if a model raises for the improved input: designs of the
+        space alone are promised to work.
     """
     count = len(before)
     constants = evaluator.wiring.constants
@@ -91,7 +92,7 @@ def sensitivities(
             continue
         value = np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
         better = improved(evaluator.wiring, name, value, rule.factor, columns)
-        after = evaluator.objective_values({**columns, name: better}, count)
+        after = _values(evaluator, {**columns, name: better}, count)
         for row in range(count):
             texts = tuple(show(float(v[row]), quantity.unit, quantity) for v in (value, better))
             for i, objective in enumerate(evaluator.objectives):
@@ -112,6 +113,17 @@ def sensitivities(
                     )
                 )
     return [tuple(sorted(each, key=_descending)) for each in found]
+
+
+def _values(evaluator: Evaluator, columns: Mapping[str, Array], count: int) -> Array:
+    """Return the objectives of designs given as columns; NaN for one on which a model raises."""
+    try:
+        return evaluator.objective_values(columns, count)
+    except ModelError:
+        if count == 1:
+            return np.full((1, len(evaluator.objectives)), np.nan)
+    one = [{name: v[row : row + 1] for name, v in columns.items()} for row in range(count)]
+    return np.concatenate([_values(evaluator, each, 1) for each in one])
 
 
 def _descending(item: Sensitivity) -> float:

@@ -5,12 +5,14 @@
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
 * `demand`: what must hold for a model's outputs to mean anything; `expression` and `dimension`:
   relations between quantities, as data, and their units;
+* `behaviour`: `moves`, how outputs move with inputs;
 * `contract`: a `Model` read from an annotated function;
 * `units`: texts with units; `values`: numbers as text and as JSON;
 * `section`: what a model may add to the report, as data;
 * `testing`: `check_model`, which holds any model to the contract.
 """
 
+from dse.model.behaviour import moves
 from dse.model.contract import Model
 from dse.model.decorators import composed_of, model
 from dse.model.demand import Demand, demands
@@ -28,4 +30,5 @@ __all__ = [
     "declared",
     "demands",
     "model",
+    "moves",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from dse.model.behaviour import Moves, declared_moves
 from dse.model.decorators import model
 from dse.model.demand import Demand, Demanded
 from dse.model.quantity import Array, Quantity, Resource
@@ -39,6 +41,8 @@ class Model:
         renames).
     demands : tuple of Demanded
         What must hold for its outputs to mean anything, beside what its parts demand.
+    moves : mapping of str to mapping of str to int
+        How outputs move with inputs, by quantity names; see `dse.model.behaviour`.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Model:
     fields: Mapping[str, str]
     parts: tuple[Model, ...] = ()
     demands: tuple[Demanded, ...] = ()
+    moves: Moves = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], name: str = "") -> Model:
@@ -78,7 +83,18 @@ class Model:
         called = model(function)
         declared: tuple[Demand, ...] = getattr(function, "__demands__", ())
         own = tuple(Demanded(each.read(), each.about, name) for each in declared)
-        return cls(name, called, inputs, defaults, outputs, own_inputs, own_outputs, parts, own)
+        return cls(
+            name,
+            called,
+            inputs,
+            defaults,
+            outputs,
+            own_inputs,
+            own_outputs,
+            parts,
+            own,
+            declared_moves(function),
+        )
 
     @property
     def quantities(self) -> dict[str, Quantity]:
@@ -134,6 +150,7 @@ class Model:
             fields=keys(self.fields),
             parts=tuple(part.renamed(names) for part in self.parts),
             demands=tuple(each.renamed(names) for each in self.demands),
+            moves={o: keys(inner) for o, inner in keys(self.moves).items()},
         )
 
     def __call__(self, columns: Mapping[str, Any]) -> dict[str, Array]:

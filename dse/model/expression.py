@@ -23,7 +23,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mod: np.mod,
     ast.Pow: np.power,
 }
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "ceil": np.ceil,
     "exp": np.exp,
@@ -35,9 +35,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": np.minimum,
     "sqrt": np.sqrt,
 }
+"""What a relation may call, by name."""
 _RELATIONS = (ast.LtE, ast.GtE, ast.Lt, ast.Gt, ast.Eq)
 _DEEPEST = 200  # levels of nesting
-_WORDS = "numbers, quantities, + - * / // % **, parentheses and " + ", ".join(_FUNCTIONS)
+_WORDS = "numbers, quantities, + - * / // % **, parentheses and " + ", ".join(FUNCTIONS)
 
 
 class ExpressionError(ValueError):
@@ -182,14 +183,14 @@ def _check(node: ast.expr, names: set[str], text: str, depth: int) -> None:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             _check(left, names, text, depth + 1)
             _check(right, names, text, depth + 1)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             wanted = 2 if name in ("min", "max") else 1
             if len(args) != wanted:
                 raise ExpressionError(f"{name}() takes {wanted} argument{'s'[: wanted - 1]}")
             for argument in args:
                 _check(argument, names, text, depth + 1)
-        case ast.Call(func=ast.Name(id=name)) if name not in _FUNCTIONS:
-            raise ExpressionError(f"unknown function '{name}'; {nearest(name, _FUNCTIONS)}")
+        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
+            raise ExpressionError(f"unknown function '{name}'; {nearest(name, FUNCTIONS)}")
         case _:
             part = ast.get_source_segment(text, node)
             raise ExpressionError(f"{part!r} is not allowed; allowed are {_WORDS}")
@@ -207,5 +208,5 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.BinOp(left=left, op=op, right=right):
             return _BINARY[type(op)](_value(left, values), _value(right, values))
         case ast.Call(func=ast.Name(id=name), args=args):
-            return _FUNCTIONS[name](*(_value(a, values) for a in args))
+            return FUNCTIONS[name](*(_value(a, values) for a in args))
     raise AssertionError(ast.dump(node))

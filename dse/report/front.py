@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.front import knee
 from dse.model.values import infinite_word, prefixed, titled
 from dse.report.axes import Scale, evenly, scale_of, spans_decades
 from dse.result.record import Result
@@ -78,9 +77,7 @@ def _best(result: Result, front: NDArray[np.int64]) -> NDArray[np.int64]:
 def _knee(result: Result, front: NDArray[np.int64]) -> int | None:
     if not len(front) or len(result.objectives) < 2:
         return None
-    signs = np.array([o.sign for o in result.objectives])
-    columns = [result.designs[o.name].to_numpy(np.float64)[front] for o in result.objectives]
-    return int(front[knee(np.column_stack(columns) * signs, signs)])
+    return int(front[result.front.knee_row])
 
 
 class Shown(NamedTuple):

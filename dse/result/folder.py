@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -146,7 +146,7 @@ def save(result: Result, folder: Path) -> None:
     """Write a result's tables and summary into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     front = result.front.designs
-    _save_tables(result.designs, folder)
+    save_tables(result.designs, folder)
     best = result.summary().to_dict(orient="index")
     content = {
         "format": FORMAT,
@@ -166,22 +166,32 @@ def save(result: Result, folder: Path) -> None:
     write_json(folder / SUMMARY, content)
 
 
-def _save_tables(designs: pd.DataFrame, folder: Path) -> None:
+def save_tables(designs: pd.DataFrame, folder: Path) -> None:
     """Write all kept designs, and the front: the same rows, without the marks at their ends."""
-    marks = designs[["feasible", "on_front"]]
-    table = designs.drop(columns=list(marks))
-    rows = csv_text.rows(table)
-    front = itertools.compress(rows, marks["on_front"])
-    words = np.array(
-        [f",{feasible},{front}" for feasible in _BOTH for front in _BOTH], dtype=object
-    )
-    ends = words[marks["feasible"].to_numpy() * 2 + marks["on_front"].to_numpy()].tolist()
-    whole = map("".join, zip(rows, ends, strict=True))
+
+    def write(front: Path, whole: Path) -> None:
+        with _opened(front) as short, _opened(whole) as long:
+            write_tables(designs, short, long)
+
+    write_whole(folder / FRONT, lambda f: write_whole(folder / DESIGNS, lambda d: write(f, d)))
+
+
+def _opened(path: Path) -> IO[str]:
+    return path.open("w", encoding="utf-8", newline="")
+
+
+def write_tables(designs: pd.DataFrame, front: IO[str], whole: IO[str]) -> None:
+    """Write the designs on the front into one file and all into another, each row made once."""
+    table = designs.drop(columns=["feasible", "on_front"])
+    feasible, on_front = (designs[n].to_numpy(dtype=bool) for n in ("feasible", "on_front"))
+    words = np.array([f",{a},{b}\n" for a in _BOTH for b in _BOTH], dtype=object)
     head = csv_text.header(table)
-    write_whole(folder / FRONT, lambda p: csv_text.write(p, [head, *front]))
-    write_whole(
-        folder / DESIGNS, lambda p: csv_text.write(p, [f"{head},feasible,on_front", *whole])
-    )
+    front.write(f"{head}\n")
+    whole.write(f"{head},feasible,on_front\n")
+    for some, rows in csv_text.blocks(table):
+        ends = words[feasible[some] * 2 + on_front[some]].tolist()
+        whole.write("".join(itertools.chain.from_iterable(zip(rows, ends, strict=True))))
+        front.write("\n".join([*itertools.compress(rows, on_front[some]), ""]))
 
 
 def _objective(content: Mapping[str, Any]) -> Objective:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -48,7 +49,8 @@ class Certificate:
     Parameters
     ----------
     complete : bool
-        Whether every design of the space was evaluated: the front is then the whole Pareto front.
+        Whether every design of the space was evaluated or proven not to matter: the front is then
+        the whole Pareto front, up to the tolerance.
     method : str
         The search method.
     designs : int or None
@@ -62,6 +64,15 @@ class Certificate:
         the error.
     numbered : bool
         Whether designs are numbered as the space numbers them, and not as they were found.
+    tolerance : float
+        The relative tolerance that was asked for; 0 for an exact front.
+    gap : float or None
+        No feasible design is better by a larger share in any objective; 0 if the front is exact,
+        None if nothing is known.
+    boxes : int or None
+        Boxes of designs whose bounds were computed, by a search that bounds.
+    decided : float or None
+        Share of the space that was evaluated, or proven not to matter.
     """
 
     complete: bool
@@ -73,6 +84,10 @@ class Certificate:
     statement: str
     stopped: str
     numbered: bool = False
+    tolerance: float = 0.0
+    gap: float | None = None
+    boxes: int | None = None
+    decided: float | None = None
 
 
 class EmptyFrontError(DseError):
@@ -134,11 +149,15 @@ class Front:
         EmptyFrontError
             If there is no design.
         """
+        return self.designs.iloc[self.knee_row]
+
+    @cached_property
+    def knee_row(self) -> int:
+        """The row of the knee; found once, as many ask and a front may be large."""
         self._filled()
         from dse.evaluate.front import knee
 
-        signs = np.array([o.sign for o in self.objectives])
-        return self.designs.iloc[knee(self.points, signs)]
+        return knee(self.points, np.array([o.sign for o in self.objectives]))
 
     def where(self, relation: str) -> Front:
         """Return the designs that satisfy a relation between columns, such as ``"area < 2"``.
@@ -245,7 +264,7 @@ class Result:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, tuple[float, str]] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def front(self) -> Front:
         """The non-dominated designs."""
         rows = self.designs[self.designs["on_front"].to_numpy(dtype=bool)]

@@ -10,21 +10,6 @@ from dse.evaluate.wiring import ModelError
 
 _SLOW = 0.005  # seconds; a call that takes longer is not timed with more designs
 _MORE = 16
-WRITTEN = 1.5e-6
-"""Seconds that a number of a result takes to be written into its tables, on a slow machine."""
-
-
-def reserve(timeout: float, kept: int, columns: int) -> float:
-    """Return how long before its time-out a search ends, for its tables to be written in time.
-
-    Parameters
-    ----------
-    timeout : float
-        Seconds; at most half of it is kept back.
-    kept, columns : int
-        Designs that the tables would have now, and their columns.
-    """
-    return min(timeout / 2, WRITTEN * kept * columns)
 
 
 def affordable(evaluator: Evaluator, points: Points, seconds: float) -> int:

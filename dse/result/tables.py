@@ -8,12 +8,14 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.space import Choice
+from dse.evaluate.space import Choice, Points
 from dse.evaluate.wiring import ModelError
 from dse.result.record import Certificate, Column, Result
 from dse.result.spare import affordable
@@ -51,7 +53,9 @@ def result_of(
         about=without_passwords(study.file.study.about),
         objectives=study.evaluator.objectives,
         columns=_columns(study),
-        designs=_designs(study, outcome),
+        designs=designs_table(
+            study, outcome.numbers, outcome.points, outcome.judged, outcome.on_front
+        ),
         certificate=certificate,
         convergence=outcome.convergence,
         notes=(
@@ -121,13 +125,29 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         statement,
         stopped,
         outcome.numbered,
+        **_proven(outcome),
     )
+
+
+def _proven(outcome: Outcome) -> dict[str, Any]:
+    gap = outcome.gap
+    if gap is None:
+        known = {"gap": 0.0, "decided": 1.0} if outcome.complete else {}
+        return dict(known)
+    reached = gap.reached if np.isfinite(gap.reached) else None
+    return {
+        "tolerance": gap.tolerance,
+        "gap": reached,
+        "boxes": gap.boxes,
+        "decided": gap.decided,
+    }
 
 
 def _resumed(before: Progress) -> list[str]:
     if before.done == 0:
         return []
-    designs = "1 design" if before.done == 1 else f"{before.done:,} designs"
+    count = before.done - before.repeats
+    designs = "1 design" if count == 1 else f"{count:,} designs"
     told = f"the run went on from {designs} of an earlier session"
     return [f"{told}; its seconds and designs per second are those of the last session alone"]
 
@@ -212,20 +232,27 @@ def _constrained(evaluator: Evaluator) -> dict[str, int]:
     return found
 
 
-def _designs(study: ResolvedStudy, outcome: Outcome) -> pd.DataFrame:
+def designs_table(
+    study: ResolvedStudy,
+    numbers: NDArray[np.int64],
+    points: Points,
+    judged: Evaluated,
+    on_front: NDArray[np.bool_],
+) -> pd.DataFrame:
+    """Return the table of designs, as `Result.designs` holds it; the parameters as in `Outcome`."""
     evaluator = study.evaluator
     names = _columns(study)
-    content = dict(evaluator.space.labels(outcome.points))
-    for name, values in evaluator.space.columns(outcome.points).items():
+    content = dict(evaluator.space.labels(points))
+    for name, values in evaluator.space.columns(points).items():
         content.setdefault(name, values)
     for name, k in _constrained(evaluator).items():
-        content[name] = outcome.judged.constrained[:, k]
+        content[name] = judged.constrained[:, k]
     for i, objective in enumerate(evaluator.objectives):
-        content[objective.name] = outcome.judged.objectives[:, i]
+        content[objective.name] = judged.objectives[:, i]
     table = pd.DataFrame({name: content[name] for name in names})
-    table["feasible"] = outcome.judged.feasible
-    table["on_front"] = outcome.on_front
-    table.index = pd.Index(outcome.numbers, name="design")
+    table["feasible"] = judged.feasible
+    table["on_front"] = on_front
+    table.index = pd.Index(numbers, name="design")
     return table
 
 

@@ -20,6 +20,7 @@ from dse.search.workers import NEVER, Workers
 
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
+    "bound": "dse.search.bound",
     "evolution": "dse.search.evolution",
     "NSGAIISampler": "dse.search.samplers",
     "NSGAIIISampler": "dse.search.samplers",
@@ -30,6 +31,10 @@ METHODS: Mapping[str, str] = {
 }
 """What each method is called, and its module: imported when a study asks for it, as some are slow
 to import."""
+
+
+UNLIMITED = 2**62
+"""Evaluations of a search that ends by itself."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,10 @@ class Settings:
         Seconds after which the run ends.
     options : mapping
         The method's own.
+    tolerance : float
+        By which share a front may miss the best in each objective; 0 for none.
+    floor : mapping of str to float
+        By objective, the value below which the tolerance is a share of this value.
     """
 
     method: str = "auto"
@@ -56,6 +65,8 @@ class Settings:
     generation: int | None = None
     timeout: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    tolerance: float = 0.0
+    floor: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,12 @@ class Plan:
         Seconds after which the run ends.
     options : mapping
         The method's own.
+    tolerance : float
+        By which share the front may miss the best in each objective.
+    floor : mapping of str to float
+        By objective, the value below which the tolerance is a share of this value.
+    reason : str
+        Why this method was chosen, if nobody named one.
     """
 
     method: str
@@ -84,6 +101,9 @@ class Plan:
     seed: int
     timeout: float | None
     options: Mapping[str, Any]
+    tolerance: float = 0.0
+    floor: Mapping[str, float] = field(default_factory=dict)
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,12 +118,15 @@ class Progress:
         Non-dominated designs so far; of a large front a recent figure.
     repeats : int
         How many of those done were designs that had been evaluated before.
+    kept : int
+        Designs that the search holds: the result has as many, or fewer.
     """
 
     done: int
     total: int
     front: int
     repeats: int = 0
+    kept: int = 0
 
 
 class Trials(Protocol):
@@ -137,6 +160,9 @@ class Search(Protocol):
 
     def progress(self) -> Progress:
         """Return how far it is."""
+
+    def earlier(self) -> Progress:
+        """Return how far it was when it began to work: what earlier sessions have done."""
 
     def outcome(self) -> Outcome:
         """Return what it has found so far, and what its certificate says."""

@@ -75,6 +75,7 @@ class _Evolution:
         if arrays:
             judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
             self._state = Evolved(arrays["unit"], judged, arrays["parents"])
+        self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         states = evolve(self._evaluator, self._plan, self._state, self._judges, until)
@@ -87,7 +88,11 @@ class _Evolution:
         rows = self._state.parents[self._state.judged.feasible[self._state.parents]]
         points = self._state.judged.objectives[rows] * self._evaluator.signs
         front = int(is_nondominated(points).sum())
-        return Progress(len(self._state.unit), self._plan.evaluations, front)
+        done = len(self._state.unit)
+        return Progress(done, self._plan.evaluations, front, kept=done)
+
+    def earlier(self) -> Progress:
+        return self._earlier
 
     def outcome(self) -> Outcome:
         if self._state is None:

@@ -6,7 +6,7 @@ are cut into slabs and chunks, nor on how many workers there are.
 
 from __future__ import annotations
 
-import itertools
+import collections
 import math
 import time
 from collections.abc import Iterator, Mapping
@@ -32,6 +32,9 @@ MOST = 10_000_000_000
 SAMPLE = 2_000
 """Designs that are kept beside the front, to draw what lies behind it."""
 _SLABS = 10_000  # tasks at most, whatever was measured
+_FIRST = (
+    8  # the first slabs before a deadline are so much smaller: until it is known what they take
+)
 _COUNTED = 10_000  # designs up to which a front is counted anew after each slab
 
 
@@ -89,6 +92,7 @@ class _Enumeration:
     ) -> None:
         self._evaluator, self._chunk, self._workers = evaluator, chunk, workers
         self._state = loaded(arrays) if arrays else State.empty(evaluator)
+        self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         states = enumerate_designs(self._evaluator, self._chunk, self._workers, self._state, until)
@@ -99,7 +103,11 @@ class _Enumeration:
         gathered = self._state.gathered
         counted = len(gathered) <= _COUNTED
         front = len((gathered.archive() if counted else gathered.settled).index)
-        return Progress(self._state.done, self._evaluator.space.size or 0, front)
+        kept = min(self._state.done, len(gathered) + SAMPLE)
+        return Progress(self._state.done, self._evaluator.space.size or 0, front, kept=kept)
+
+    def earlier(self) -> Progress:
+        return self._earlier
 
     def outcome(self) -> Outcome:
         return of_enumeration(
@@ -150,20 +158,40 @@ def enumerate_designs(
             if is_late(until):
                 return
         size = _slab_size(pace, chunk, total - state.done, workers.count)
-        edges = [*range(state.done, total, size), total]
+        cuts = _Cuts(state.done, total, size, size if until == NEVER else max(1, size // _FIRST))
         piece = max(1, int(TASK_SECONDS / max(pace, 1e-9)))
-        tasks = (
-            (evaluator, tables, low, high, chunk, until, piece)
-            for low, high in itertools.pairwise(edges)
-        )
-        for (low, high), done in zip(
-            itertools.pairwise(edges), workers.each(slab, tasks), strict=True
-        ):
+        tasks = ((evaluator, tables, low, high, chunk, until, piece) for low, high in cuts)
+        for done in workers.each(slab, tasks):
+            low, high = cuts.under_way.popleft()
             if done.done > low:
+                if until < NEVER:
+                    cuts.follow(done.seconds / (done.done - low))
                 state = state.added(done)
                 yield state
             if done.done < high:
                 return  # it is late
+
+
+class _Cuts:
+    """Where slabs begin and end; before a deadline, of a size that follows what they take.
+
+    A probe cannot tell: a slab's front grows with it, and workers share the machine.
+    """
+
+    def __init__(self, start: int, total: int, most: int, size: int) -> None:
+        self._low, self._total, self._most, self._size = start, total, most, size
+        self.under_way: collections.deque[tuple[int, int]] = collections.deque()
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        while self._low < self._total:
+            self.under_way.append((self._low, min(self._low + self._size, self._total)))
+            self._low = self.under_way[-1][1]
+            yield self.under_way[-1]
+
+    def follow(self, pace: float) -> None:
+        """Make the slabs to come of a size that takes some tenths of a second at a pace."""
+        wanted = int(TASK_SECONDS / max(pace, 1e-9))
+        self._size = max(1, min(wanted, 2 * self._size, self._most))
 
 
 def _probed(

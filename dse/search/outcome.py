@@ -17,6 +17,28 @@ from dse.search.tally import Tally
 
 
 @dataclass(frozen=True)
+class Gap:
+    """What a search that bounds has proven.
+
+    Parameters
+    ----------
+    tolerance : float
+        The relative tolerance that was asked for; 0 for an exact front.
+    reached : float
+        The tolerance that holds; inf if nothing does yet.
+    boxes : int
+        Boxes whose bounds were computed.
+    decided : float
+        Share of the space that was evaluated or proven not to matter.
+    """
+
+    tolerance: float
+    reached: float
+    boxes: int
+    decided: float
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a search found.
 
@@ -40,6 +62,8 @@ class Outcome:
         Whether designs are numbered as the space numbers them, and not as they were found.
     statement : str
         What the certificate says, in a sentence.
+    gap : Gap or None
+        What a search that bounds has proven.
     """
 
     numbers: NDArray[np.int64]
@@ -51,6 +75,72 @@ class Outcome:
     complete: bool
     numbered: bool
     statement: str
+    gap: Gap | None = None
+
+
+def bounded(
+    evaluator: Evaluator,
+    kept: tuple[NDArray[np.int64], Points, Evaluated],
+    archive: Archive,
+    tally: Tally,
+    gap: Gap,
+    numbered: bool,
+) -> Outcome:
+    """Return the outcome of a search that bounds.
+
+    Parameters
+    ----------
+    kept : tuple
+        Numbers, designs and what they give; the front first.
+    archive : Archive
+        The front.
+    """
+    numbers, points, judged = kept
+    on_front = np.arange(len(numbers)) < len(archive.index)
+    order = np.argsort(numbers, kind="stable")
+    complete = gap.decided == 1.0
+    return Outcome(
+        numbers[order],
+        {name: values[order] for name, values in points.items()},
+        some(judged, order),
+        on_front[order],
+        tally,
+        convergence([], evaluator.signs),
+        complete,
+        numbered,
+        _bounded(evaluator.space.size, tally.evaluated, archive.points, gap, complete),
+        gap,
+    )
+
+
+def _bounded(
+    size: int | None, evaluated: int, front: NDArray[np.float64], gap: Gap, complete: bool
+) -> str:
+    """Return what a certificate says of a search that bounds."""
+    space = "a continuous space" if size is None else f"{_large(size)} designs"
+    points = int((~pd.DataFrame(front).duplicated()).sum())
+    distinct = f" ({points:,} distinct point{'s' * (points != 1)})" if points < len(front) else ""
+    are = "is" if len(front) == 1 else "are"
+    if complete and gap.tolerance == 0.0:
+        return (
+            f"Complete: of {space}, {evaluated:,} were evaluated and all others are proven to be "
+            f"infeasible or dominated; the {len(front):,} on the front {are} the whole Pareto "
+            f"front{distinct}."
+        )
+    if np.isinf(gap.reached):
+        return (
+            f"Not certified: {gap.decided:.3%} of {space} is decided, by {evaluated:,} evaluations "
+            f"and {gap.boxes:,} bounds; {len(front):,} designs {are} non-dominated among them."
+        )
+    return (
+        f"Certified up to {gap.reached:.3g}: no design of {space} is better than one on the front "
+        f"by more than {gap.reached:.2%} in any objective; {evaluated:,} were evaluated, "
+        f"{len(front):,} {are} on the front."
+    )
+
+
+def _large(size: int) -> str:
+    return f"{size:,}" if size < 10**15 else f"about 10^{len(str(size)) - 1}"
 
 
 def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) -> Outcome:

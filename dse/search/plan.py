@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dse.evaluate.space import Space
+from dataclasses import replace
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.ranges import Ranges
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of
 
@@ -10,20 +13,47 @@ AUTO_LIMIT = 20_000_000
 """Designs up to which a full enumeration is what a user would want: seconds."""
 
 
-def plan(
-    settings: Settings, space: Space | None, objectives: int, problems: list[Problem]
-) -> Plan | None:
-    """Choose the search; None if the method is unknown or there is no space yet.
+_TOLERANCE = 0.01  # of a front that is bounded because nobody said how
+_MOST = 10_000_000  # designs evaluated by a search that nobody limited
+
+
+def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> Plan | None:
+    """Choose the search; None if the method is unknown or there is no variable yet.
 
     What else is wrong is added to `problems`.
     """
-    method = _method(settings.method, problems)
-    if method is None or space is None:
+    method, reason, space = _method(settings.method, problems), "", evaluator.space
+    if method is None or not space.variables:
         return None
+    objectives = len(evaluator.objectives)
     if method == "auto":
-        limit, size = settings.evaluations or AUTO_LIMIT, space.size
-        method = "exhaustive" if size is not None and size <= limit else "evolution"
-    return method_of(method).plan(method, settings, space, objectives, problems)
+        settings, reason = _chosen(settings, evaluator)
+        method = settings.method
+    found = method_of(method).plan(method, settings, space, objectives, problems)
+    return replace(found, reason=reason)
+
+
+def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
+    """Return the settings with a method, and why it is that one."""
+    size, most = evaluator.space.size, settings.evaluations or AUTO_LIMIT
+    if size is not None and size <= most and not settings.tolerance:
+        return replace(settings, method="exhaustive"), f"{size:,} designs can all be evaluated"
+    large = "a continuum" if size is None else f"more than {most:,} designs"
+    if settings.evaluations and not settings.tolerance:
+        reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
+        return replace(settings, method="evolution"), reason
+    unbounded = Ranges(evaluator).undeclared()
+    if unbounded:
+        reason = f"{large}, and bounds are not known: {unbounded[0]}"
+        return replace(settings, method="evolution"), reason
+    tolerance = settings.tolerance or _TOLERANCE
+    bounded = replace(
+        settings,
+        method="bound",
+        tolerance=tolerance,
+        evaluations=settings.evaluations or _MOST,
+    )
+    return bounded, f"{large}, and bounds certify the front up to {tolerance:.3g}"
 
 
 def _method(given: str, problems: list[Problem]) -> str | None:

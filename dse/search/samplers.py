@@ -119,11 +119,14 @@ class _Sampling:
         self._done = 0
         self._seen: set[tuple[Any, ...]] = set()
         self._front = Gathered(Archive.empty(len(evaluator.objectives)))
+        self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         for batch in sample(self._evaluator, self._plan, self._trials, self._judges, until):
             self._batches.append(batch)
             self._note(batch)
+            if batch.recalled:
+                self._earlier = self.progress()
             yield
 
     def _note(self, batch: Judged) -> None:
@@ -141,8 +144,11 @@ class _Sampling:
         self._done += len(batch.judged)
 
     def progress(self) -> Progress:
-        front, repeats = len(self._front.archive().index), self._done - len(self._seen)
-        return Progress(self._done, self._plan.evaluations, front, repeats)
+        front, kept = len(self._front.archive().index), len(self._seen)
+        return Progress(self._done, self._plan.evaluations, front, self._done - kept, kept)
+
+    def earlier(self) -> Progress:
+        return self._earlier
 
     def outcome(self) -> Outcome:
         names = self._evaluator.space.variables
@@ -338,4 +344,4 @@ def _judged(evaluator: Evaluator, trials: Sequence[FrozenTrial], judges: Judges)
     """Return what the storage holds as a batch; evaluated again, as models are pure and quick."""
     names: Mapping[str, Any] = evaluator.space.variables
     points = evaluator.space.from_labels({n: [t.params[n] for t in trials] for n in names})
-    return Judged(points, judges.judge(points, 0))
+    return Judged(points, judges.judge(points, 0), recalled=True)

@@ -63,12 +63,19 @@ class State:
 
 
 class Slab(NamedTuple):
-    """What some consecutive designs give: those before `done`; the rest as in `State`."""
+    """What some consecutive designs give: those before `done`; the rest as in `State`.
+
+    Attributes
+    ----------
+    seconds : float
+        What they took.
+    """
 
     done: int
     archive: Archive
     tally: Tally
     early: Evaluated
+    seconds: float
 
 
 def slab(
@@ -96,6 +103,7 @@ def slab(
         Designs evaluated at once to begin with; a deadline is looked at in between, so with one
         their number follows what they take.
     """
+    started = time.perf_counter()
     constraints = len(evaluator.constraints)
     front = FrontBuilder(len(evaluator.objectives), constraints)
     tally, early = Tally.empty(constraints), []
@@ -116,7 +124,8 @@ def slab(
         low += len(index)
         if until < NEVER:
             size = _next_size(size, chunk, time.perf_counter() - began)
-    return Slab(low, front.archive(), tally, joined(early) if early else nothing(evaluator))
+    archive, values = front.archive(), joined(early) if early else nothing(evaluator)
+    return Slab(low, archive, tally, values, time.perf_counter() - started)
 
 
 def _next_size(size: int, chunk: int, seconds: float) -> int:
@@ -128,16 +137,10 @@ def _next_size(size: int, chunk: int, seconds: float) -> int:
 
 def saved(state: State) -> dict[str, NDArray[Any]]:
     """Return a state as arrays, for a checkpoint."""
-    tally, whole = state.tally, state.gathered.settled.joined(*state.gathered.waiting)
+    whole = state.gathered.settled.joined(*state.gathered.waiting)
     return {
-        "counts": np.array([state.done, tally.evaluated, tally.feasible, tally.undefined]),
-        "violated": tally.violated,
-        "least": tally.least,
-        "admitted": tally.admitted,
-        "distance": np.array(tally.distance),
-        "nearest": np.array(tally.nearest),
-        "missed": tally.missed,
-        "odd": tally.odd,
+        "done": np.array(state.done),
+        **state.tally.arrays(),
         "index": whole.index,
         "points": whole.points,
         "beside": whole.beside,
@@ -149,20 +152,8 @@ def saved(state: State) -> dict[str, NDArray[Any]]:
 
 def loaded(arrays: Mapping[str, NDArray[Any]]) -> State:
     """Return the state that `saved` gave the arrays of."""
-    done, evaluated, feasible, undefined = arrays["counts"].tolist()
-    tally = Tally(
-        evaluated,
-        feasible,
-        undefined,
-        arrays["violated"],
-        arrays["least"],
-        arrays["admitted"],
-        float(arrays["distance"]),
-        int(arrays["nearest"]),
-        arrays["missed"],
-        arrays["odd"],
-    )
     whole = Archive(arrays["index"], arrays["points"], arrays["beside"])
     empty = Archive.empty(whole.points.shape[1], whole.beside.shape[1])
     early = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
-    return State(done, Gathered(empty.merged(whole)), tally, early)
+    gathered = Gathered(empty.merged(whole))
+    return State(int(arrays["done"]), gathered, Tally.from_arrays(arrays), early)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +106,36 @@ class Tally:
             nearest,
             missed,
             _odd(index, judged, domains),
+        )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return it as arrays, for a checkpoint."""
+        return {
+            "counts": np.array([self.evaluated, self.feasible, self.undefined]),
+            "violated": self.violated,
+            "least": self.least,
+            "admitted": self.admitted,
+            "distance": np.array(self.distance),
+            "nearest": np.array(self.nearest),
+            "missed": self.missed,
+            "odd": self.odd,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Tally:
+        """Return the tally that `arrays` gave."""
+        evaluated, feasible, undefined = arrays["counts"].tolist()
+        return cls(
+            evaluated,
+            feasible,
+            undefined,
+            arrays["violated"],
+            arrays["least"],
+            arrays["admitted"],
+            float(arrays["distance"]),
+            int(arrays["nearest"]),
+            arrays["missed"],
+            arrays["odd"],
         )
 
     def __add__(self, other: Tally) -> Tally:

@@ -8,6 +8,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 import joblib
@@ -63,10 +64,16 @@ class Workers:
         if self.one_thread:
             yield from (function(*task) for task in tasks)
             return
+        wanted = [True]
+
+        def unless_dropped(*task: object) -> T | DesignError | None:
+            return _attempt(function, *task) if wanted[0] else None
+
+        # what waits in a thread sees that it is dropped; a process or a cluster cannot
+        here = self.backend == "threading"
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
-            work = joblib.delayed(_attempt)
-            wanted = [True]
-            calls = (work(function, *t) for t in itertools.takewhile(lambda _: wanted[0], tasks))
+            work = joblib.delayed(unless_dropped if here else partial(_attempt, function))
+            calls = (work(*t) for t in itertools.takewhile(lambda _: wanted[0], tasks))
             results = joblib.Parallel(return_as="generator")(calls)
             try:
                 for result in results:
@@ -74,7 +81,7 @@ class Workers:
                         raise result
                     yield result
             finally:
-                wanted[0] = False  # the few tasks under way end: to drop them races with joblib
+                wanted[0] = False  # the tasks under way end: to drop them races with joblib
                 with contextlib.suppress(Exception):
                     collections.deque(results, maxlen=0)
 

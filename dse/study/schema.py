@@ -194,13 +194,22 @@ class ConstraintTable(Table):
 class SearchTable(Table):
     """How designs are chosen."""
 
-    method: StrictStr = Field("auto", description="auto, exhaustive, evolution or Optuna's name")
+    method: StrictStr = Field(
+        "auto", description="auto, exhaustive, bound, evolution or Optuna's name"
+    )
     evaluations: StrictInt | None = Field(None, ge=1, description="designs to evaluate at most")
     seed: StrictInt = Field(0, ge=0, le=2**32 - 1)
     generation: StrictInt | None = Field(
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
     timeout: Annotated[StrictInt | Finite, Field(gt=0)] | None = Field(None, description="seconds")
+    tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr = Field(
+        0.0, description='of bound: a share such as 0.01 or "1 %"; 0 for the exact front'
+    )
+    floor: dict[str, Number] = Field(
+        default_factory=dict,
+        description="of bound, by objective: the tolerance is a share of the value or of this",
+    )
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
 
 

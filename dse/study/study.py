@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Conditions
+from dse.evaluate.objective import Conditions, Objective
 from dse.evaluate.variables import Choice, Values
 from dse.model.section import Writer
-from dse.problems import InputError, Problem
+from dse.model.units import UnitError, read
+from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.plan import plan
 from dse.study.faults import in_order
@@ -26,7 +27,7 @@ from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.regions import RegionsPlan, Rule
-from dse.study.schema import StudyFile
+from dse.study.schema import SearchTable, StudyFile
 from dse.study.urls import shown_url
 
 
@@ -171,6 +172,37 @@ def _not_mappings(content: Any, models: Any) -> list[Problem]:
     return problems
 
 
+def _settings(
+    table: SearchTable, objectives: Sequence[Objective], problems: list[Problem]
+) -> Settings:
+    """Return what the study asks of its search, texts with units read."""
+    units = {objective.name: objective.unit for objective in objectives}
+    tolerance = _number(table.tolerance, "1", "search.tolerance", problems)
+    if not 0 <= tolerance <= 10:
+        problems.append(Problem("search.tolerance", f"is {tolerance:g}", "allowed: 0 to 10"))
+    floor = {}
+    for name, given in table.floor.items():
+        where = f"search.floor.{name}"
+        if name not in units:
+            remedy = nearest(name, units)
+            problems.append(Problem(where, f"'{name}' is not an objective", remedy))
+            continue
+        floor[name] = _number(given, units[name], where, problems)
+        if floor[name] < 0:
+            problems.append(Problem(where, f"is {given}", "give 0 or more"))
+    return Settings(**{**dict(table), "tolerance": tolerance, "floor": floor})
+
+
+def _number(given: float | str, unit: str, where: str, problems: list[Problem]) -> float:
+    if not isinstance(given, str):
+        return float(given)
+    try:
+        return read(given, unit)
+    except UnitError as error:
+        problems.append(Problem(where, str(error)))
+        return 0.0
+
+
 def _study(
     raw: dict[str, Any],
     text: str,
@@ -184,8 +216,8 @@ def _study(
     folder = path.parent if path else None
     context = Context(reading, folder, functions, problems)
     resolved = resolve(context)
-    space = resolved.evaluator.space if resolved.evaluator.space.variables else None
-    chosen = plan(Settings(**dict(file.search)), space, len(file.objective), problems)
+    settings = _settings(file.search, resolved.evaluator.objectives, problems)
+    chosen = plan(settings, resolved.evaluator, problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
     text = kept_text(text, raw, toml=path is not None)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model
+from dse.model import Array, Quantity, model, moves
 from objectives.logca.quantities import Interface
 from objectives.power_law import arrays, entropy, is_number, power
 from objectives.quantities import Acceleration, Granularity, Kernel
@@ -67,11 +67,15 @@ class Limits:
 
 
 @model
+@moves(speedup="+acceleration +computational_index -overhead -latency -latency_per_byte")
 @np.errstate(all="ignore")
 def speedup(
     granularity: Granularity, interface: Interface, kernel: Kernel, acceleration: Acceleration
 ) -> Speedup:
     """Return the speedup T0/T1 at a granularity (ISCA 2017, equations 2 and 8 in one).
+
+    It is 1 / (1/A + (o + L + l g) / (C g**β)): it rises with A and C, and falls with o, L and l.
+    With g and β it may do either.
 
     >>> t2 = dict(overhead=29e3, latency=1500, computational_index=90, acceleration=19)
     >>> speedup(granularity=[100, 1000, 100_000], **t2).speedup
@@ -93,11 +97,26 @@ def speedup(
 
 
 @model
+@moves(
+    host_time="+granularity +computational_index =overhead =latency =latency_per_byte"
+    " =acceleration",
+    accelerated_time="+granularity +computational_index +overhead +latency +latency_per_byte"
+    " -acceleration",
+    overhead_time="=granularity =computational_index +overhead =latency =latency_per_byte"
+    " =complexity =acceleration",
+    latency_time="+granularity =computational_index =overhead +latency +latency_per_byte"
+    " =complexity =acceleration",
+    compute_time="+granularity +computational_index =overhead =latency =latency_per_byte"
+    " -acceleration",
+)
 @np.errstate(all="ignore")
 def times(
     granularity: Granularity, interface: Interface, kernel: Kernel, acceleration: Acceleration
 ) -> Times:
     """Return T0, T1 and the three parts of T1, at a granularity (ISCA 2017, section 2).
+
+    Each is a sum of products of powers, so that each moves one way with all but β: with that, g**β
+    rises for g above 1 B and falls below.
 
     >>> float(times(granularity=1024, overhead=29e3, latency=1500, computational_index=90,
     ...             acceleration=19).compute_time)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model
+from dse.model import Array, Quantity, model, moves
 from objectives.logca.quantities import Interface, TargetSpeedup
 from objectives.power_law import arrays, crossings, gain
 from objectives.quantities import Acceleration, Kernel
@@ -50,6 +50,7 @@ class Target:
 
 
 @model
+@moves(break_even="-acceleration -computational_index +overhead +latency +latency_per_byte")
 @np.errstate(all="ignore")
 def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> BreakEven:
     """Return the granularities between which offloading pays: speedup ≥ 1.
@@ -57,6 +58,9 @@ def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration)
     The exact g1 that equations 5 and 11 of ISCA 2017 aim at, and the second crossing of sub-linear
     kernels under a latency per byte. Both are inf if offloading never pays; `break_even` is
     0 if it pays from the smallest granularity on, `break_even_end` inf if it pays for ever.
+
+    What makes every call cheaper beside the host's makes the granularities that pay a larger set:
+    `break_even` falls with A and C and rises with o, L and l.
 
     >>> pays = break_even(overhead=2000, latency_per_byte=5, computational_index=200,
     ...                   complexity=0.7, acceleration=10)
@@ -68,13 +72,15 @@ def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration)
 
 
 @model
+@moves(half_acceleration="+acceleration -computational_index +overhead +latency +latency_per_byte")
 @np.errstate(all="ignore")
 def half_acceleration(
     interface: Interface, kernel: Kernel, acceleration: Acceleration
 ) -> HalfAcceleration:
     """Return the granularities between which the speedup is at least A/2.
 
-    The exact g_{A/2} of equations 6 and 12 of ISCA 2017; ends as in :func:`break_even`.
+    The exact g_{A/2} of equations 6 and 12 of ISCA 2017; ends as in :func:`break_even`. There
+    C g**β / A covers o + L + l g, so that it rises with A, o, L and l and falls with C.
 
     >>> float(half_acceleration(overhead=29e3, latency=1500, computational_index=90,
     ...                         acceleration=19).half_acceleration)

@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.machine.interface import SharedLink
 from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA
 from objectives.quantities import (
@@ -46,6 +46,10 @@ class Area(NamedTuple):
 
 
 @model
+@moves(
+    area="+engine_area +memory_area_per_bit +register_area +interface_area -pipeline_depth +lanes"
+    " +streams +context_bits +buffer_bits +cache_size +engines"
+)
 def total_area(
     engine_area: Annotated[Floats, ENGINE_AREA],
     memory_area_per_bit: MemoryAreaPerBit,

@@ -3,6 +3,9 @@
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010: section II-A for the sums, section III for write-backs,
 free casts and the memory organisations. What each organisation costs is in :func:`latencies`.
+
+Additions to the paper, which charges the write-back alone: the read from the shared level after it,
+and that read for lines that the other core left unwritten (docs/partition.md).
 """
 
 from __future__ import annotations
@@ -42,9 +45,10 @@ def latencies(architecture: Architecture) -> Latencies:
       is not a cache and has none.
     * An accelerator without caches pays at least the latency of the shared level.
     * A shared L1 (SL1) holds everything for both: no crossing costs anything.
-    * Else, data that the other core left in its L1 is read from the shared level instead of L1.
-      What it wrote is first written back, at the latency of the shared level. A core without caches
-      leaves nothing to write back (it wrote to the shared level) and reads there anyway.
+    * Else, what the other core wrote is first written back, at the latency of the shared level.
+      A core without caches leaves nothing to write back: it wrote to the shared level.
+    * Additions to the paper: data that the other core left in its L1, written or not, is read from
+      the shared level instead of L1. A core without caches reads there anyway.
     """
     a = architecture
     l1, l2, memory = (

@@ -150,7 +150,7 @@ def call_latency(
 
     Assumes calls of one size, Poisson in each stream and independent of the schedule, and room for
     every element that waits. A design takes about R²/2 complex multiplications for R slots a round,
-    whatever the size of its calls: some microseconds at 32, a hundred milliseconds at 4096.
+    whatever the size of its calls: tens of microseconds at 32, seconds at the longest period.
 
     Returns
     -------

@@ -98,9 +98,9 @@ def printed_latency(
 ) -> PrintedLatency:
     """Rates, occupancies and mean latency as printed (Hall & Chamberlain 2014, equations 1–5).
 
-    The latency is an approximation, 9 to 23 % below the exact one at light and middle loads
-    (docs/sharing.md); :func:`objectives.sharing.exact.exact_latency` has none. Waits and
-    occupancies are inf if the arrival rate reaches the service rate.
+    The latency is an approximation: in the paper's setting mostly 9 to 23 % below the exact one, in
+    others up to 12 % above it (docs/sharing.md). :func:`objectives.sharing.exact.exact_latency` is
+    exact. Waits and occupancies are inf if the arrival rate reaches the service rate.
 
     Returns
     -------

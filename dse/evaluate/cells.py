@@ -1,0 +1,107 @@
+"""Cells: ranges of values of one variable, halved again and again; and extremes over them.
+
+A variable's values stand in ascending order. A cell of level s is the k-th run of 2**s of them; of
+a continuum, the k-th interval between 2**s + 1 neighbouring points of a grid, its ends included,
+so that intervals side by side leave nothing out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.variables import Choice, Real, Values, Variable
+from dse.model.quantity import Array
+
+_FINEST = 40
+"""A continuum is halved so many times at most: to a part in 10**12."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One variable, its values in ascending order.
+
+    Parameters
+    ----------
+    name : str
+        The variable.
+    variable : Variable
+        Which values it may have.
+    """
+
+    name: str
+    variable: Variable
+
+    @property
+    def continuous(self) -> bool:
+        """Whether it is a continuum."""
+        return self.variable.count is None
+
+    @cached_property
+    def count(self) -> int:
+        """How many values there are; points of the grid of a continuum."""
+        return self.variable.count or (1 << _FINEST) + 1
+
+    @cached_property
+    def top(self) -> int:
+        """The level of the cell that holds all."""
+        return _FINEST if self.continuous else max(self.count - 1, 0).bit_length()
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The positions of a finite variable's values, ascending by value."""
+        if isinstance(self.variable, Values):
+            return np.argsort(self.variable.levels(), kind="stable")
+        return np.arange(self.count)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the cells of each level start in a finite variable's `pyramid`."""
+        sizes = [(self.count + (1 << level) - 1) >> level for level in range(self.top + 1)]
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def ends(
+        self, level: NDArray[np.int64], cell: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the first and the last place of cells, in ascending order of values."""
+        first = cell << level
+        if self.continuous:
+            return first, (cell + 1) << level
+        return first, np.minimum(((cell + 1) << level) - 1, self.count - 1)
+
+    def at(self, place: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the values at places of the ascending order, as `Points` hold them."""
+        if isinstance(self.variable, Real) and self.continuous:
+            return self.variable.from_unit(place / float(1 << _FINEST))
+        return self.variable.at(self.order[place])
+
+    def quantities(self) -> dict[str, Array]:
+        """Return what a finite variable's values set, ascending by value, by quantity name."""
+        if isinstance(self.variable, Choice):
+            return self.variable.columns(self.order)
+        return {self.name: np.asarray(self.at(np.arange(self.count)), dtype=np.float64)}
+
+
+def pyramid(values: Array, axis: int, extreme: Callable[..., Any]) -> Array:
+    """Return an extreme over every cell of an axis: cells of level 0, then of level 1, and so on.
+
+    Parameters
+    ----------
+    values : ndarray
+        In ascending order of the variable along `axis`.
+    extreme : callable
+        ``np.minimum`` and the like.
+    """
+    level = np.moveaxis(values, axis, -1)
+    levels = [level]
+    while level.shape[-1] > 1:
+        left, right = level[..., 0::2], level[..., 1::2]
+        level = left.copy()
+        level[..., : right.shape[-1]] = extreme(left[..., : right.shape[-1]], right)
+        levels.append(level)
+    return np.ascontiguousarray(np.moveaxis(np.concatenate(levels, axis=-1), -1, axis))

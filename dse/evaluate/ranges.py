@@ -1,0 +1,345 @@
+"""Ranges through the wiring: between what objectives and constraints lie for a box of designs.
+
+A *box* is a cell of each variable (`dse.evaluate.cells`). Ranges go through the models one by one:
+a model that depends on few variables is tabulated with its extremes over all cells, which is
+exact; else it is run at the corners that its declared moves give (`dse.model.behaviour`); of what
+is not declared, the domain of the output is all that is known, until the input has one value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.cells import Axis, pyramid
+from dse.evaluate.conditions import Conditions, Reduction, reduced
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.interval import violation_range
+from dse.evaluate.wiring import Key
+from dse.model.contract import Model
+from dse.model.quantity import Array, Quantity, Resource
+
+Side: TypeAlias = int
+"""-1 for the least value, 1 for the greatest."""
+_ROWS = 1 << 18
+"""Combinations beyond which there is no table."""
+_CELLS = 1 << 22
+"""Combinations of cells beyond which there is no table."""
+MARGIN = 1e-9
+"""By which share a bound from a corner is widened: rounding of models, ill-conditioned roots."""
+
+
+class Boxes(NamedTuple):
+    """Boxes of designs: for each variable, the level of its cell, and which it is."""
+
+    level: NDArray[np.int64]
+    cell: NDArray[np.int64]
+
+    def rows(self, rows: Any) -> Boxes:
+        """Return some of the boxes: positions, or a mask."""
+        return Boxes(self.level[rows], self.cell[rows])
+
+
+class Bounds(NamedTuple):
+    """What is known of all designs of each box.
+
+    Parameters
+    ----------
+    ideal : ndarray, shape (boxes, objectives)
+        No design has less in an objective, signed so that less is better.
+    least, most : ndarray, shape (boxes, constraints)
+        The violation of each constraint lies between them.
+    possible : ndarray of bool, shape (boxes,)
+        False if no design of the box is feasible.
+    """
+
+    ideal: Array
+    least: Array
+    most: Array
+    possible: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Extremes of a quantity over all cells of a few variables.
+
+    NaN in a cell: one of its values is NaN. Those of the `defined` leave such values out; NaN there
+    is a cell without any other.
+    """
+
+    variables: tuple[int, ...]
+    ends: tuple[Array, Array]
+    defined: tuple[Array, Array]
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Bounds of an evaluator's objectives and constraints over boxes.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        The models, wired.
+    """
+
+    evaluator: Evaluator
+    _tables: dict[tuple[Key, str], _Table | None] = field(default_factory=dict)
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        """The variables in the space's order."""
+        return tuple(Axis(n, v) for n, v in self.evaluator.space.variables.items())
+
+    @cached_property
+    def _owners(self) -> dict[str, int]:
+        places = {name: i for i, name in enumerate(self.evaluator.space.variables)}
+        return {q: places[v] for q, v in self.evaluator.space.quantities().items()}
+
+    @cached_property
+    def _cells(self) -> dict[str, tuple[Array, Array]]:
+        """The extremes of what finite variables set, over all their cells."""
+        return {
+            name: (pyramid(values, 0, np.minimum), pyramid(values, 0, np.maximum))
+            for axis in self.axes
+            if not axis.continuous
+            for name, values in axis.quantities().items()
+        }
+
+    def whole(self) -> Boxes:
+        """Return the one box that holds every design."""
+        level = np.array([[axis.top for axis in self.axes]], dtype=np.int64)
+        return Boxes(level, np.zeros_like(level))
+
+    def __call__(self, boxes: Boxes) -> Bounds:
+        """Return what is known of the designs of boxes.
+
+        Raises
+        ------
+        ModelError
+            If a model raises.
+        """
+        return _Walk(self, boxes).bounds()
+
+    def undeclared(self) -> list[str]:
+        """Return in sentences which moves would have to be declared for bounds to be tight."""
+        found: list[str] = []
+        _Walk(self, self.whole(), found).bounds()
+        return list(dict.fromkeys(found))
+
+    def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return the designs at places (designs, variables) of the ascending orders."""
+        return {axis.name: axis.at(places[:, i]) for i, axis in enumerate(self.axes)}
+
+    def index(self, boxes: Boxes, variable: int) -> NDArray[np.int64]:
+        """Return where the cells of a finite variable stand in its pyramids."""
+        return self.axes[variable].starts[boxes.level[:, variable]] + boxes.cell[:, variable]
+
+    def table(self, key: Key, name: str) -> _Table | None:
+        """Return the table of a model's output under some conditions; None if it is too large."""
+        if (key, name) not in self._tables:
+            self._tables[key, name] = self._tabulated(key, name)
+        return self._tables[key, name]
+
+    def variables(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Return which variables set some quantities, in the space's order."""
+        return tuple(sorted({self._owners[name] for name in names if name in self._owners}))
+
+    def _tabulated(self, key: Key, name: str) -> _Table | None:
+        wiring = self.evaluator.wiring
+        bound = dict(key[1])
+        used = self.variables(n for n in wiring.upstream[key[0]] if n not in bound)
+        axes = [self.axes[i] for i in used]
+        width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
+        if any(axis.continuous for axis in axes):
+            return None
+        if math.prod(axis.count for axis in axes) * width > _ROWS:
+            return None
+        if math.prod(2 * axis.count for axis in axes) * width > _CELLS:
+            return None
+        shape = tuple(axis.count for axis in axes)
+        columns = self._columns(used, shape)
+        (value,) = wiring.evaluate([(name, bound)], columns)
+        rows = math.prod(shape)
+        value = np.asarray(value, dtype=np.float64)
+        grid = np.broadcast_to(value, (*value.shape[:-1], rows)).reshape(*value.shape[:-1], *shape)
+        ends = _extremes(grid, len(shape), np.minimum), _extremes(grid, len(shape), np.maximum)
+        if not np.isnan(grid).any():
+            return _Table(used, ends, ends)
+        defined = _extremes(grid, len(shape), np.fmin), _extremes(grid, len(shape), np.fmax)
+        return _Table(used, ends, defined)
+
+    def _columns(self, used: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
+        """Return every combination of some variables' values, and one value of each other."""
+        columns: dict[str, Any] = {}
+        places = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), int)
+        for i, axis in enumerate(self.axes):
+            if i in used:
+                chosen = places[used.index(i)]
+                columns |= {n: v[chosen] for n, v in axis.quantities().items()}
+            elif axis.continuous:
+                columns[axis.name] = axis.at(np.zeros(1, dtype=np.int64))[0]
+            else:
+                columns |= {n: v[0] for n, v in axis.quantities().items()}
+        return columns
+
+    def cells_of(self, name: str, side: Side, boxes: Boxes) -> Array | None:
+        """Return an end of what a variable sets in each box; None if no variable sets it."""
+        if name not in self._owners:
+            return None
+        place = self._owners[name]
+        axis = self.axes[place]
+        if not axis.continuous:
+            return self._cells[name][side > 0][self.index(boxes, place)]
+        ends = axis.ends(boxes.level[:, place], boxes.cell[:, place])
+        return np.asarray(axis.at(ends[side > 0]), dtype=np.float64)
+
+
+def _extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
+    """Return an extreme over all cells of the last axes."""
+    for i in range(-axes, 0):
+        grid = pyramid(grid, i, extreme)
+    return grid
+
+
+class _Walk:
+    """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
+
+    def __init__(self, ranges: Ranges, boxes: Boxes, undeclared: list[str] | None = None) -> None:
+        self._ranges, self._boxes = ranges, boxes
+        self._undeclared = undeclared
+        self._wiring = ranges.evaluator.wiring
+        self._ends: dict[tuple[Any, ...], Any] = {}
+        self._runs: dict[tuple[Any, ...], Mapping[str, Array]] = {}
+        self._empty = np.zeros(len(boxes.level), dtype=bool)
+
+    def bounds(self) -> Bounds:
+        evaluator, count = self._ranges.evaluator, len(self._boxes.level)
+        ideal = np.empty((count, len(evaluator.objectives)))
+        least = np.empty((count, len(evaluator.constraints)))
+        most = np.empty_like(least)
+        with np.errstate(all="ignore"):
+            for i, objective in enumerate(evaluator.objectives):
+                side = -1 if objective.sign > 0 else 1
+                value = self._asked(objective.quantity, objective.conditions, side)
+                value = _reduced(value, objective.conditions, objective.reduction, count)
+                ideal[:, i] = objective.sign * value
+            for k, constraint in enumerate(evaluator.constraints):
+                least[:, k], most[:, k] = self._violation(constraint, count)
+        ideal[np.isnan(ideal)] = -np.inf
+        least[np.isnan(least)], most[np.isnan(most)] = -np.inf, np.inf
+        return Bounds(ideal, least, most, ~self._empty & (least <= 0).all(axis=1))
+
+    def _violation(self, constraint: Constraint, count: int) -> tuple[Array, Array]:
+        given = constraint.conditions
+        pairs = {n: (self._asked(n, given, -1), self._asked(n, given, 1)) for n in constraint.names}
+        if constraint.relation is not None:
+            ends = violation_range(constraint.relation, pairs)
+        else:
+            ends = pairs[constraint.quantity]
+        low, high = (_reduced(end, given, constraint.reduction, count) for end in ends)
+        low, high = constraint.violation(low), constraint.violation(high)
+        return (low, high) if constraint.upper else (high, low)
+
+    def _asked(self, name: str, conditions: Conditions, side: Side) -> Any:
+        """Return an end of what is judged: a design without a value for it is infeasible."""
+        producer = self._wiring.producers.get(name)
+        if name not in conditions and producer is not None:
+            _, key = self._wiring.relevant(producer, conditions)
+            table = self._ranges.table(key, name)
+            if table is not None:
+                found = self._looked_up(table.variables, table.defined[side > 0])
+                none = np.isnan(found)
+                self._empty |= none.any(axis=tuple(range(none.ndim - 1)))
+                return found
+        return self.end(name, conditions, side)
+
+    def end(self, name: str, conditions: Conditions, side: Side) -> Any:
+        """Return the least or the greatest value of a quantity in each box, or a bound of it."""
+        if name in conditions:
+            bound = conditions[name]
+            return np.array(bound)[:, None] if isinstance(bound, tuple) else bound
+        producer = self._wiring.producers.get(name)
+        if producer is None:
+            own = self._ranges.cells_of(name, side, self._boxes)
+            return self._wiring.constants[name] if own is None else own
+        relevant, key = self._wiring.relevant(producer, conditions)
+        found = self._ends.get((name, key, side))
+        if found is None:
+            table = self._ranges.table(key, name)
+            if table is not None:
+                found = self._looked_up(table.variables, table.ends[side > 0])
+            else:
+                found = self._at_corner(producer, name, relevant, key, side)
+            self._ends[name, key, side] = found
+        return found
+
+    def _looked_up(self, variables: tuple[int, ...], values: Array) -> Array:
+        rows: tuple[Any, ...] = tuple(self._ranges.index(self._boxes, i) for i in variables)
+        return np.asarray(values[(..., *rows)] if rows else values[..., None])
+
+    def _at_corner(
+        self, model: Model, name: str, conditions: Conditions, key: Key, side: Side
+    ) -> Array:
+        """Return an output at the corner that its moves give; its domain if they do not."""
+        moves = model.moves.get(name, {})
+        origins = (conditions, self._wiring.producers, self._wiring.constants)
+        taken, unknown = {}, np.zeros(1, dtype=bool)
+        pattern = []
+        for each, declared in model.inputs.items():
+            known = any(each in origin for origin in origins)
+            if not known and self._ranges.cells_of(each, -1, self._boxes) is None:
+                continue  # left to its default
+            if isinstance(declared, Resource):
+                taken[each] = self._wiring.constants[each]
+                continue
+            move = moves.get(each)
+            given = self._taken(each, conditions, model, side * move if move else -1)
+            if move is None:
+                other = self._taken(each, conditions, model, 1)
+                moved = ~np.atleast_1d(np.asarray(given) == other)
+                unknown = unknown | moved
+                if self._undeclared is not None and moved.any():
+                    what = f"{model.name} does not declare how '{name}' moves with '{each}'"
+                    self._undeclared.append(what)
+            taken[each] = given
+            pattern.append(side * move if move else -1)
+        run = (key, tuple(pattern))
+        if run not in self._runs:
+            self._runs[run] = model(taken)
+        value = np.asarray(self._runs[run][name], dtype=np.float64)
+        value = value + side * MARGIN * np.abs(value)
+        outside = _domain_end(self._wiring.quantities[name], side)
+        return np.where(unknown | np.isnan(value), outside, value)
+
+    def _taken(self, name: str, conditions: Conditions, model: Model, side: Side) -> Any:
+        """Return an end of an input in the unit that a model takes it in."""
+        given = self.end(name, conditions, side)
+        conversions = self._wiring.conversions[model.name]
+        if name in conversions:
+            scale, power = conversions[name]
+            given = given * scale
+            if power:  # a time or a rate, not negative: it moves as the clock's power does
+                clock = self.end("clock", conditions, side if power > 0 else -side)
+                given = given * np.asarray(clock, np.float64) ** power
+        return given
+
+
+def _domain_end(quantity: Quantity, side: Side) -> float:
+    if side < 0:
+        return max(quantity.low, quantity.above)
+    return min(quantity.high, quantity.below)
+
+
+def _reduced(values: Any, conditions: Conditions, reduction: Reduction | None, count: int) -> Array:
+    """Return the end of a reduction: each rises with its terms, the harmonic mean of positives."""
+    found = reduced(np.asarray(values, dtype=np.float64), conditions, reduction, count)
+    if reduction is not None and reduction.how == "harmonic mean":
+        return np.where((np.asarray(values) < 0).any(axis=0), np.nan, found)
+    return found

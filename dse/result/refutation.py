@@ -1,0 +1,132 @@
+"""A certificate put to the test: designs that the search may not have looked at try to beat it.
+
+Independent of the search: designs are drawn at random, next to the front, and at the ends of
+variables, evaluated, and held against the front. That none beats it proves nothing; one that does
+refutes the certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.cells import Axis
+from dse.evaluate.judging import judge
+from dse.model.quantity import Array
+from dse.result.record import Result
+from dse.search.cover import Cover, relaxed
+from dse.study.study import ResolvedStudy
+
+_TOGETHER = 32_768  # designs evaluated at once
+_STARTS = 2_000  # designs of the front whose neighbours are tried
+_ROUNDING = 1e-9  # of a value that is read from a table and computed again
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """What a certificate withstood, or did not.
+
+    Parameters
+    ----------
+    tried, feasible : int
+        Designs that were evaluated, and the feasible ones of them.
+    design : mapping or None
+        The first design that is better than the front allows, by variable; None if there is none.
+    values : mapping or None
+        Its objectives.
+    """
+
+    tried: int
+    feasible: int
+    design: dict[str, Any] | None
+    values: dict[str, float] | None
+
+
+def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Refutation:
+    """Try to find a feasible design that is better than the front by more than its gap.
+
+    Parameters
+    ----------
+    designs : int
+        How many to try.
+    seed : int
+        Of the draw.
+
+    Raises
+    ------
+    DesignError
+        If a model raises.
+    """
+    evaluator, gap = study.evaluator, result.certificate.gap
+    if gap is None:
+        raise ValueError("the certificate claims nothing")
+    cover = Cover(len(evaluator.objectives))
+    cover.add(result.front.points)
+    share = np.full(len(evaluator.objectives), max(gap, _ROUNDING))
+    floor = np.array([study.plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
+    places = _places(study, result, designs, np.random.default_rng(seed))
+    axes = _axes(study)
+    feasible = 0
+    for low in range(0, len(places), _TOGETHER):
+        part = places[low : low + _TOGETHER]
+        points = {axis.name: axis.at(part[:, i]) for i, axis in enumerate(axes)}
+        judged = judge(evaluator, points, low)
+        rows = np.flatnonzero(judged.feasible)
+        feasible += len(rows)
+        better = ~cover.weakly(relaxed((judged.objectives * evaluator.signs)[rows], share, floor))
+        if better.any():
+            row = rows[np.argmax(better)]
+            labels = evaluator.space.labels({n: v[row : row + 1] for n, v in points.items()})
+            names = [o.name for o in evaluator.objectives]
+            values = dict(zip(names, judged.objectives[row].tolist(), strict=True))
+            design = {n: v[0] for n, v in labels.items()}
+            return Refutation(low + len(part), feasible, design, values)
+    return Refutation(len(places), feasible, None, None)
+
+
+def _axes(study: ResolvedStudy) -> tuple[Axis, ...]:
+    return tuple(Axis(n, v) for n, v in study.evaluator.space.variables.items())
+
+
+def _places(
+    study: ResolvedStudy, result: Result, count: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return designs by the places of their values: random, at ends, and next to the front."""
+    axes = _axes(study)
+    counts = np.array([axis.count for axis in axes])
+    drawn = rng.integers(0, counts, (count - count // 2, len(axes)))
+    at_end = rng.random(drawn.shape) < 0.5 * (np.arange(len(drawn)) % 2)[:, None]
+    ends = np.where(rng.random(drawn.shape) < 0.5, 0, counts - 1)
+    drawn = np.where(at_end, ends, drawn)
+    front = result.front.designs
+    if len(front) == 0:
+        return drawn
+    rows = rng.choice(len(front), min(len(front), _STARTS), replace=False)
+    labels = {n: front[n].to_numpy()[rows] for n in study.evaluator.space.variables}
+    points = study.evaluator.space.from_labels(labels)
+    near = np.column_stack([_place(axis, points[axis.name]) for axis in axes])
+    near = near[rng.integers(0, len(near), count // 2)]
+    steps = rng.integers(-2, 3, near.shape) * _strides(counts, rng, near.shape)
+    moved = near + np.where(rng.random(near.shape) < 0.5, steps, 0)
+    return np.concatenate([drawn, np.clip(moved, 0, counts - 1)])
+
+
+def _place(axis: Axis, values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the places of values in the ascending order of a variable."""
+    if axis.continuous:
+        unit = axis.variable.to_unit(values)
+        return np.rint(unit * (axis.count - 1)).astype(np.int64)
+    inverse = np.argsort(axis.order)
+    return np.asarray(inverse[axis.variable.position(values)], dtype=np.int64)
+
+
+def _strides(
+    counts: NDArray[np.int64], rng: np.random.Generator, shape: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Return steps of all sizes up to an eighth of a variable's values."""
+    most = np.log(np.maximum(counts / 8, 1.0))
+    found: Array = np.exp(rng.random(shape) * most)
+    return found.astype(np.int64)

@@ -1,0 +1,446 @@
+"""Bounding: boxes of designs that cannot better what is found are dropped without evaluating them.
+
+A branch and bound for fronts (J. Niebling and G. Eichfelder, A branch-and-bound-based algorithm for
+nonconvex multiobjective optimization, 2019): each box has an ideal point that no design of it
+betters (`dse.evaluate.ranges`); it is dropped if no design of it can be feasible, or if a found
+design is at least as good as the ideal; else it is halved, until what is left is few enough to
+enumerate.
+
+Without a tolerance the front is the whole Pareto front, ties included. With a tolerance ε, every
+feasible design x has a design a on the front with f(a) ≤ (1 + ε) f(x) in each objective to be
+minimized, and f(a) ≥ f(x) / (1 + ε) in each to be maximized; a continuum needs one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.front import Archive, FrontBuilder, is_nondominated
+from dse.evaluate.judging import joined, nothing, some
+from dse.evaluate.ranges import Bounds, Boxes, Ranges
+from dse.evaluate.space import Space
+from dse.model.quantity import Array
+from dse.problems import Problem
+from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
+from dse.search.boxes import collapsed, enumerated, halves, middles, shares, sizes
+from dse.search.cover import Cover, relaxed
+from dse.search.outcome import Gap, Outcome, bounded
+from dse.search.tally import Tally
+from dse.search.workers import NEVER, Judges, Workers, is_late
+
+_SEEDS = 20_000  # random designs to begin with
+_SMALL = 16  # designs of a box that are rather enumerated than halved
+_MOST = 1 << 16  # boxes worked on together
+_FEWEST = 1 << 10
+_SECONDS = 0.3  # that a batch should take
+_MEASURED = 4  # halvings after which it is measured anew which variable matters
+_DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
+_LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
+_DOUBLINGS = 12
+_KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
+_THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
+_BILLION = 1_000_000_000  # what the progress through a continuum is counted in
+
+
+def plan(
+    method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
+) -> Plan:
+    """Plan to bound the whole space; see `base.Method`."""
+    if settings.options:
+        problems.append(Problem("search.options", "bound has no options", "use tolerance"))
+    if space.size is None and not settings.tolerance:
+        names = [n for n, v in space.variables.items() if v.count is None]
+        problems.append(
+            Problem(
+                "search.tolerance",
+                f"is 0, but no front of a continuum is exact: {', '.join(names)}",
+                'give a tolerance, such as "1 %", or each real variable steps = N',
+            )
+        )
+    most = settings.evaluations or space.size or UNLIMITED
+    return Plan(
+        method, most, 1, settings.seed, settings.timeout, {}, settings.tolerance, settings.floor
+    )
+
+
+def start(
+    evaluator: Evaluator,
+    plan: Plan,
+    *,
+    chunk: int,
+    workers: Workers,
+    state: Mapping[str, NDArray[Any]],
+    trials: Trials | None,
+) -> Search:
+    """Return the search; see `base.Method`."""
+    return _Bounding(evaluator, plan, Judges(evaluator, workers, chunk), state)
+
+
+@dataclass(frozen=True)
+class _Open:
+    """Boxes that are still to be looked at.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        Which.
+    ideal : ndarray, shape (boxes, objectives)
+        No design of the box betters it.
+    widths : ndarray, shape (boxes, variables)
+        How much of the box's uncertainty each variable makes.
+    age : ndarray of int, shape (boxes,)
+        Halvings since the widths were measured.
+    miss : ndarray of int, shape (boxes,)
+        How far what is found is from covering the ideal, in doublings of the tolerance.
+    """
+
+    boxes: Boxes
+    ideal: Array
+    widths: Array
+    age: NDArray[np.int64]
+    miss: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.age)
+
+    def rows(self, rows: Any) -> _Open:
+        columns = (self.ideal, self.widths, self.age, self.miss)
+        return _Open(self.boxes.rows(rows), *(column[rows] for column in columns))
+
+    def joined(self, other: _Open) -> _Open:
+        boxes = Boxes(
+            np.concatenate([self.boxes.level, other.boxes.level]),
+            np.concatenate([self.boxes.cell, other.boxes.cell]),
+        )
+        return _Open(
+            boxes,
+            np.concatenate([self.ideal, other.ideal]),
+            np.concatenate([self.widths, other.widths]),
+            np.concatenate([self.age, other.age]),
+            np.concatenate([self.miss, other.miss]),
+        )
+
+
+class _LateError(Exception):
+    """The deadline came in the middle of a batch, which is to be done again."""
+
+
+class _Bounding:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        plan: Plan,
+        judges: Judges,
+        arrays: Mapping[str, NDArray[Any]],
+    ) -> None:
+        self._evaluator, self._plan, self._judges = evaluator, plan, judges
+        self._ranges = Ranges(evaluator)
+        self._tolerance = np.full(len(evaluator.objectives), plan.tolerance)
+        self._floor = np.array([plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
+        size = evaluator.space.size
+        self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
+        self._numbered = size is not None and size < np.iinfo(np.int64).max
+        constraints, variables = len(evaluator.constraints), len(self._ranges.axes)
+        self._front = FrontBuilder(len(evaluator.objectives), constraints + variables)
+        self._cover = Cover(len(evaluator.objectives))
+        self._settled = 0  # points of the cover when it was last thinned
+        self._tally = Tally.empty(constraints)
+        self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
+        self._boxes, self._batch, self._begun = 0, _FEWEST, False
+        self._until, self._slice = NEVER, _FEWEST
+        whole = self._ranges.whole()
+        self._open = self._opened(whole, np.full((1, variables), 1.0), np.full(1, _MEASURED))
+        if arrays:
+            self._resume(arrays)
+        size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
+        self._earlier = Progress(before, size, len(self._cover))
+
+    # ------------------------------------------------------------------------------ the protocol
+
+    def steps(self, until: float = NEVER) -> Iterator[None]:
+        self._until = until
+        if not self._begun:
+            self._begun = True
+            self._sow()
+            yield
+        while len(self._open) and not is_late(until):
+            if self._tally.evaluated >= self._most:
+                return
+            self._work()
+            self._batch = min(_MOST, 2 * self._batch)  # not by the clock: the front would follow
+            yield
+
+    def progress(self) -> Progress:
+        size = self._evaluator.space.size or _BILLION
+        left = float(shares(self._ranges, self._open.boxes).sum()) if len(self._open) else 0.0
+        done = size if not len(self._open) else min(int(size * (1.0 - left)), size - 1)
+        found = len(self._cover)
+        return Progress(max(done, self._tally.evaluated and 1), size, found, kept=found + _KEPT)
+
+    def earlier(self) -> Progress:
+        return self._earlier
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        opened, archive = self._open, self._front.archive()
+        early = [judged for _, judged in self._early]
+        whole = joined([*early, nothing(self._evaluator)])
+        places = [np.zeros((0, len(self._ranges.axes)), dtype=np.int64)]
+        return {
+            "boxes": np.array([self._boxes, self._begun, self._batch, self._settled]),
+            "level": opened.boxes.level,
+            "cell": opened.boxes.cell,
+            "ideal": opened.ideal,
+            "widths": opened.widths,
+            "age": opened.age,
+            "miss": opened.miss,
+            "cover": self._cover.points,
+            "index": archive.index,
+            "points": archive.points,
+            "beside": archive.beside,
+            "early": np.concatenate([*places, *(each for each, _ in self._early)]),
+            "objectives": whole.objectives,
+            "constrained": whole.constrained,
+            "feasible": whole.feasible,
+            **self._tally.arrays(),
+        }
+
+    def _resume(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `state` gave."""
+        self._boxes, begun, self._batch, self._settled = arrays["boxes"].tolist()
+        self._begun = bool(begun)
+        boxes = Boxes(arrays["level"], arrays["cell"])
+        self._open = _Open(boxes, arrays["ideal"], arrays["widths"], arrays["age"], arrays["miss"])
+        self._cover.add(arrays["cover"])
+        self._front.add(arrays["index"], arrays["points"], arrays["beside"])
+        judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+        self._early = [(arrays["early"], judged)]
+        self._tally = Tally.from_arrays(arrays)
+
+    def outcome(self) -> Outcome:
+        archive = self._front.archive()
+        if self._plan.tolerance:  # a middle may have been looked at twice
+            _, first = np.unique(archive.beside, axis=0, return_index=True)
+            archive = archive.rows(np.sort(first))
+        return bounded(
+            self._evaluator,
+            self._kept(archive),
+            archive,
+            self._tally,
+            Gap(
+                self._plan.tolerance,
+                self._gap(),
+                self._boxes,
+                1.0 - float(shares(self._ranges, self._open.boxes).sum())
+                if len(self._open)
+                else 1.0,
+            ),
+            self._numbered,
+        )
+
+    # --------------------------------------------------------------------------------- the search
+
+    def _sow(self) -> None:
+        """Evaluate random designs, so that there is something to drop boxes by."""
+        rng = np.random.default_rng(self._plan.seed)
+        size = self._evaluator.space.size
+        count = _SEEDS if size is None else max(1, min(_SEEDS, size // 20))
+        columns = [rng.integers(0, axis.count, count) for axis in self._ranges.axes]
+        self._evaluate(np.column_stack(columns), None, seeds=True)
+
+    def _work(self) -> None:
+        """Look at a batch of open boxes: drop, enumerate or halve each."""
+        taken = self._taken()
+        batch = taken.rows(~self._dominated(taken.ideal))
+        try:
+            few = sizes(self._ranges, batch.boxes) <= (1 if self._plan.tolerance else _SMALL)
+            opened = self._halved(batch.rows(~few))
+            places, box = enumerated(self._ranges, batch.boxes.rows(few))
+            ideal = batch.ideal[few][box]
+            if self._plan.tolerance:
+                places = np.concatenate([places, middles(self._ranges, opened.boxes)])
+                ideal = np.concatenate([ideal, opened.ideal])
+            self._evaluate(places, ideal)
+        except _LateError:
+            self._open = taken.joined(self._open)
+            return
+        self._open = self._open.joined(opened.rows(~self._dominated(opened.ideal)))
+
+    def _halved(self, batch: _Open) -> _Open:
+        """Return those halves of boxes that may hold a design for the front."""
+        batch = self._measured(batch)
+        variable = np.argmax(np.where(batch.boxes.level > 0, batch.widths, -1.0), axis=1)
+        children, parent = halves(self._ranges, batch.boxes, variable)
+        widths = batch.widths[parent]
+        widths[np.arange(len(parent)), variable[parent]] /= 2
+        return self._opened(children, widths, batch.age[parent] + 1)
+
+    def _bounds(self, boxes: Boxes) -> Bounds:
+        """Return the bounds of boxes, some at a time: a deadline may come."""
+        parts: list[Bounds] = []
+        low, count = 0, len(boxes.level)
+        while low < count or not parts:
+            if is_late(self._until):
+                raise _LateError
+            began = time.perf_counter()
+            parts.append(self._ranges(boxes.rows(slice(low, low + self._slice))))
+            low += self._slice
+            seconds = time.perf_counter() - began
+            if seconds > _SECONDS:
+                self._slice = max(1, int(self._slice * _SECONDS / seconds))
+            elif seconds < _SECONDS / 4:
+                self._slice = min(2 * self._slice, _MOST)
+        return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _taken(self) -> _Open:
+        """Take boxes out: what misses most, so that the gap falls; of very many, the smallest."""
+        if len(self._open) <= self._batch:
+            batch, self._open = self._open, self._open.rows(slice(0, 0))
+            return batch
+        first = self._open.boxes.level.sum(axis=1) if len(self._open) > _DEEP else -self._open.miss
+        order = np.argsort(first, kind="stable")
+        batch = self._open.rows(order[: self._batch])
+        self._open = self._open.rows(np.sort(order[self._batch :]))
+        return batch
+
+    def _opened(self, boxes: Boxes, widths: Array, age: NDArray[np.int64]) -> _Open:
+        """Return those boxes that may hold a design for the front."""
+        self._boxes += len(boxes.level)
+        bounds = self._bounds(boxes)
+        found = _Open(boxes, bounds.ideal, widths, age, np.zeros_like(age)).rows(bounds.possible)
+        found = found.rows(~self._dominated(found.ideal))
+        return replace(found, miss=self._missed(found.ideal))
+
+    def _missed(self, ideal: Array) -> NDArray[np.int64]:
+        """Return by how many doublings of the tolerance nothing found covers ideal points."""
+        missed = np.zeros(len(ideal), dtype=np.int64)
+        left = np.arange(len(ideal))
+        tolerance = np.maximum(self._tolerance, _LEAST)
+        for _ in range(_DOUBLINGS):
+            left = left[~self._cover.weakly(relaxed(ideal[left], tolerance, self._floor))]
+            if not len(left):
+                break
+            missed[left] += 1
+            tolerance = 2 * tolerance
+        return missed
+
+    def _dominated(self, ideal: Array) -> NDArray[np.bool_]:
+        if self._plan.tolerance:
+            return self._cover.weakly(relaxed(ideal, self._tolerance, self._floor))
+        return self._cover.strictly(ideal)
+
+    def _measured(self, batch: _Open) -> _Open:
+        """Measure what each variable does to the bounds of old boxes: they at its middle value."""
+        old = np.flatnonzero(batch.age >= _MEASURED)
+        if not len(old):
+            return batch
+        boxes = batch.boxes.rows(old)
+        before = self._bounds(boxes)
+        undecided = before.most > 0
+        widths = np.full((len(old), len(self._ranges.axes)), -1.0)
+        for i in range(widths.shape[1]):
+            rows = np.flatnonzero(boxes.level[:, i] > 0)
+            if not len(rows):
+                continue
+            after = self._bounds(collapsed(self._ranges, boxes.rows(rows), i))
+            change = _change(before.ideal[rows], after.ideal).sum(axis=1)
+            tighter = _change(before.least[rows], after.least) + _change(
+                before.most[rows], after.most
+            )
+            change += (tighter * undecided[rows]).sum(axis=1)
+            change[~after.possible] += 4.0
+            widths[rows, i] = change + 1e-6 * boxes.level[rows, i]
+        measured, age = batch.widths.copy(), batch.age.copy()
+        measured[old], age[old] = widths, 0
+        return replace(batch, widths=measured, age=age)
+
+    def _evaluate(
+        self, places: NDArray[np.int64], ideal: Array | None, seeds: bool = False
+    ) -> None:
+        """Evaluate designs; what is good goes into the cover, and into the front."""
+        if not len(places):
+            return
+        points = self._ranges.points(places)
+        judged = self._judges.judge(points, self._tally.evaluated, NEVER if seeds else self._until)
+        if len(judged) < len(places):
+            raise _LateError
+        index = self._numbers(points)
+        self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
+        if sum(len(each) for _, each in self._early) < _KEPT:
+            self._early.append((places[:_KEPT], some(judged, slice(_KEPT))))
+        keep = judged.feasible
+        values = (judged.objectives * self._evaluator.signs)[keep]
+        if not seeds or self._plan.tolerance:
+            beside = np.column_stack([judged.constrained[keep], places[keep]])
+            self._front.add(index[keep], values, beside)
+        values = np.unique(values, axis=0)
+        values = values[is_nondominated(values)]
+        thin = values
+        if self._plan.tolerance:
+            thin = relaxed(values, self._tolerance / _THINNED, self._floor)
+        self._cover.add(values[~self._cover.weakly(thin)])
+        if len(self._cover) > 2 * self._settled + 4 * _FEWEST:
+            self._cover.thin()
+            self._settled = len(self._cover)
+
+    def _numbers(self, points: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+        if self._numbered:
+            return self._evaluator.space.to_index(points)
+        count = len(next(iter(points.values())))
+        return np.arange(self._tally.evaluated, self._tally.evaluated + count)
+
+    # ------------------------------------------------------------------------------ what came out
+
+    def _gap(self) -> float:
+        """Return the least tolerance for which what is found covers all that is open."""
+        ideal = self._open.ideal
+        if not len(ideal):
+            return self._plan.tolerance
+        if not self._covers(ideal, 1e9):
+            return np.inf
+        low, high = 0.0, 1e9
+        for _ in range(60):
+            middle = np.sqrt(max(low, 1e-9) * high)
+            low, high = (low, middle) if self._covers(ideal, middle) else (middle, high)
+            if high <= 1.01 * max(low, 1e-9):
+                break
+        return max(high, self._plan.tolerance)
+
+    def _covers(self, ideal: Array, tolerance: float) -> bool:
+        shares = np.full(ideal.shape[1], tolerance)
+        return bool(self._cover.weakly(relaxed(ideal, shares, self._floor)).all())
+
+    def _kept(
+        self, archive: Archive
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]], Evaluated]:
+        """Return the front and some designs behind it: numbers, designs, and what they give."""
+        constraints = len(self._evaluator.constraints)
+        front = archive.beside[:, constraints:].astype(np.int64)
+        judged = Evaluated(
+            archive.points * self._evaluator.signs,
+            archive.beside[:, :constraints],
+            np.ones(len(front), dtype=bool),
+        )
+        places = np.concatenate([front, *(each for each, _ in self._early)])
+        every = joined([judged, *(each for _, each in self._early), nothing(self._evaluator)])
+        _, first = np.unique(places, axis=0, return_index=True)
+        first = np.sort(first)[: len(front) + _KEPT]
+        points = self._ranges.points(places[first])
+        numbers = (
+            self._evaluator.space.to_index(points) if self._numbered else np.arange(len(first))
+        )
+        return numbers, points, some(every, first)
+
+
+def _change(before: Array, after: Array) -> Array:
+    """Return by which share bounds changed, at most 2; any change of an infinite one is 2."""
+    with np.errstate(all="ignore"):
+        share = np.abs(after - before) / np.maximum(np.abs(after), np.abs(before))
+    share = np.where(before == after, 0.0, np.where(np.isfinite(share), share, 2.0))
+    return np.asarray(np.minimum(share, 2.0))

@@ -1,0 +1,90 @@
+"""Boxes of designs: which are small enough to enumerate, their middles, and how they are halved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.ranges import Boxes, Ranges
+from dse.model.quantity import Array
+
+MOST = 2.0**62  # designs of a box; more than that are not counted
+
+
+def places(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and the last place of each box along each variable (boxes, variables)."""
+    first, last = np.empty_like(boxes.cell), np.empty_like(boxes.cell)
+    for i, axis in enumerate(ranges.axes):
+        first[:, i], last[:, i] = axis.ends(boxes.level[:, i], boxes.cell[:, i])
+    return first, last
+
+
+def sizes(ranges: Ranges, boxes: Boxes) -> Array:
+    """Return how many designs boxes hold; of a continuum, inf until a cell is the finest."""
+    first, last = places(ranges, boxes)
+    counts = (last - first + 1).astype(np.float64)
+    for i, axis in enumerate(ranges.axes):
+        if axis.continuous:
+            counts[:, i] = np.where(boxes.level[:, i] == 0, 1.0, np.inf)
+    return np.asarray(counts.prod(axis=1))
+
+
+def shares(ranges: Ranges, boxes: Boxes) -> Array:
+    """Return which share of the space boxes are."""
+    first, last = places(ranges, boxes)
+    found = np.ones(len(first))
+    for i, axis in enumerate(ranges.axes):
+        width = last[:, i] - first[:, i] + (0 if axis.continuous else 1)
+        found *= width / (axis.count - 1 if axis.continuous else axis.count)
+    return found
+
+
+def enumerated(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return every design of small boxes as places (designs, variables), and of which box it is."""
+    first, last = places(ranges, boxes)
+    for i, axis in enumerate(ranges.axes):
+        if axis.continuous:
+            last[:, i] = first[:, i]
+    widths = last - first + 1
+    counts = widths.prod(axis=1)
+    box = np.repeat(np.arange(len(counts)), counts)
+    rest = np.arange(len(box)) - np.repeat(np.cumsum(counts) - counts, counts)
+    found = np.empty((len(box), widths.shape[1]), dtype=np.int64)
+    for i in range(widths.shape[1] - 1, -1, -1):
+        rest, digit = np.divmod(rest, widths[box, i])
+        found[:, i] = first[box, i] + digit
+    return found, box
+
+
+def middles(ranges: Ranges, boxes: Boxes) -> NDArray[np.int64]:
+    """Return the place in the middle of each box."""
+    first, last = places(ranges, boxes)
+    return first + (last - first) // 2
+
+
+def collapsed(ranges: Ranges, boxes: Boxes, variable: int) -> Boxes:
+    """Return boxes with one variable at its middle value."""
+    first, last = ranges.axes[variable].ends(boxes.level[:, variable], boxes.cell[:, variable])
+    level, cell = boxes.level.copy(), boxes.cell.copy()
+    level[:, variable] = 0
+    cell[:, variable] = first + (last - first) // 2
+    return Boxes(level, cell)
+
+
+def halves(ranges: Ranges, boxes: Boxes, variable: NDArray[np.int64]) -> tuple[Boxes, Any]:
+    """Return both halves of each box along a variable, and of which box each is.
+
+    The second half of a cell at the end of a variable's values may be empty; it is left out.
+    """
+    rows = np.arange(len(variable))
+    level, cell = boxes.level.copy(), boxes.cell.copy()
+    level[rows, variable] -= 1
+    cell[rows, variable] *= 2
+    second = cell.copy()
+    second[rows, variable] += 1
+    ends = np.array([a.count - 1 if a.continuous else a.count for a in ranges.axes], dtype=np.int64)
+    there = (second[rows, variable] << level[rows, variable]) < ends[variable]
+    both = Boxes(np.concatenate([level, level[there]]), np.concatenate([cell, second[there]]))
+    return both, np.concatenate([rows, rows[there]])

@@ -1,0 +1,142 @@
+"""Cover: which points of many have a found design that is at least as good in every objective.
+
+For each objective the designs are sorted; the set of those up to a place is a row of bits, so that
+a point's place in each order gives, by and-ing one row an objective, the designs that are at least
+as good in all (bitmap skylines: Tan, Eng and Ooi, Efficient Progressive Skyline Computation, 2001).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.front import is_nondominated
+from dse.model.quantity import Array
+
+_BLOCK = 2_048
+"""Designs of a block: its rows of bits stay in the cache."""
+_POINTS = 8_192  # looked at together
+_PIVOTS = 64
+
+
+class _Block(NamedTuple):
+    """Some designs: for each objective their values in order, and the sets of those up to each."""
+
+    values: Array
+    sets: tuple[NDArray[np.uint64], ...]
+
+
+class Cover:
+    """Designs found so far, to be asked which points they cover; designs are only ever added."""
+
+    def __init__(self, objectives: int) -> None:
+        self._points = np.zeros((0, objectives))
+        self._blocks: list[_Block] = []
+        self._fresh = 0  # of the points, how many are in blocks
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def points(self) -> Array:
+        """The designs, by their objectives."""
+        return self._points
+
+    def add(self, points: Array) -> None:
+        """Add designs by their objectives, less being better."""
+        self._points = np.concatenate([self._points, points])
+
+    def thin(self) -> None:
+        """Keep the front of all that were added, each point once."""
+        points = np.unique(self._points, axis=0)
+        self._points = points[is_nondominated(points)]
+        self._blocks, self._fresh = [], 0
+
+    def weakly(self, points: Array) -> NDArray[np.bool_]:
+        """Tell which points have a design that is nowhere worse."""
+        return self._asked(points, strict=False)
+
+    def strictly(self, points: Array) -> NDArray[np.bool_]:
+        """Tell which points have a design that is nowhere worse, and better somewhere."""
+        found = self._asked(points, strict=False)
+        rows = np.flatnonzero(found)
+        found[rows] = self._asked(points[rows], strict=True)
+        return found
+
+    def _asked(self, points: Array, strict: bool) -> NDArray[np.bool_]:
+        self._settle()
+        found = np.zeros(len(points), dtype=bool)
+        left = np.arange(len(points))
+        for block in self._blocks:
+            covered = np.zeros(len(left), dtype=bool)
+            for first in range(0, len(left), _POINTS):
+                rows = slice(first, first + _POINTS)
+                covered[rows] = _covered(block, points[left[rows]], strict)
+            found[left[covered]] = True
+            left = left[~covered]
+            if not len(left):
+                break
+        return found
+
+    def _settle(self) -> None:
+        """Put what was added into blocks; the first one holds few designs that cover much."""
+        if self._fresh == len(self._points):
+            return
+        last = self._fresh // _BLOCK * _BLOCK if self._blocks else 0
+        if not self._blocks:
+            ranks = np.argsort(np.argsort(self._points, axis=0, kind="stable"), axis=0)
+            self._points = self._points[np.argsort(ranks.sum(axis=1), kind="stable")]
+            self._blocks.append(_block(self._points[:_PIVOTS]))
+        del self._blocks[1 + last // _BLOCK :]
+        for first in range(last, len(self._points), _BLOCK):
+            self._blocks.append(_block(self._points[first : first + _BLOCK]))
+        self._fresh = len(self._points)
+
+
+def _block(points: Array) -> _Block:
+    count = len(points)
+    words = -(-count // 64)
+    values, sets = [], []
+    for column in points.T:
+        order = np.argsort(column, kind="stable")
+        own = np.zeros((count + 1, words), dtype=np.uint64)
+        bits = np.left_shift(np.uint64(1), (order % 64).astype(np.uint64))
+        own[np.arange(1, count + 1), order // 64] = bits
+        values.append(column[order])
+        sets.append(np.bitwise_or.accumulate(own, axis=0))
+    return _Block(np.array(values), tuple(sets))
+
+
+def _covered(block: _Block, points: Array, strict: bool) -> NDArray[np.bool_]:
+    whole = block.sets[0][-1]
+    all_of = np.broadcast_to(whole, (len(points), len(whole))).copy()
+    any_of = np.zeros_like(all_of)
+    for values, sets, column in zip(block.values, block.sets, points.T, strict=True):
+        all_of &= sets[np.searchsorted(values, column, side="right")]
+        if strict:
+            any_of |= sets[np.searchsorted(values, column, side="left")]
+    if strict:
+        all_of &= any_of
+    return np.asarray(all_of.any(axis=1))
+
+
+def relaxed(points: Array, tolerance: Array, floor: Array) -> Array:
+    """Return points made worse by a relative tolerance, less being better.
+
+    A value v becomes v (1 + ε); one below 0, which is of an objective to be maximized, v / (1 + ε);
+    each at least v + ε times the floor.
+
+    Parameters
+    ----------
+    points : ndarray, shape (points, objectives)
+        Signed, less being better.
+    tolerance : ndarray, shape (objectives,)
+        ε of each objective.
+    floor : ndarray, shape (objectives,)
+        Of each objective, 0 or more.
+    """
+    factor = 1.0 + tolerance
+    worse = np.where(points < 0, points / factor, points * factor)
+    return np.maximum(worse, points + tolerance * floor)

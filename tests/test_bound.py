@@ -1,0 +1,272 @@
+"""Bounding against enumeration: the same fronts, covered within the tolerance, and what is said."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import dse
+from dse import Array, Floats, Quantity
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import Choice, Space, Values
+from dse.model import moves
+from dse.problems import InputError
+from dse.result.refutation import refute
+from dse.search.base import Plan, method_of
+from dse.search.cover import Cover, relaxed
+from dse.search.outcome import Outcome
+from dse.search.workers import Workers
+
+STUDIES = Path(__file__).parents[1] / "studies"
+SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
+
+
+def searched(evaluator: Evaluator, method: str, tolerance: float = 0.0) -> Outcome:
+    size = evaluator.space.size
+    plan = Plan(method, size or 2**62, 1, 0, None, {}, tolerance)
+    search = method_of(method).start(
+        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
+    )
+    for _ in search.steps():
+        pass
+    return search.outcome()
+
+
+def front(outcome: Outcome) -> tuple[Any, Any]:
+    return outcome.numbers[outcome.on_front], outcome.judged.objectives[outcome.on_front]
+
+
+def assert_equal(found: Outcome, whole: Outcome) -> None:
+    for mine, true in zip(front(found), front(whole), strict=True):
+        np.testing.assert_array_equal(mine, true)
+
+
+def covers(found: Outcome, whole: Outcome, signs: Array, tolerance: float) -> bool:
+    cover = Cover(len(signs))
+    cover.add(front(found)[1] * signs)
+    wanted = relaxed(front(whole)[1] * signs, np.full(len(signs), tolerance), np.zeros(len(signs)))
+    return bool(cover.weakly(wanted).all())
+
+
+def narrowed(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
+    """Return the evaluator over a random part of its space, of 5,000 designs at most."""
+    variables: dict[str, Any] = {}
+    left = 5_000
+    for name in rng.permutation(list(evaluator.space.variables)):
+        variable = evaluator.space.variables[name]
+        most = max(1, min(variable.count or 12, left, int(rng.integers(1, 13))))
+        chosen = np.sort(rng.choice(variable.count or 12, most, replace=False))
+        left //= most
+        if isinstance(variable, Choice):
+            names = variable.names
+            variables[name] = Choice({names[i]: variable.rows[names[i]] for i in chosen})
+        else:
+            variables[name] = Values(tuple(float(variable.levels()[i]) for i in chosen))
+    ordered = {name: variables[name] for name in evaluator.space.variables}
+    return replace(evaluator, space=Space(ordered))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: str) -> None:
+    evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
+    rng = np.random.default_rng(SHIPPED.index(name))
+    for _ in range(8):
+        part = narrowed(evaluator, rng)
+        whole = searched(part, "exhaustive")
+        assert_equal(searched(part, "bound"), whole)
+        for tolerance in (0.1, 0.01):
+            found = searched(part, "bound", tolerance)
+            assert found.complete
+            assert covers(found, whole, part.signs, tolerance)
+
+
+class Made(NamedTuple):
+    cost: Annotated[Array, Quantity("1", "cost", low=0)]
+    gain: Annotated[Array, Quantity("1", "gain")]
+
+
+_Size = Annotated[Floats, Quantity("1", "size", low=0)]
+_Speed = Annotated[Floats, Quantity("1", "speed", low=0)]
+
+
+DECLARED = {"cost": "+size +speed", "gain": "+speed -size"}
+
+
+@moves(**DECLARED)
+def made(size: _Size, speed: _Speed) -> Made:
+    size, speed = np.asarray(size), np.asarray(speed)
+    return Made(1.0 + size * size + np.ceil(speed), 3.0 + np.sqrt(speed) - np.log1p(size))
+
+
+def bare(size: _Size, speed: _Speed) -> Made:
+    return made(size, speed)
+
+
+def study(function: Any, steps: int | None, **search: Any) -> dse.Study:
+    grid = {} if steps is None else {"steps": steps}
+    return dse.from_mapping(
+        {
+            "study": {"name": "made", "models": ["made"]},
+            "space": {"size": {"real": [0.0, 4.0], **grid}, "speed": {"real": [0.0, 9.0], **grid}},
+            "objective": [{"minimize": "cost"}, {"maximize": "gain"}],
+            "constraint": [{"relation": "size * speed <= 20"}],
+            "search": {"method": "bound", **search},
+        },
+        models={"made": function},
+    )
+
+
+def test_a_large_space_is_exact_without_evaluating_it() -> None:
+    result = study(made, 3_000).run()
+    certificate = result.certificate
+    assert certificate.complete
+    assert (certificate.tolerance, certificate.gap) == (0.0, 0.0)
+    assert certificate.evaluated < 1_000_000
+    assert certificate.designs == 9_000_000
+    assert "proven to be infeasible or dominated" in certificate.statement
+    # no size is best; of each cost the greatest speed, which is a whole number or the last below
+    speeds = np.linspace(0.0, 9.0, 3_000)
+    best = [speeds[np.ceil(speeds) == cost].max() for cost in range(10)]
+    assert result.front.designs["size"].unique().tolist() == [0.0]
+    np.testing.assert_array_equal(np.sort(result.front.designs["speed"]), best)
+
+
+@pytest.mark.parametrize("function", [made, bare])
+def test_a_model_without_declared_moves_is_branched_to_single_designs(function: Any) -> None:
+    whole = study(function, 40, method="exhaustive").run()
+    found = study(function, 40).run()
+    assert found.certificate.complete
+    assert found.front.designs.equals(whole.front.designs)
+
+
+def test_a_continuum_is_covered_within_the_tolerance() -> None:
+    result = study(made, None, tolerance="1 %").run()
+    assert result.certificate.complete
+    assert result.certificate.gap == pytest.approx(0.01)
+    assert result.certificate.designs is None
+    rng = np.random.default_rng(0)
+    size, speed = rng.uniform(0, 4, 20_000), rng.uniform(0, 9, 20_000)
+    size[::2] = 0.0  # where the front is
+    true = made(size, speed)
+    points = np.column_stack([true.cost, -true.gain])[size * speed <= 20]
+    cover = Cover(2)
+    cover.add(result.front.points)
+    assert cover.weakly(relaxed(points, np.full(2, 0.01), np.zeros(2))).all()
+
+
+def low(size: _Size, speed: _Speed) -> Made:
+    found = made(size, speed)
+    return Made(found.cost - 1.0, found.gain - 3.0)
+
+
+def test_near_zero_the_tolerance_is_a_share_of_the_floor() -> None:
+    floor = {"cost": 1, "gain": 1}
+    result = study(moves(**DECLARED)(low), None, tolerance=0.01, floor=floor).run()
+    assert result.certificate.complete
+    rng = np.random.default_rng(0)
+    size, speed = rng.uniform(0, 0.1, 20_000), rng.uniform(0, 9, 20_000)
+    true = low(size, speed)
+    cover = Cover(2)
+    cover.add(result.front.points)
+    points = np.column_stack([true.cost, -true.gain])
+    assert cover.weakly(relaxed(points, np.full(2, 0.01), np.ones(2))).all()
+    with pytest.raises(InputError, match=r"search\.floor\.costs: 'costs' is not an objective"):
+        study(made, None, tolerance=0.01, floor={"costs": 1})
+
+
+def test_a_certificate_is_put_to_the_test(tmp_path: Path) -> None:
+    result = study(made, 3_000).run()
+    again = study(made, 3_000)
+    assert refute(again, result, 50_000, 0).design is None
+    # without one design of the front, its neighbours refute it
+    designs = result.designs.copy()
+    designs.loc[result.front.designs.index[len(result.front) // 2], "on_front"] = False
+    found = refute(again, replace(result, designs=designs), 50_000, 0)
+    assert found.design is not None
+    assert found.values is not None
+
+
+def test_a_front_of_a_continuum_needs_a_tolerance() -> None:
+    with pytest.raises(InputError, match=r"no front of a continuum is exact: size, speed"):
+        study(made, None)
+
+
+def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
+    evaluator = study(made, None, tolerance=1e-6).evaluator
+    plan = Plan("bound", 2**62, 1, 0, None, {}, 1e-6)
+    search = method_of("bound").start(
+        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
+    )
+    for _ in itertools.islice(search.steps(), 8):
+        pass
+    outcome = search.outcome()
+    assert outcome.gap is not None
+    assert not outcome.complete
+    assert 1e-6 < outcome.gap.reached < np.inf
+    assert "Certified up to" in outcome.statement
+    # a long run finds nothing that is better by more
+    cover = Cover(2)
+    cover.add(outcome.judged.objectives[outcome.on_front] * evaluator.signs)
+    long = searched(evaluator, "bound", 1e-3)
+    points = long.judged.objectives[long.on_front] * evaluator.signs
+    assert cover.weakly(relaxed(points, np.full(2, outcome.gap.reached), np.zeros(2))).all()
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.001])
+def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None:
+    evaluator = study(made, 3_000).evaluator
+    plan = Plan("bound", 9_000_000, 1, 0, None, {}, tolerance)
+
+    def begun(state: Any) -> Any:
+        return method_of("bound").start(
+            evaluator, plan, chunk=32_768, workers=Workers(1), state=state, trials=None
+        )
+
+    whole = searched(evaluator, "bound", tolerance)
+    for steps in (1, 3, 6):
+        first = begun({})
+        for _ in itertools.islice(first.steps(), steps):
+            pass
+        again = begun(first.state())
+        for _ in again.steps():
+            pass
+        assert_equal(again.outcome(), whole)
+        assert again.outcome().tally.evaluated == whole.tally.evaluated
+
+
+def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:
+    evaluator = study(made, 3_000).evaluator
+    plan = Plan("bound", 9_000_000, 1, 0, None, {}, 0.0)
+    search = method_of("bound").start(
+        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
+    )
+    for _ in itertools.islice(search.steps(), 3):
+        pass
+    for _ in search.steps(until=time.time() - 1.0):
+        pass
+    for _ in search.steps():
+        pass
+    assert_equal(search.outcome(), searched(evaluator, "bound"))
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 4])
+def test_a_cover_tells_what_brute_force_tells(objectives: int) -> None:
+    rng = np.random.default_rng(objectives)
+    designs = rng.integers(0, 30, (5_000, objectives)).astype(np.float64)
+    points = rng.integers(0, 30, (400, objectives)) - rng.integers(0, 2, (400, 1)) * 25.0
+    cover = Cover(objectives)
+    for part in np.array_split(designs, 7):
+        cover.add(part)
+        cover.weakly(points)
+    nowhere_worse = np.asarray((designs[None] <= points[:, None]).all(axis=2))
+    better = nowhere_worse & np.asarray((designs[None] < points[:, None]).any(axis=2))
+    np.testing.assert_array_equal(cover.weakly(points), nowhere_worse.any(axis=1))
+    np.testing.assert_array_equal(cover.strictly(points), better.any(axis=1))
+    cover.thin()
+    np.testing.assert_array_equal(cover.weakly(points), nowhere_worse.any(axis=1))

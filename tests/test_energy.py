@@ -1,0 +1,248 @@
+"""Energy of a call: closed forms, 50-digit roots, and properties."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from dse.testing import check_model
+from objectives import energy as models
+from tests.energy_examples import AES, UNITS, everything, row
+from tests.test_power_law import draw, judge
+
+PARTS = (
+    models.host_energy,
+    models.call_energy,
+    models.greenup,
+    models.merits,
+    models.energy_break_even,
+)
+quick = settings(derandomize=True, deadline=None)
+
+
+@pytest.mark.parametrize("model", [models.energy, *PARTS], ids=lambda f: f.__name__)
+def test_models_hold_the_contract(model: Any) -> None:
+    check_model(model)
+    check_model(model, seed=1)
+
+
+# --- closed forms ---------------------------------------------------------------------------------
+
+
+def test_the_energy_of_a_call_part_by_part() -> None:
+    found = models.call_energy(
+        granularity=2.0**20,
+        overhead_time=3e6,
+        latency_time=2e6,
+        compute_time=5e6,
+        clock=1e9,  # 3 ms, 2 ms, 5 ms
+        host_active_power=10,
+        host_idle_power=4,
+        engine_power=2,
+        engine_idle_power=0.5,
+        engine_energy_per_byte=1e-9,
+        interface_energy_per_byte=3e-9,
+        lanes=3,
+    )
+    assert {name: float(value) for name, value in vars(found).items()} == pytest.approx(
+        {
+            "setup_energy": 30e-3,
+            "waiting_energy": 28e-3,  # 4 W in 7 ms
+            "engine_energy": 30e-3 + 2**20 * 1e-9,  # 3 lanes of 2 W in 5 ms, and the data
+            "engine_idle_energy": 15e-3,  # 3 lanes of 0.5 W in 10 ms
+            "interface_energy": 2**20 * 3e-9,
+            "call_energy": 103e-3 + 2**20 * 4e-9,
+        },
+        rel=1e-14,
+    )
+
+
+def test_merits_in_closed_form() -> None:
+    powers = dict.fromkeys(models.Powers._fields, 0.0) | {
+        "host_active_power": 10.0,
+        "host_idle_power": 5.0,
+    }
+    found = everything(1000.0, AES | {"complexity": 1.0}, clock=1e9, **powers)
+    host, setup, waiting = 90_000 * 10e-9, 29_000 * 10e-9, (1500 + 90_000 / 19) * 5e-9
+    assert float(found["host_energy"]) == pytest.approx(host, rel=1e-14)
+    assert float(found["greenup"]) == pytest.approx(host / (setup + waiting), rel=1e-14)
+    time = (29_000 + 1500 + 90_000 / 19) * 1e-9
+    assert float(found["energy_delay_product"]) == pytest.approx(
+        (setup + waiting) * time, rel=1e-14
+    )
+    per_joule = 90e-6 / time / (setup + waiting)
+    assert float(found["speedup_per_joule"]) == pytest.approx(per_joule, rel=1e-14)
+    # 10 W of 90 g (1 − 1/38) cycles pay for 29,000 cycles at 10 W and 1,500 at 5 W
+    root = (29_000 + 750) / (90 * (1 - 1 / 38))
+    assert float(found["energy_break_even"]) == pytest.approx(root, rel=1e-14)
+    assert float(found["energy_break_even_end"]) == math.inf
+
+
+def test_a_sub_linear_kernel_saves_energy_between_two_granularities() -> None:
+    # At 1 W and 1 Hz, who waits draws 5 √g less than who works; set-up takes 4 and data g joules.
+    found = models.energy_break_even(
+        overhead=4,
+        latency_per_byte=0.0,
+        computational_index=10,
+        complexity=0.5,
+        acceleration=2,
+        clock=1,
+        host_active_power=1,
+        host_idle_power=1,
+        engine_power=0,
+        engine_idle_power=0,
+        engine_energy_per_byte=0.5,
+        interface_energy_per_byte=0.5,
+    )
+    assert [float(found.energy_break_even), float(found.energy_break_even_end)] == [
+        pytest.approx(1, rel=1e-13),
+        pytest.approx(16, rel=1e-13),
+    ]
+
+
+def test_a_saturated_engine_takes_energy_without_end_and_nothing_is_not_a_number() -> None:
+    powers = dict.fromkeys(models.Powers._fields, 0.0) | {"host_active_power": 1.0}
+    called = {"overhead_time": 1.0, "latency_time": math.inf, "compute_time": 1.0, "clock": 1.0}
+    free = models.call_energy(granularity=1.0, **called, **powers)  # who waits draws nothing
+    assert float(free.call_energy) == 1.0
+    dear = models.call_energy(granularity=1.0, **called, **(powers | {"host_idle_power": 1.0}))
+    assert float(dear.call_energy) == math.inf
+    assert float(models.greenup(host_energy=1.0, call_energy=dear.call_energy).greenup) == 0.0
+    never = models.energy_break_even(
+        **(AES | {"latency": math.inf}), clock=1e9, **row("ultrasparc-t2")
+    )
+    assert float(never.energy_break_even) == math.inf
+
+
+# --- roots ----------------------------------------------------------------------------------------
+
+
+def test_two_thousand_energy_break_evens_against_high_precision() -> None:
+    count = 2000
+    columns, rng = draw(count), np.random.default_rng(30)
+
+    def wide(low: float, high: float, zeros: float = 0.0) -> np.ndarray:
+        values = np.exp(rng.uniform(np.log(low), np.log(high), count))
+        return np.where(rng.random(count) < zeros, 0.0, values)
+
+    clock, lanes = wide(1e8, 5e9), rng.integers(1, 9, count).astype(float)
+    powers = {
+        "host_active_power": wide(0.01, 100),
+        "host_idle_power": wide(0.001, 100, zeros=0.2),
+        "engine_power": wide(0.001, 100, zeros=0.3),
+        "engine_idle_power": wide(1e-4, 10, zeros=0.3),
+        "engine_energy_per_byte": wide(1e-13, 1e-9, zeros=0.3),
+        "interface_energy_per_byte": wide(1e-13, 1e-8, zeros=0.4),
+    }
+    found = models.energy_break_even(**columns, clock=clock, **powers, lanes=lanes)
+    tally = dict.fromkeys(("always", "never", "one", "two"), 0)
+    with mp.workdps(50):
+        for i in range(count):
+            o, fixed, line, c, b, a = (mpf(float(v[i])) for v in columns.values())
+            host, wait, adds, idle, unit, link = (mpf(float(v[i])) for v in powers.values())
+            f, n = mpf(float(clock[i])), mpf(float(lanes[i]))
+            gain = (host * c - (wait + n * adds + n * idle) * c / a) / f
+            per_byte = (wait + n * idle) * line / f + unit + link
+            cost = ((host + n * idle) * o + (wait + n * idle) * fixed) / f
+            ends = float(found.energy_break_even[i]), float(found.energy_break_even_end[i])
+            tally[judge(gain, per_byte, cost, b, *ends)] += 1
+    assert min(tally["never"], tally["one"], tally["two"]) > 100, tally
+
+
+def test_no_nan_over_the_whole_range_of_floats() -> None:
+    rng, count = np.random.default_rng(31), 50_000
+    some = np.array([5e-324, 1e-300, 1e-3, 1.0, 2.0, 1e3, 1e300, 1.7e308])
+    columns = {
+        name: rng.choice(np.append(some, 0.0), count)
+        for name in ("overhead", "latency", "latency_per_byte", *UNITS)
+    }
+    for name in ("computational_index", "clock", "host_active_power"):
+        columns[name] = rng.choice(some, count)
+    columns["acceleration"] = rng.choice(np.append(some, np.inf), count)
+    columns["complexity"] = rng.choice([0.1, 0.5, 1.0, 1.3, 3.0], count)
+    found = models.energy_break_even(**columns)
+    assert (found.energy_break_even <= found.energy_break_even_end).all()
+
+
+# --- properties -----------------------------------------------------------------------------------
+
+DESIGNS = st.fixed_dictionaries(
+    {
+        "overhead": st.floats(1, 1e8),
+        "latency": st.floats(0, 1e5),
+        "latency_per_byte": st.floats(0, 10),
+        "computational_index": st.floats(1, 1e4),
+        "complexity": st.sampled_from([0.5, 0.97, 1.0, 1.2, 2.0]),
+        "acceleration": st.floats(0.5, 100),
+    }
+)
+POWERS = st.fixed_dictionaries(
+    {
+        "host_active_power": st.floats(0.01, 100),
+        "host_idle_power": st.floats(0.001, 100),
+        "engine_power": st.floats(0.001, 100),
+        "engine_idle_power": st.floats(0.001, 10),
+        "engine_energy_per_byte": st.floats(1e-13, 1e-9),
+        "interface_energy_per_byte": st.floats(1e-13, 1e-8),
+    }
+)
+
+
+@given(design=DESIGNS, g=st.floats(1, 1e8), power=st.floats(0.01, 100))
+@quick
+def test_a_host_that_never_rests_and_an_engine_for_nothing_give_the_speedup(
+    design: dict[str, float], g: float, power: float
+) -> None:
+    powers = dict.fromkeys(models.Powers._fields, 0.0)
+    powers |= {"host_active_power": power, "host_idle_power": power}
+    found = everything(g, design, clock=1.16e9, **powers)
+    assert math.isclose(found["greenup"], found["speedup"], rel_tol=1e-12)
+    assert found["energy_break_even"] == found["break_even"]  # to the last bit
+    assert found["energy_break_even_end"] == found["break_even_end"]
+
+
+@given(design=DESIGNS, powers=POWERS, lanes=st.integers(1, 8))
+@quick
+def test_energies_are_equal_at_the_energy_break_even(
+    design: dict[str, float], powers: dict[str, float], lanes: int
+) -> None:
+    priced: dict[str, Any] = {"clock": 2e9, **powers, "lanes": float(lanes)}
+    ends = vars(models.energy_break_even(**design, **priced)).values()
+    for end in (float(end) for end in ends):
+        if 1e-6 < end < 1e30:
+            assert math.isclose(everything(end, design, **priced)["greenup"], 1, rel_tol=1e-9)
+
+
+@given(design=DESIGNS, powers=POWERS, g=st.floats(1, 1e8), name=st.sampled_from([*UNITS]))
+@quick
+def test_what_draws_more_saves_less(
+    design: dict[str, float], powers: dict[str, float], g: float, name: str
+) -> None:
+    more = powers | {name: 2 * powers[name]}
+    before = everything(g, design, clock=2e9, **powers)
+    after = everything(g, design, clock=2e9, **more)
+    assert after["call_energy"] > before["call_energy"]
+    assert after["speedup_per_joule"] < before["speedup_per_joule"]
+    assert after["energy_delay_product"] > before["energy_delay_product"]
+    # A host that draws more makes the work on it dearer than the set-up of a call.
+    sign = -1 if name == "host_active_power" else 1
+    assert sign * after["greenup"] <= sign * before["greenup"] * (1 + sign * 1e-12)
+    first, then = float(before["energy_break_even"]), float(after["energy_break_even"])
+    assert then >= first * (1 - 1e-9) if sign > 0 else then <= first * (1 + 1e-9)
+
+
+@given(design=DESIGNS, powers=POWERS, clock=st.floats(1e8, 1e10))
+@quick
+def test_the_clock_only_weighs_time_against_data(
+    design: dict[str, float], powers: dict[str, float], clock: float
+) -> None:
+    slower = powers | {name: powers[name] / 2 for name in UNITS if UNITS[name] == "J/B"}
+    found = models.energy_break_even(**design, clock=clock, **powers)
+    same = models.energy_break_even(**design, clock=2 * clock, **slower)
+    assert found.energy_break_even == same.energy_break_even

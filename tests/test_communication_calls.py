@@ -13,11 +13,12 @@ from objectives.communication import (
     Dataflows,
     acceleration,
     accelerator_area,
+    from_profile,
     function_calls,
     load_dataflows,
     program_run,
 )
-from tests.profile_examples import needs_compiler
+from tests.profile_examples import needs_compiler, profile_text
 
 STUDIES = Path(__file__).parents[1] / "studies"
 COMPRESS = STUDIES / "compress.toml"
@@ -132,6 +133,34 @@ def test_the_front_accelerates_what_is_worth_it_and_names_it() -> None:
     assert front["speedup"].round(2).max() > 2
     assert len(set(front["streams"])) > 1
     assert set(front["accelerated"][front["calls_in_flight"] > 1]) <= {"compress_block", "checksum"}
+
+
+AGAIN = r"""
+static int data[1000];
+static volatile int kept;
+static int sum(const int *from, int factor) {
+    int total = 0;
+    for (int i = 0; i < 1000; i++)
+        total += factor * from[i];
+    return total;
+}
+int main(void) {
+    for (int i = 0; i < 1000; i++)
+        data[i] = i;
+    for (int k = 0; k < 3; k++)
+        kept = sum(data, k);
+    return 0;
+}
+"""
+
+
+@needs_compiler
+def test_three_calls_over_the_same_data_move_it_once_or_three_times(tmp_path: Path) -> None:
+    """The example of docs/communication.md."""
+    program = Dataflows((from_profile(profile_text(tmp_path, AGAIN)),))
+    chosen = program.selection(["sum"])
+    kept, anew = (acceleration(program, chosen, 2.0, keeps_data=k) for k in (1.0, 0.0))
+    assert (float(kept.medium_bytes), float(anew.medium_bytes)) == (4_000, 12_000)
 
 
 OTHER = r"""

@@ -18,6 +18,7 @@ from objectives.communication import (
     load_dataflows,
     program_run,
 )
+from objectives.communication.report import setting_of
 from tests.profile_examples import needs_compiler, profile_text
 
 STUDIES = Path(__file__).parents[1] / "studies"
@@ -133,6 +134,19 @@ def test_the_front_accelerates_what_is_worth_it_and_names_it() -> None:
     assert front["speedup"].round(2).max() > 2
     assert len(set(front["streams"])) > 1
     assert set(front["accelerated"][front["calls_in_flight"] > 1]) <= {"compress_block", "checksum"}
+
+
+def test_verdicts_are_at_the_costs_of_the_interface() -> None:
+    study = dse.load(COMPRESS)
+    result = study.run()
+    best, setting = result.best("speedup"), setting_of(study, result)
+    assert (setting.overhead, setting.latency) == (
+        best["interface_overhead"],
+        best["interface_latency"],
+    )
+    per_byte = best["interface_latency_per_byte"] + best["interface_overhead_per_byte"]
+    assert setting.latency_per_byte == per_byte
+    assert (setting.computation_factor, setting.byte_time) == (best["computation_factor"], 0.25)
 
 
 AGAIN = r"""

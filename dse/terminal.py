@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.space import SUBSET
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.curves import best_of
 from dse.explain.sensitivity import Sensitivity
@@ -144,6 +145,10 @@ class Terminal:
                     for value, known in zip(values, finite, strict=True)
                 ]
             )
+        for column in result.columns.values():
+            if column.about == SUBSET:
+                table.add_column(escape(column.name), overflow="fold")
+                columns.append([escape(str(design[column.name])) for _, design in rows])
         for (label, design), *values in zip(rows, *columns, strict=True):
             table.add_row(escape(label), str(design.name), *values)
         return table

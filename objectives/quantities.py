@@ -155,6 +155,11 @@ InterfaceArea: TypeAlias = Annotated[
     Quantity("LUT", "area of an interface", low=0, better="lower", typical=(0, 2e4)),
 ]
 
+MemoryAreaPerBit: TypeAlias = Annotated[
+    Floats,
+    Quantity("LUT/bit", "area of a bit of memory", low=0, better="lower", typical=(0.01, 0.1)),
+]
+
 # ------------------------------------------------------------------------------------ the programs
 
 Workload: TypeAlias = Annotated[

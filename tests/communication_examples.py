@@ -38,6 +38,7 @@ class Read:
     reader: int
     writer: int | None
     before: int | None
+    earlier: tuple[int, ...] = ()  # all that read it since it was written
 
 
 @dataclass
@@ -48,6 +49,12 @@ class Trace:
     computed: list[int] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    touched: list[tuple[int, int]] = field(default_factory=list)  # invocation, address
+
+    def functions(self, invocation: int | None) -> set[str]:
+        """Return the functions that are running in an invocation."""
+        path = () if invocation is None else self.invocations[invocation].path
+        return {self.invocations[i].function for i in path}
 
 
 class Machine:
@@ -68,6 +75,7 @@ class Machine:
         self.trace = Trace()
         self.writer: dict[int, int] = {}
         self.reader: dict[int, int] = {}
+        self.readers: dict[int, tuple[int, ...]] = {}
         self._run("main", ())
 
     def _run(self, function: str, path: tuple[int, ...], depth: int = 0) -> None:
@@ -87,13 +95,17 @@ class Machine:
     def _work(self, me: int) -> None:
         self.trace.computed[me] += int(self.rng.integers(1, 40))
         for address in self.rng.integers(0, ADDRESSES, self.rng.integers(1, 12)).tolist():
+            self.trace.touched.append((me, address))
             if self.rng.random() < 0.4:
                 self.writer[address] = me
                 self.reader.pop(address, None)
+                self.readers[address] = ()
             elif self.reader.get(address) != me:
-                read = Read(me, self.writer.get(address), self.reader.get(address))
+                earlier = self.readers.get(address, ())
+                read = Read(me, self.writer.get(address), self.reader.get(address), earlier)
                 self.trace.reads.append(read)
                 self.reader[address] = me
+                self.readers[address] = (*earlier, me)
 
 
 def _outermost(trace: Trace, path: tuple[int, ...]) -> Iterator[tuple[str, int]]:
@@ -105,12 +117,21 @@ def _outermost(trace: Trace, path: tuple[int, ...]) -> Iterator[tuple[str, int]]
             yield function, invocation
 
 
+def first_reading(trace: Trace, read: Read, frame: int) -> bool:
+    """Tell whether no invocation of the reader's function read the value after a call ended."""
+    mine = trace.invocations[read.reader].function
+    earlier = (trace.invocations[i] for i in read.earlier)
+    return not any(call.function == mine and frame not in call.path for call in earlier)
+
+
 def profile_of(trace: Trace) -> Profile:
     """Return the profile by the rules of docs/profile-format.md."""
     moved: Counter[tuple[str, str]] = Counter()
     into: Counter[tuple[str, str]] = Counter()
     out: Counter[tuple[str, str]] = Counter()
     local: Counter[str] = Counter()
+    fetched: Counter[tuple[str, str]] = Counter()
+    returned: Counter[tuple[str, str]] = Counter()
     for read in trace.reads:
         mine = trace.invocations[read.reader]
         if read.writer == read.reader:
@@ -123,9 +144,19 @@ def profile_of(trace: Trace) -> Profile:
         for function, frame in _outermost(trace, mine.path):
             if frame not in wrote and frame not in before:
                 into[source, function] += 1
+            if not any(function in trace.functions(i) for i in (read.writer, *read.earlier)):
+                fetched[source, function] += 1
         for function, frame in _outermost(trace, wrote):
             if frame not in mine.path:
                 out[function, mine.function] += 1
+                if first_reading(trace, read, frame):
+                    returned[function, mine.function] += 1
+    words: dict[str, set[int]] = {}
+    frames: dict[tuple[str, int], set[int]] = {}
+    for invocation, address in trace.touched:
+        for each in _outermost(trace, trace.invocations[invocation].path):
+            words.setdefault(each[0], set()).add(address)
+            frames.setdefault(each, set()).add(address)
     names = list(dict.fromkeys(call.function for call in trace.invocations))
     tree = _contexts(trace)
     work = Counter[str]()
@@ -151,12 +182,18 @@ def profile_of(trace: Trace) -> Profile:
                 computation=work[name],
                 computation_inclusive=0,
                 local_bytes=local[name],
+                working_set=len(words.get(name, ())),
+                call_working_set=max(
+                    (len(w) for (f, _), w in frames.items() if f == name), default=0
+                ),
             )
             for i, name in enumerate(names)
         ),
         transfers=_rows(moved),
         transfers_into=_rows(into),
         transfers_out=_rows(out),
+        fetched=_rows(fetched),
+        returned=_rows(returned),
         call_tree=tree,
         blocks=tuple(
             Block(
@@ -221,6 +258,7 @@ class Costs:
     medium: float
     call: float
     shared: bool
+    keeps: bool = False
 
 
 def literal_time(trace: Trace, accelerated: set[str], costs: Costs) -> tuple[float, int]:
@@ -229,21 +267,35 @@ def literal_time(trace: Trace, accelerated: set[str], costs: Costs) -> tuple[flo
         next((f for f in _outermost(trace, call.path) if f[0] in accelerated), ("", -1))
         for call in trace.invocations
     ]
-    time, medium = 0.0, 0
+    time = 0.0
     for (name, _), computed in zip(homes, trace.computed, strict=True):
         time += computed * (costs.computation if name else 1.0)
     time += costs.call * len({home for home in homes if home[0]})
+    medium = 0
     for read in trace.reads:
-        here = homes[read.reader]
-        there = ("", -1) if read.writer is None else homes[read.writer]
-        if not here[0] and not there[0]:
-            time += 1.0
-        elif not here[0]:
-            time, medium = time + costs.medium, medium + 1
-        else:
-            known = read.before is not None and homes[read.before] == here
-            if there[0] == here[0] or known or (there[0] and costs.shared):
-                time += costs.store
-            else:
-                time, medium = time + costs.medium, medium + 1
+        here, there = (("", -1) if i is None else homes[i] for i in (read.reader, read.writer))
+        had = [homes[i] for i in (*read.earlier, *([] if read.writer is None else [read.writer]))]
+        sent = bool(there[0]) and first_reading(trace, read, there[1])
+        fetched = _fetched(here, there, had, sent, costs)
+        own = bool(here[0]) and here[0] == there[0] and here != there
+        back = own and sent and not costs.keeps and not costs.shared
+        medium += fetched + back
+        time += costs.medium * (fetched + back)
+        if not fetched:
+            time += costs.store if here[0] else 1.0
     return time, medium
+
+
+Home = tuple[str, int]
+
+
+def _fetched(here: Home, there: Home, had: list[Home], sent: bool, costs: Costs) -> bool:
+    """Tell whether a byte comes over the medium when it is read.
+
+    `had` are the places where its value has been, `sent` whether it is yet to leave its writer's.
+    """
+    if not here[0]:
+        return sent
+    if here in had or (costs.keeps and here[0] in {name for name, _ in had}):
+        return False
+    return not (there[0] and costs.shared)

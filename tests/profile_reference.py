@@ -131,6 +131,10 @@ class Flow:
     blocks: Counter[int] = field(default_factory=Counter)
     edges: Counter[tuple[int, int]] = field(default_factory=Counter)
     reads: Counter[tuple[int, int | None]] = field(default_factory=Counter)  # site, writing block
+    fetched: Counter[tuple[int | str, int]] = field(default_factory=Counter)
+    returned: Counter[tuple[int, int]] = field(default_factory=Counter)
+    words: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    call_words: dict[tuple[int, int], set[int]] = field(default_factory=lambda: defaultdict(set))
 
 
 class Follower:
@@ -143,6 +147,8 @@ class Follower:
         self.stack: list[list[int]] = [[7, -1]]  # invocation, last block
         self.writer: dict[int, int | str] = {}
         self.reader: dict[int, int] = {}
+        self.held: dict[int, set[int]] = {}  # the functions that have a chunk's value
+        self.sent: dict[int, set[tuple[int, int]]] = {}  # from which function, to which reader
         self.stored: dict[int, int | None] = {}  # the block that wrote
         self.spans: list[tuple[int, int]] = []
         self.input = 0
@@ -157,12 +163,15 @@ class Follower:
             elif kind == b"B":
                 self._block(number)
             elif kind in (b"L", b"R"):
+                self._touch(address, size)
                 self._read(address, size)
                 for byte in range(address, address + size):
                     self.flow.reads[number, self.stored.get(byte // self.word)] += 1
             elif kind in (b"S", b"W"):
+                self._touch(address, size)
                 self._write(address, size, self.stack[-1][0], block)
             elif kind == b"A":
+                self._touch(address, size)
                 self._write(address, size, self.stack[-2][0], block)
             elif kind == b"C":
                 self._write(address, size, UNKNOWN, None)
@@ -189,6 +198,15 @@ class Follower:
             self.flow.edges[before, block] += 1
         self.stack[-1][1] = block
 
+    def _touch(self, address: int, size: int) -> None:
+        words = range(address // self.word, (address + size - 1) // self.word + 1)
+        for function, outermost in self._outermost(self.calls[self.stack[-1][0]].path):
+            self.flow.words[function].update(words)
+            self.flow.call_words[function, outermost].update(words)
+
+    def _functions(self, path: tuple[int, ...]) -> set[int]:
+        return {self.calls[invocation].function for invocation in path[1:]}
+
     def _chunks(self, address: int, size: int) -> Iterator[int]:
         yield from range(address // self.chunk, (address + size - 1) // self.chunk + 1)
 
@@ -197,7 +215,8 @@ class Follower:
             for at in self._chunks(address, size):
                 self.writer[at] = writer
                 self.reader.pop(at, None)
-
+                wrote = self.calls[writer].path if isinstance(writer, int) else ()
+                self.held[at], self.sent[at] = self._functions(wrote), set()
             for word in range(address // self.word, (address + size - 1) // self.word + 1):
                 whole = address <= word * self.word and (word + 1) * self.word <= address + size
                 if block is not None or whole:
@@ -212,6 +231,8 @@ class Follower:
                 table.pop(b, None)
                 if a in table:
                     table[b] = table[a]  # type: ignore[assignment]
+            self.held[b] = set(self.held.get(a, ()))
+            self.sent[b] = set(self.sent.get(a, ()))
 
     def _origin(self, address: int) -> str:
         if address >= self.input:
@@ -225,7 +246,9 @@ class Follower:
             if before != me:
                 writer = self.writer.get(at)
                 start = max(address, at * self.chunk) if self.chunk == 1 else at * self.chunk
-                self._credit(writer if writer is not None else self._origin(start), before, me)
+                origin = writer if writer is not None else self._origin(start)
+                self._credit(origin, before, me)
+                self._keep(at, origin, me)
             self.reader[at] = me
 
     def _credit(self, writer: int | str, before: int | None, me: int) -> None:
@@ -245,6 +268,23 @@ class Follower:
             for function, outermost in self._outermost(wrote):
                 if outermost not in mine.path:
                     self.flow.out[function, mine.function] += self.chunk
+
+    def _keep(self, at: int, writer: int | str, me: int) -> None:
+        """Count what comes to a function that has not had it, and goes to one that has not."""
+        if writer == me:
+            return
+        mine, known = self.calls[me], isinstance(writer, int)
+        source: int | str = self.calls[writer].function if isinstance(writer, int) else writer
+        held, sent = self.held.setdefault(at, set()), self.sent.setdefault(at, set())
+        for function in self._functions(mine.path) - held:
+            self.flow.fetched[source, function] += self.chunk
+        held |= self._functions(mine.path)
+        for function, outermost in self._outermost(
+            self.calls[writer].path if known else ()  # type: ignore[index]
+        ):
+            if outermost not in mine.path and (function, mine.function) not in sent:
+                self.flow.returned[function, mine.function] += self.chunk
+                sent.add((function, mine.function))
 
     def _outermost(self, path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
         seen = set()

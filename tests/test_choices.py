@@ -103,7 +103,7 @@ def test_what_is_not_there_is_told_with_what_is(
 
 
 def test_the_greatest_choices_are_allowed(tmp_path: Path) -> None:
-    dse.load(study(tmp_path, COMMUNICATION, "fft.json", f"{AREA}selection = 127", FACTOR, ""))
+    dse.load(study(tmp_path, COMMUNICATION, "fft.json", f"{AREA}selection = 31", FACTOR, ""))
     dse.load(study(tmp_path, PARTITION, "fft.json", "workload = 0", SIZE, ""))
 
 

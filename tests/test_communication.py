@@ -1,5 +1,6 @@
 """Functions accelerated: against a literal evaluation, closed forms, and limits."""
 
+from collections import defaultdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,12 @@ def flow(machine: Machine) -> Dataflows:
     return Dataflows((from_profile(profile_of(machine.trace)),))
 
 
+@pytest.mark.parametrize("keeps", [False, True])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("machine", TREES)
-def test_every_selection_is_what_a_literal_evaluation_says(machine: Machine, shared: bool) -> None:
+def test_every_selection_is_what_a_literal_evaluation_says(
+    machine: Machine, shared: bool, keeps: bool
+) -> None:
     programs = flow(machine)
     count = len(programs.candidates)
     assert count >= 4
@@ -48,8 +52,9 @@ def test_every_selection_is_what_a_literal_evaluation_says(machine: Machine, sha
         overhead=5.0,
         latency=2.0,
         shared_store=float(shared),
+        keeps_data=float(keeps),
     )
-    costs = Costs(computation=1 / 8, store=1 / 4, medium=3 / 2, call=7.0, shared=shared)
+    costs = Costs(1 / 8, store=1 / 4, medium=3 / 2, call=7.0, shared=shared, keeps=keeps)
     base, _ = literal_time(machine.trace, set(), costs)
     for selection in range(2**count):
         names = set(programs.chosen(selection))
@@ -63,12 +68,12 @@ def test_every_selection_is_what_a_literal_evaluation_says(machine: Machine, sha
 EXCHANGE = next(
     programs
     for programs in map(flow, TREES)
-    if acceleration(programs, 3, 1.0, shared_store=1.0).medium_bytes
-    < acceleration(programs, 3, 1.0, shared_store=0.0).medium_bytes
+    if acceleration(programs, 3, 1.0, shared_store=1.0, keeps_data=1.0).medium_bytes
+    < acceleration(programs, 3, 1.0, shared_store=0.0, keeps_data=1.0).medium_bytes
 )
 
 
-def raw_split(program: Dataflow, chosen: set[str]) -> dict[str, float]:
+def raw_split(program: Dataflow, chosen: set[str]) -> defaultdict[str, float]:
     """Evaluate docs/communication.md sentence by sentence, for functions in several contexts."""
     tree, n = program.tree, len(program.names)
     home: list[str] = []
@@ -90,7 +95,7 @@ def raw_split(program: Dataflow, chosen: set[str]) -> dict[str, float]:
     units = sorted({unit for unit in home if unit})
     on = {u: [part(f, u, tree.computation) for f in range(n)] for u in units}
     host = [1.0 - sum(on[u][f] for u in units) for f in range(n)]
-    found = dict.fromkeys(("from_host", "to_host", "between", "local", "reads_host"), 0.0)
+    found: defaultdict[str, float] = defaultdict(float)
     reads = [program.local_bytes[f] + sum(program.transfers[:, f]) for f in range(n)]
     for u in units:
         f = program.names.index(u)
@@ -100,11 +105,17 @@ def raw_split(program: Dataflow, chosen: set[str]) -> dict[str, float]:
             moved = program.transfers_into[w, f] * taken
             crossed += moved * host[w]
             came += sum(moved * on[v][w] for v in units if v != u)
-            found["to_host"] += program.transfers_out[f, w] * taken * host[w]
+            found["to_host"] += program.returned[f, w] * taken * host[w]
+            found["back"] += program.returned[f, w] * taken * on[u][w]
+            found["own"] += moved * on[u][w]
+            once = program.fetched[w, f] * taken
+            found["once_from_host"] += once * host[w]
+            found["once_between"] += sum(once * on[v][w] for v in units if v != u)
         found["from_host"] += crossed
         found["between"] += came
+        own = sum(program.transfers_into[w, f] * taken * on[u][w] for w in range(n))
         inside = sum(on[u][g] * reads[g] for g in range(n))
-        found["local"] += max(inside - crossed - came, 0.0)
+        found["local"] += max(inside - crossed - came - own, 0.0)
     found["reads_host"] = sum(host[g] * reads[g] for g in range(n))
     return found
 
@@ -117,9 +128,12 @@ def test_functions_in_several_contexts_are_divided_as_told(seed: int) -> None:
         for chosen in combinations(names, count):
             want = raw_split(program, set(chosen))
             got = split(program, outermost(program, map(program.position, chosen)))
-            assert got.crossing_bytes == pytest.approx(want["from_host"] + want["to_host"])
-            assert got.between_bytes == pytest.approx(want["between"])
-            assert got.accelerator_bytes == pytest.approx(want["local"])
+            assert got.anew.crossing == pytest.approx(want["from_host"] + want["to_host"])
+            assert got.anew.between == pytest.approx(want["between"] + want["own"])
+            assert got.anew.back == pytest.approx(want["back"])
+            assert got.anew.inside == pytest.approx(want["local"])
+            assert got.kept.crossing == pytest.approx(want["once_from_host"] + want["to_host"])
+            assert got.kept.between == pytest.approx(want["once_between"])
             assert got.host_bytes == pytest.approx(max(want["reads_host"] - want["to_host"], 0.0))
 
 
@@ -172,7 +186,7 @@ def test_everything_computed_at_once_leaves_the_memory_wall() -> None:
     programs = flow(TREES[0])
     total = whole(programs.programs[0])
     every = 2 ** len(programs.candidates) - 1
-    got = acceleration(programs, every, np.inf, 1.0)
+    got = acceleration(programs, every, np.inf, 1.0, keeps_data=1.0)
     work = split(programs.programs[0], outermost(programs.programs[0], range(1, 6)))
     assert got.accelerated_time == work.host_instructions + total.host_bytes
     assert got.computation_time == 0
@@ -180,7 +194,7 @@ def test_everything_computed_at_once_leaves_the_memory_wall() -> None:
 
 def test_no_selection_changes_nothing_and_unit_factors_neither() -> None:
     programs = flow(TREES[1])
-    got = acceleration(programs, np.arange(8.0), 1.0)
+    got = acceleration(programs, np.arange(8.0), 1.0, keeps_data=1.0)
     assert got.speedup == pytest.approx(1.0)
     assert acceleration(programs, 0, np.inf, np.inf, overhead=np.inf).speedup == 1.0
     assert acceleration(programs, 1, np.inf, np.inf, overhead=np.inf).speedup == 0.0
@@ -215,13 +229,23 @@ def test_area_by_hand() -> None:
         "selection": programs.selection(leaves),
         "computation_factor": 4.0,
         "instruction_area": 10.0,
-        "store_area": 100.0,
+        "memory_area_per_bit": 0.5,
+        "bank_area": 100.0,
         "interface_area": 7.0,
         "communication_factor": 3.0,
     }
-    own, one = (accelerator_area(programs, shared_store=s, **given_) for s in (0.0, 1.0))
-    assert list(map(float, vars(own).values())) == [40 * code + 600 + 14, 40 * code, 600, 14]
-    assert list(map(float, vars(one).values())) == [40 * code + 300 + 14, 40 * code, 300, 14]
+    kept, one = (accelerator_area(programs, shared_store=s, **given_) for s in (0.0, 1.0))
+    own = accelerator_area(programs, keeps_data=0.0, **given_)
+    at = [program.position(name) for name in leaves]
+    for got, banks, held in (
+        (own, 600, program.call_working_set[at].sum()),
+        (kept, 600, program.working_set[at].sum()),
+        (one, 300, min(program.working_set[at].sum(), 24)),  # addresses that there are
+    ):
+        store = 4 * held + banks
+        want = [40 * code + store + 14, 40 * code, store, 14, held]
+        assert list(map(float, vars(got).values())) == want
+    assert program.call_working_set[at].sum() < program.working_set[at].sum()
     given_ |= {"selection": 0, "computation_factor": np.inf}
     nothing = accelerator_area(programs, **given_)
     assert nothing.area == 0
@@ -267,7 +291,8 @@ def test_a_study_reads_a_profile(tmp_path: Path) -> None:
                 "communication_factor": 8,
                 "medium_factor": 1,
                 "instruction_area": 10,
-                "store_area": 500,
+                "memory_area_per_bit": 0.1,
+                "bank_area": 500,
             },
             "space": {
                 "selection": {"integer": [0, 15]},

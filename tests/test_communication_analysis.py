@@ -148,7 +148,7 @@ def test_local_or_global_is_the_model_with_one_factor_after_the_other(way: str) 
         "all": (f, f, f),
     }
     for name, (computation, store, medium) in ways.items():
-        expected = acceleration(one, chosen, computation, store, 0.0, medium).speedup
+        expected = acceleration(one, chosen, computation, store, medium_factor=medium).speedup
         np.testing.assert_allclose(table[name].to_numpy(), expected)
 
 
@@ -174,8 +174,8 @@ def test_speedups_are_the_model_with_both_factors(jpeg: Dataflow, shared: bool) 
     one = Dataflows((jpeg,))
     for name, functions in sets.items():
         expected = acceleration(
-            one, float(one.selection(functions)), f, f, float(shared), 2.0, byte_time=0.25,
-            overhead=10.0,
+            one, float(one.selection(functions)), f, f, float(shared), medium_factor=2.0,
+            byte_time=0.25, overhead=10.0,
         ).speedup  # fmt: skip
         np.testing.assert_allclose(table[name], expected)
 

@@ -1,6 +1,7 @@
 """Verdicts flip exactly where they say; LogCA agrees; the best cut against all cuts."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,32 @@ from objectives.communication import (
     Dataflows,
     Setting,
     acceleration,
+    accelerator_area,
     best_cut,
     from_profile,
+    load_dataflow,
     verdict,
     verdict_table,
     verdicts,
 )
 from objectives.communication.cut import best_antichain
+from objectives.communication.dataflow import Chain
 from objectives.communication.split import split, whole
 from objectives.communication.tree import CallTree
 from objectives.logca import speedup
 from tests.communication_examples import Machine, profile_of
 
+JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
 PROGRAM = from_profile(profile_of(Machine(11, functions=12).trace), "random")
 TEN = PROGRAM.candidates[:10]
+CHAINED = replace(
+    PROGRAM,
+    chains=tuple(
+        Chain(f, 1.0, 0.4 * float(PROGRAM.computation[f]), 1.0)
+        for f in range(1, PROGRAM.functions, 2)
+    ),
+)
+"""The same program, with two fifths of every other function one after the other."""
 SETTINGS = {
     "dear calls": Setting(overhead=3e4, latency=1500.0),
     "slow medium": Setting(latency_per_byte=60.0),
@@ -76,13 +89,16 @@ def changed(setting: Setting, change: Change, k: float) -> tuple[Setting, float]
     return new, k if change.knob == "calls" else 1.0
 
 
+@pytest.mark.parametrize("program", [PROGRAM, CHAINED], ids=["", "chained"])
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(name: str) -> None:
+def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(
+    name: str, program: Dataflow
+) -> None:
     setting, flipped = SETTINGS[name], 0
     assert len(TEN) == 10
     for function in TEN:
-        judged = verdict(PROGRAM, function, setting)
-        now = program_speedup(PROGRAM, function, setting)
+        judged = verdict(program, function, setting)
+        now = program_speedup(program, function, setting)
         assert judged.speedup == pytest.approx(now, rel=1e-12)
         assert judged.worth == (now > setting.least_speedup)
         assert bool(judged.reason) != judged.worth
@@ -91,12 +107,13 @@ def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(name: str) ->
             for beside, worth in ((1 - 1e-9, False), (1 + 1e-9, True)):
                 k = change.factor * beside
                 new, merged = changed(setting, change, k)
-                there = program_speedup(PROGRAM, function, new, merged)
+                there = program_speedup(program, function, new, merged)
                 assert (there > setting.least_speedup) == worth, (function, change)
                 if change.knob != "calls":
-                    assert verdict(PROGRAM, function, new).worth == worth
+                    assert verdict(program, function, new).worth == worth
         flipped += bool(judged.changes)
-    assert flipped >= {"slow medium": 9, "slow store": 4, "much asked": 2}.get(name, 10)
+    if program is PROGRAM:
+        assert flipped >= {"slow medium": 9, "slow store": 4, "much asked": 2}.get(name, 10)
 
 
 def test_every_kind_of_change_is_among_them() -> None:
@@ -132,7 +149,7 @@ def test_what_takes_too_little_time_is_told_so() -> None:
 
 @pytest.mark.parametrize("name", ["dear calls", "slow medium", "all of it"])
 def test_logca_says_the_same(name: str) -> None:
-    setting, seen = SETTINGS[name], 0
+    setting, seen = replace(SETTINGS[name], least_speedup=1.0), 0
     for each in verdicts(PROGRAM, setting):
         if not each.granularity > 0:
             continue
@@ -246,3 +263,40 @@ def test_where_calls_cost_nothing_to_speak_of_the_cut_is_low_and_else_high_or_no
     costs = [0.0, 30.0, 1e9]
     counts = [len(best_cut(PROGRAM, Setting(overhead=cost)).contexts) for cost in costs]
     assert counts[0] >= counts[1] > counts[2] == 0
+
+
+def test_what_is_worth_it_is_faster_as_printed() -> None:
+    """Gains that three digits do not show are not worth an accelerator, if nothing else is said."""
+    table = verdict_table(load_dataflow(JPEG), Setting(overhead=435.0, latency=500.0))
+    barely = table[(table["speedup"] > 1) & (table["speedup"] < 1.005)]
+    assert len(barely) > 0
+    assert not barely["worth"].any()
+    assert all(f"{speedup:.3g}" != "1" for speedup in table["speedup"][table["worth"]])
+
+
+def test_no_parallel_hardware_shortens_what_waits() -> None:
+    names = [n for n in TEN if CHAINED.waiting[CHAINED.position(n)] > 0]
+    assert len(names) >= 3
+    for name in names:
+        waiting = float(CHAINED.waiting[CHAINED.position(name)])
+        slow, fast, fastest = (
+            float(
+                acceleration(
+                    Dataflows((CHAINED,)), Dataflows((CHAINED,)).selection([name]), factor
+                ).computation_time
+            )
+            for factor in (1.0, 4.0, np.inf)
+        )
+        work = float(CHAINED.computation_inclusive[CHAINED.position(name)])
+        assert slow == pytest.approx(work, rel=1e-12)
+        assert fast == pytest.approx(max(work / 4, waiting), rel=1e-12)
+        assert fastest == pytest.approx(waiting, rel=1e-12)
+        code = float(CHAINED.code[CHAINED.position(name)])
+        area = accelerator_area(
+            Dataflows((CHAINED,)),
+            Dataflows((CHAINED,)).selection([name]),
+            1e9,
+            instruction_area=1.0,
+        )
+        assert float(area.area_engine) >= code * work / waiting * (1 - 1e-12)
+        assert float(area.area_engine) < 1e6  # no more operators than the chain lets work

@@ -89,7 +89,7 @@ def test_figures_of_the_profile_format() -> None:
         "the format, tests/test_profile.py", r"`size` 0 is", r"words of 4 bytes", r"-1 for a root"
     )
     doc.given("how the program is laid out, tests/test_profile_addresses.py", r"1 MiB and 256 KiB")
-    doc.given("benchmarks/profile.py", r"8\.5 bytes for", r"pages of 64 KiB, and 4 bytes")
+    doc.given("benchmarks/profile.py", r"14\.5 bytes for", r"pages of 64 KiB, and 4 bytes")
     doc.check()
 
 
@@ -103,9 +103,19 @@ def test_figures_of_communication() -> None:
         r"20 at most",
         r"1 cycle each",
         r"LogCA; 0 by",
-        r"\(1 by default\)",
+        r"\(1\.01 by default",
+        r"but not below 1:",
+        r"\(12 parts at most\), `least` 0,",
+        r"8 × working set",
+        r"`pipeline_depth` 1\)",
+        r"the default\)",
         r"not above 0",
         r"demands 0",
+    )
+    doc.given(
+        "the example, tests/test_communication_calls.py",
+        r"same 4,000 B moves 4,000 B\. With 0 each",
+        r"12,000 B here",
     )
     doc.check()
 

@@ -302,4 +302,4 @@ def studies(doc: Document) -> None:
     doc.says("one shared store: @ cycles against @ on the host", fastest["accelerated_time"], host)
     doc.says("(@ B do)", fastest["medium_bytes"])
     doc.says("with one store (@ times as fast)", decoded.front.designs["speedup"].max())
-    doc.given("the bus", r"a bus of 32 bit")
+    doc.given("the bus, and the memory", r"a bus of 32 bit", r"LUT for 64 bit")

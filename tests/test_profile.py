@@ -129,6 +129,33 @@ def test_transfers_are_those_of_the_rule(name: str, measured: Callable[[str], Me
 
 
 @every_example
+def test_what_is_kept_is_fetched_once_and_returned_once_to_each_reader(
+    name: str, measured: Callable[[str], Measured]
+) -> None:
+    found = measured(name)
+    profile, flow = found.profile, found.flow
+    assert by_name(profile.fetched) == named(profile, flow.fetched)
+    assert by_name(profile.returned) == named(profile, flow.returned)  # type: ignore[arg-type]
+    for once, anew in (
+        (profile.fetched, profile.transfers_into),
+        (profile.returned, profile.transfers_out),
+    ):
+        assert all(count <= by_name(anew)[pair] for pair, count in by_name(once).items())
+
+
+@every_example
+def test_working_sets_are_the_words_that_a_function_touched(
+    name: str, measured: Callable[[str], Measured]
+) -> None:
+    found = measured(name)
+    flow = found.flow
+    for i, function in enumerate(found.profile.functions):
+        calls = [len(words) for (f, _), words in flow.call_words.items() if f == i]
+        assert function.working_set == 4 * len(flow.words[i]), function.name
+        assert function.call_working_set == 4 * max(calls, default=0), function.name
+
+
+@every_example
 def test_each_load_reads_what_the_reference_says_each_block_stored(
     name: str, measured: Callable[[str], Measured]
 ) -> None:

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.variables import Choice, Integer, Real, Values, Variable
+from dse.evaluate.variables import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.model.quantity import Array
 
-__all__ = ["Choice", "Integer", "Points", "Real", "Space", "Values", "Variable"]
+__all__ = ["SUBSET", "Choice", "Integer", "Points", "Real", "Space", "Values", "Variable"]
 
 Points: TypeAlias = dict[str, NDArray[Any]]
 """Designs by variable: numbers, and for a `Choice` the position of the option."""

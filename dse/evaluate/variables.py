@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from dse.model.quantity import Array
 
+SUBSET = "parts chosen"
+"""What an option is of a variable that chooses named parts: the names tell the design."""
+
 Positions: TypeAlias = NDArray[np.int64]
 """Which of a variable's values, from 0."""
 
@@ -175,9 +178,12 @@ class Choice:
     ----------
     rows : mapping of str to mapping of str to float
         For each option, the quantities it sets, in their base units; all rows set the same ones.
+    about : str
+        What an option is, in a word or two.
     """
 
     rows: Mapping[str, Mapping[str, float]]
+    about: str = "option"
 
     @property
     def count(self) -> int:

@@ -7,7 +7,7 @@ glossary (``dse list``), the validation, the documentation and the source of tes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -163,8 +163,16 @@ class Resource:
     greatest : callable or None
         Takes the object and returns, for quantities that choose something in it, the greatest
         value and what there is to choose from, in words.
+    parts : callable or None
+        Takes the object and returns, for quantities that are the sum of 2^k over chosen parts k,
+        the names of these parts.
+    without : callable or None
+        Takes the object and names, and returns the object without these parts to choose from;
+        raises ``InputError`` for names that are not there.
     """
 
     load: Callable[[str], Any]
     about: str
     greatest: Callable[[Any], Mapping[str, tuple[float, str]]] | None = None
+    parts: Callable[[Any], Mapping[str, Sequence[str]]] | None = None
+    without: Callable[[Any, Sequence[str]], Any] | None = None

@@ -191,7 +191,7 @@ def _columns(study: ResolvedStudy) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for name, variable in evaluator.space.variables.items():
         if isinstance(variable, Choice):
-            columns[name] = Column(name, "", "option", "variable")
+            columns[name] = Column(name, "", variable.about, "variable")
         else:
             columns[name] = Column(name, quantities[name].unit, quantities[name].about, "variable")
     for name in evaluator.space.quantities():

@@ -48,6 +48,13 @@ class CatalogRow(Table):
     rename: dict[str, Name] = Field(default_factory=dict)
 
 
+class ResourceFile(Table):
+    """An input from a file, of which some parts are not to be chosen."""
+
+    file: StrictStr = Field(description="a file or folder, relative to the study")
+    exclude: list[StrictStr] = Field(min_length=1, description="names of parts")
+
+
 class RealTable(Table):
     """A number between two bounds."""
 
@@ -88,14 +95,26 @@ class RowsTable(Table):
     rows: dict[str, dict[str, Number]] = Field(min_length=1)
 
 
+class SubsetsTable(Table):
+    """Each subset of named parts of a resource, chosen by a quantity that numbers them."""
+
+    subsets: StrictStr = Field(description="the quantity, such as selection")
+    of: list[StrictStr] | None = Field(
+        None, min_length=1, max_length=12, description="names of parts; all if absent"
+    )
+    least: StrictInt = Field(0, ge=0, description="parts chosen at least")
+    most: StrictInt | None = Field(None, ge=1, description="parts chosen at most")
+
+
 _VARIABLES: dict[str, type[Table]] = {
     "real": RealTable,
     "integer": IntegerTable,
     "values": ValuesTable,
     "catalog": CatalogTable,
     "rows": RowsTable,
+    "subsets": SubsetsTable,
 }
-KINDS = frozenset({*_VARIABLES, "row", "number", "renamed", "model"})
+KINDS = frozenset({*_VARIABLES, "row", "file", "number", "renamed", "model"})
 """Words that pydantic puts into places, for the kinds of an entry."""
 
 
@@ -107,6 +126,8 @@ def _kind(value: Any) -> str | None:
 
 
 def _input_kind(value: Any) -> str:
+    if isinstance(value, ResourceFile) or (isinstance(value, dict) and "file" in value):
+        return "file"
     return "row" if isinstance(value, dict | CatalogRow) else "number"
 
 
@@ -119,7 +140,8 @@ VariableTable = Annotated[
     | Annotated[IntegerTable, Tag("integer")]
     | Annotated[ValuesTable, Tag("values")]
     | Annotated[CatalogTable, Tag("catalog")]
-    | Annotated[RowsTable, Tag("rows")],
+    | Annotated[RowsTable, Tag("rows")]
+    | Annotated[SubsetsTable, Tag("subsets")],
     Discriminator(_kind),
 ]
 ModelEntry = Annotated[
@@ -127,7 +149,10 @@ ModelEntry = Annotated[
     Discriminator(_model_kind),
 ]
 InputTable = Annotated[
-    Annotated[Number, Tag("number")] | Annotated[CatalogRow, Tag("row")], Discriminator(_input_kind)
+    Annotated[Number, Tag("number")]
+    | Annotated[CatalogRow, Tag("row")]
+    | Annotated[ResourceFile, Tag("file")],
+    Discriminator(_input_kind),
 ]
 
 
@@ -276,6 +301,8 @@ def table_at(path: str, value: Any) -> type[Table] | None:
     """Return the table that stands at a path such as ``"objective.*"``, ``*`` for any entry."""
     if path == "space.*":
         return _VARIABLES.get(_kind(value) or "")
+    if path == "inputs.*" and _input_kind(value) == "file":
+        return ResourceFile
     return _ENTRIES.get(path)
 
 

@@ -14,6 +14,12 @@ from objectives.communication.acceleration import (
     ceilings,
 )
 from objectives.communication.area import Areas, accelerator_area
+from objectives.communication.calls import (
+    FunctionCalls,
+    ProgramRun,
+    function_calls,
+    program_run,
+)
 from objectives.communication.cut import Cut, best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.model import Offloading, offload_functions
@@ -32,7 +38,9 @@ __all__ = [
     "Cut",
     "Dataflow",
     "Dataflows",
+    "FunctionCalls",
     "Offloading",
+    "ProgramRun",
     "Setting",
     "Verdict",
     "acceleration",
@@ -40,10 +48,12 @@ __all__ = [
     "best_cut",
     "ceilings",
     "from_profile",
+    "function_calls",
     "idle_functions",
     "load_dataflow",
     "load_dataflows",
     "offload_functions",
+    "program_run",
     "verdict",
     "verdict_table",
     "verdicts",

@@ -6,13 +6,16 @@ V (one function, several, private and shared stores). The paper prints no formul
 model in words. With instructions I, bytes B, factors f:
 
     T0 = instruction_time · I + byte_time · B
-    T1 = instruction_time · (I_host + I_acc / f_computation)
+    T1 = instruction_time · (I_host + Σ max(I_acc / f_computation, I_waiting))
        + byte_time · (B_host + B_acc / f_communication)
        + latency_per_byte · B_medium / f_medium + calls · (overhead + latency)
 
-Bytes between two accelerators are in B_acc with a shared store, in B_medium with private ones.
-Nothing overlaps. `overhead`, `latency` and `latency_per_byte` are those of :mod:`objectives.logca`;
-the paper has no cost of a call, so they default to 0, 0 and 1.
+I_waiting are the instructions of an accelerator that must wait for one another, so that its factor
+is at most I_acc / I_waiting. With `keeps_data` an accelerator keeps what it fetched and wrote until
+it is written again, else each of its calls fetches it. Bytes between two accelerators are in B_acc
+with a shared store, in B_medium with private ones. Nothing overlaps. `overhead`, `latency` and
+`latency_per_byte` are those of :mod:`objectives.logca`; the paper has no cost of a call, so they
+default to 0, 0 and 1.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, moves
 from objectives.communication.dataflow import Dataflows
-from objectives.communication.designs import Sums, design_sums, product
+from objectives.communication.designs import Work, design_work, product
 from objectives.communication.quantities import Accelerators, Costs, Programs, Selection
 from objectives.quantities import Workload
 
@@ -68,14 +71,14 @@ class Ceilings:
     """What `ceilings` gives."""
 
     memory_wall: Annotated[
-        Array, Quantity("1", "speedup if accelerators compute in no time: memory wall", low=0)
+        Array, Quantity("1", "speedup at an infinite computation factor: memory wall", low=0)
     ]
     local_limit: Annotated[
         Array, Quantity("1", "speedup if accelerators' stores take no time", low=0)
     ]
     accelerator_limit: Annotated[
         Array,
-        Quantity("1", "speedup if neither does: environment and interfaces remain", low=0),
+        Quantity("1", "speedup at infinite factors: environment and interfaces remain", low=0),
     ]
     medium_limit: Annotated[Array, Quantity("1", "speedup if the medium takes no time", low=0)]
     amdahl_limit: Annotated[
@@ -106,12 +109,12 @@ def acceleration(
     only the host's costs, so that speedup moves against T1 with all others. With the host's costs,
     the selection and the kind of store it may do either.
     """
-    sums = design_sums(dataflow, workload, selection)
-    parts, host = time_parts(sums, accelerators, costs), _host(dataflow, workload, selection, costs)
+    work = design_work(dataflow, workload, selection)
+    parts, host = time_parts(work, accelerators, costs), _host(dataflow, workload, selection, costs)
     total = _sum(parts)
-    in_store, on_medium = _placed(sums, accelerators.shared_store)
+    in_store, on_medium = placed(work, accelerators)
     times = (_ratio(host, total), host, total, *parts)
-    counts = (on_medium, in_store, sums.accelerators)
+    counts = (on_medium, in_store, work.accelerators)
     return Acceleration(*_alike(times), *_alike(counts))
 
 
@@ -143,46 +146,55 @@ def ceilings(
     (section III.D), `amdahl_limit` if everything of the accelerators is free. Each moves as speedup
     does, less what vanishes.
     """
-    parts = time_parts(design_sums(dataflow, workload, selection), accelerators, costs)
+    work = design_work(dataflow, workload, selection)
+    parts = time_parts(work, accelerators, costs)
     host = _host(dataflow, workload, selection, costs)
     zero = np.zeros(())
+    waiting = computing(work, np.inf) * costs.instruction_time
     rest = (
-        parts._replace(computation=zero),
+        parts._replace(computation=waiting),
         parts._replace(local=zero),
-        parts._replace(computation=zero, local=zero),
+        parts._replace(computation=waiting, local=zero),
         parts._replace(medium=zero),
         parts._replace(computation=zero, local=zero, medium=zero, calls=zero),
     )
     return Ceilings(*_alike([_ratio(host, _sum(r)) for r in rest], _sum(parts).shape))
 
 
-def time_parts(sums: Sums, accelerators: Accelerators, costs: Costs) -> Parts:
+def time_parts(work: Work, accelerators: Accelerators, costs: Costs) -> Parts:
     """Return the parts of T1 of work that is split, elementwise."""
     a, c = accelerators, costs
-    in_store, on_medium = _placed(sums, a.shared_store)
+    in_store, on_medium = placed(work, a)
     return Parts(
-        sums.host_instructions * c.instruction_time,
-        sums.host_bytes * c.byte_time,
-        sums.accelerator_instructions * c.instruction_time / a.computation_factor,
+        work.host_instructions * c.instruction_time,
+        work.host_bytes * c.byte_time,
+        computing(work, a.computation_factor) * c.instruction_time,
         in_store * c.byte_time / a.communication_factor,
         product(on_medium, np.asarray(c.latency_per_byte) / c.medium_factor),
-        product(sums.calls, np.asarray(c.overhead) + c.latency),
+        product(work.calls, np.asarray(c.overhead) + c.latency),
     )
+
+
+def computing(work: Work, factor: Floats) -> Array:
+    """Return the accelerators' computing, in instructions at the speed of the host."""
+    parallel = work.of_units("instructions") / np.asarray(factor)[..., None]
+    each = np.maximum(parallel, work.of_units("waiting"))
+    return np.asarray(each.sum(axis=-1) + 0.0 * work.accelerator_instructions)
 
 
 def _host(dataflow: Dataflows, workload: Floats, selection: Floats, costs: Costs) -> Array:
     """Return T0: the time with nothing accelerated, in the shape of the designs."""
-    base = design_sums(dataflow, workload, np.asarray(selection) * 0.0)
+    base = design_work(dataflow, workload, np.asarray(selection) * 0.0)
     return costs.instruction_time * base.host_instructions + costs.byte_time * base.host_bytes
 
 
-def _placed(sums: Sums, shared_store: Floats) -> tuple[Array, Array]:
+def placed(work: Work, accelerators: Accelerators) -> tuple[Array, Array]:
     """Return the bytes in the accelerators' stores and those on the medium."""
-    shared = np.asarray(shared_store, dtype=np.float64)
-    return (
-        sums.accelerator_bytes + shared * sums.between_bytes,
-        sums.crossing_bytes + (1.0 - shared) * sums.between_bytes,
-    )
+    shared = np.asarray(accelerators.shared_store, dtype=np.float64)
+    keeps = np.asarray(accelerators.keeps_data)[..., None] == 1.0
+    moved = np.where(keeps, work.kept, work.anew)
+    inside, between, back, crossing = np.moveaxis(moved, -1, 0)
+    return inside + shared * between, crossing + (1.0 - shared) * (between + back)
 
 
 def _sum(parts: Parts) -> Array:

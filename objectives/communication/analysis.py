@@ -50,7 +50,7 @@ def breakdown(
         f = dataflow.position(name)
         part = split(dataflow, outermost(dataflow, [f]))
         entered = float(dataflow.transfers_into[:, f].sum())
-        rows.append((part.accelerator_instructions, part.accelerator_bytes, entered))
+        rows.append((part.accelerator_instructions, part.anew.inside, entered))
     own = np.array(rows).reshape(-1, 3)
     entered = own[:, 2].sum()
     rest = (

@@ -12,10 +12,12 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model, moves
-from objectives.communication.designs import design_sums, product
+from dse.model import Array, Floats, Quantity, model, moves
+from objectives.communication.designs import Work, design_work, product
 from objectives.communication.quantities import Accelerators, AreaCosts, Programs, Selection
 from objectives.quantities import AREA, AREA_INTERFACE, Workload
+
+_BITS = 8.0  # of a byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +28,13 @@ class Areas:
     area_engine: Annotated[Array, Quantity("LUT", "computation", low=0, part_of="area")]
     area_store: Annotated[Array, Quantity("LUT", "stores", low=0, part_of="area")]
     area_interface: Annotated[Array, AREA_INTERFACE]
+    working_set: Annotated[Array, Quantity("B", "data that the accelerators' stores hold", low=0)]
 
 
 @model
 @moves(
-    area="+computation_factor +communication_factor -shared_store +instruction_area +store_area"
-    " +interface_area"
+    area="+computation_factor +communication_factor +keeps_data +instruction_area"
+    " +memory_area_per_bit +bank_area +interface_area"
 )
 @np.errstate(all="ignore")
 def accelerator_area(
@@ -43,17 +46,43 @@ def accelerator_area(
 ) -> Areas:
     """Return the area of the accelerators, a proxy for comparing designs.
 
-    Computation: code of everything accelerated × computation factor × `instruction_area`, since
-    parallel operators make the speed. Stores: one an accelerator, or one in all, × communication
-    factor × `store_area`, since banks do. Interfaces: one an accelerator. A sum of products of what
-    is not negative, it rises with each; a shared store makes one of several.
+    Computation: code × the factor at which it computes × `instruction_area`, since parallel
+    operators make the speed. Stores: `memory_area_per_bit` for the `working_set`, and for each
+    store `bank_area` × communication factor, since banks make its speed. Interfaces: one an
+    accelerator.
+
+    The working set is what the largest call touches, or what the whole run does if data is kept;
+    of a shared store, which keeps what goes from one to another, the sum, at most the program's.
+
+    A sum of products of what is not negative, the area rises with each factor and each cost; a
+    shared store makes one of several, and larger.
     """
-    sums = design_sums(dataflow, workload, selection)
+    work = design_work(dataflow, workload, selection)
     shared = np.asarray(accelerators.shared_store) == 1.0
-    stores = np.where(shared, np.minimum(sums.accelerators, 1.0), sums.accelerators)
+    stores = np.where(shared, np.minimum(work.accelerators, 1.0), work.accelerators)
+    held = stored(work, accelerators)
+    banks = product(stores, accelerators.communication_factor * np.asarray(costs.bank_area))
     parts = np.broadcast_arrays(
-        product(sums.code, accelerators.computation_factor * np.asarray(costs.instruction_area)),
-        product(stores, accelerators.communication_factor * np.asarray(costs.store_area)),
-        product(sums.accelerators, costs.interface_area),
+        product(parallel_code(work, accelerators.computation_factor), costs.instruction_area),
+        _BITS * held * costs.memory_area_per_bit + banks,
+        product(work.accelerators, costs.interface_area),
+        held,
     )
-    return Areas((parts[0] + parts[1] + parts[2])[()], *(part.copy()[()] for part in parts))
+    area = parts[0] + parts[1] + parts[2]
+    return Areas(area[()], *(part.copy()[()] for part in parts))
+
+
+def stored(work: Work, accelerators: Accelerators) -> Array:
+    """Return the bytes that the accelerators' stores hold."""
+    shared = np.asarray(accelerators.shared_store) == 1.0
+    keeps = np.asarray(accelerators.keeps_data) == 1.0
+    alone = np.where(keeps, work.working_set, work.call_working_set)
+    return np.where(shared, np.minimum(work.working_set, work.whole_working_set), alone)
+
+
+def parallel_code(work: Work, factor: Floats) -> Array:
+    """Return the code × the factor at which it computes, in instructions."""
+    instructions, waiting = work.of_units("instructions"), work.of_units("waiting")
+    bound = np.where(waiting > 0, instructions / waiting, np.inf)
+    each = product(work.of_units("code"), np.minimum(np.asarray(factor)[..., None], bound))
+    return np.asarray(each.sum(axis=-1) + 0.0 * work.calls)

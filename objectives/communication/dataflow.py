@@ -8,8 +8,9 @@ wrote and another read. :func:`objectives.communication.readers.load_dataflow` r
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,25 @@ from dse.problems import InputError, Problem, nearest
 from objectives.communication.tree import CallTree, shares_inside
 
 MAX_CANDIDATES = 20
+
+
+class Chain(NamedTuple):
+    """A value that a loop of a function computes from that of an iteration before.
+
+    Parameters
+    ----------
+    function : int
+        Position in the names.
+    length : float
+        Instructions from one value to the next, at least.
+    steps, starts : float
+        Iterations that take a value of one before, and that take one from outside.
+    """
+
+    function: int
+    length: float
+    steps: float
+    starts: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +66,26 @@ class Dataflow:
     transfers_into : ndarray, shape (n, n)
         Bytes that came into a function with everything it calls (column), by writer (row) [B].
     transfers_out : ndarray, shape (n, n)
-        Bytes that left a function with everything it calls (row), by reader (column) [B].
+        Bytes that left a function with everything it calls (row), by reader (column), once for each
+        reading invocation [B].
+    fetched : ndarray, shape (n, n)
+        Bytes that came into a function with everything it calls (column), by writer (row), each
+        once until it is written again [B].
+    returned : ndarray, shape (n, n)
+        Bytes that left a function with everything it calls (row), by reader (column), each once for
+        a reading function until it is written again [B].
+    working_set, call_working_set : ndarray, shape (n,)
+        Bytes that a function with everything it calls touches in the run, and in its largest call.
+    chains : tuple of Chain
+        Values that are computed one after the other.
     tree : CallTree
         The calling contexts.
     missing : tuple of str
         What the source of these numbers does not tell, each a sentence.
+    excluded : frozenset of str
+        Functions that no accelerator is for, nor for what calls them: the program's own frame.
+    library : frozenset of str
+        Library functions: what they do inside is not known.
     """
 
     program: str
@@ -63,8 +98,15 @@ class Dataflow:
     transfers: Array
     transfers_into: Array
     transfers_out: Array
+    fetched: Array
+    returned: Array
+    working_set: Array
+    call_working_set: Array
+    chains: tuple[Chain, ...]
     tree: CallTree
     missing: tuple[str, ...] = ()
+    excluded: frozenset[str] = frozenset({"main"})
+    library: frozenset[str] = frozenset()
 
     @functools.cached_property
     def calls(self) -> Array:
@@ -84,6 +126,21 @@ class Dataflow:
         invocations if it computes nothing.
         """
         return shares_inside(self.tree, len(self.names))
+
+    @functools.cached_property
+    def waiting(self) -> Array:
+        """Instructions that must wait for one another if a function's accelerator is built.
+
+        Shape (n,), callees included. The longest of the chains counts, and of one that begins
+        several times in a call of the function only the mean: the others may run beside it.
+        """
+        most = np.zeros(len(self.names))
+        for chain in self.chains:
+            part = self.inside[chain.function]
+            starts = chain.starts * part
+            begun = np.divide(self.calls, starts, out=np.ones_like(part), where=starts > 0)
+            most = np.maximum(most, chain.length * chain.steps * part * np.minimum(begun, 1.0))
+        return most
 
     @functools.cached_property
     def reads(self) -> Array:
@@ -113,22 +170,41 @@ class Dataflow:
     def candidates(self) -> tuple[str, ...]:
         """Functions that could be accelerated, by computation with everything called, most first.
 
-        Those that do nothing are none, nor is the program itself: ``main``, what is above it, and
-        a function that nobody calls and that calls others.
+        Those that do nothing are none, nor are library functions, those excluded (``main``, if
+        nothing else is said) and all that call one of these, and a function that nobody calls and
+        that calls others.
         """
         tree = self.tree
         callers = set(tree.parent.tolist())
         tops = {v for v in range(len(tree.parent)) if tree.parent[v] < 0 and v in callers}
         for node, function in enumerate(tree.function):
-            if self.names[function] == "main":
+            if self.names[function] in self.excluded:
                 tops.update(tree.way(node))
-        program = {int(tree.function[node]) for node in tops}
+        frame = {int(tree.function[node]) for node in tops}
+        frame |= {f for f in range(self.functions) if self.names[f] in self.library}
         work = self.computation_inclusive
-        moved = self.transfers_into.sum(axis=0) + self.transfers_out.sum(axis=1) + self.local_bytes
+        moved = self.transfers_into.sum(axis=0) + self.returned.sum(axis=1) + self.local_bytes
         order = sorted(range(self.functions), key=lambda f: (-work[f], -moved[f], self.names[f]))
         return tuple(
-            self.names[f] for f in order if f not in program and (work[f] > 0 or moved[f] > 0)
+            self.names[f] for f in order if f not in frame and (work[f] > 0 or moved[f] > 0)
         )
+
+    def without(self, names: Iterable[str]) -> Dataflow:
+        """Return the same program with more functions excluded.
+
+        Raises
+        ------
+        InputError
+            If there are no such functions; all at once.
+        """
+        names = list(names)
+        known = self.names[: self.functions]
+        if wrong := [name for name in names if name not in known]:
+            problems = [
+                Problem("", f"there is no function '{n}'", nearest(n, known)) for n in wrong
+            ]
+            raise InputError(self.program, problems)
+        return replace(self, excluded=self.excluded | set(names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +255,29 @@ class Dataflows:
         ()
         """
         return tuple(name for bit, name in enumerate(self.candidates) if selection >> bit & 1)
+
+    def parts(self) -> dict[str, tuple[str, ...]]:
+        """Return the names of what `selection` chooses, from its lowest bit."""
+        return {"selection": self.candidates}
+
+    def without(self, names: Sequence[str]) -> Dataflows:
+        """Return the programs with functions excluded, each of which some program has.
+
+        Raises
+        ------
+        InputError
+            If no program has such functions; all at once.
+        """
+        known = {name for p in self.programs for name in p.names[: p.functions]}
+        if wrong := [name for name in names if name not in known]:
+            source = ", ".join(program.program for program in self.programs)
+            problems = [
+                Problem("", f"there is no function '{n}'", nearest(n, known)) for n in wrong
+            ]
+            raise InputError(source, problems)
+        return Dataflows(
+            tuple(p.without([n for n in names if n in p.names]) for p in self.programs)
+        )
 
     def greatest(self) -> dict[str, tuple[float, str]]:
         """Return the greatest `workload` and `selection`, and in words what they choose from."""

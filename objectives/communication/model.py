@@ -46,14 +46,17 @@ def offload_functions(
         medium over what `latency_per_byte` says; above 0, may be infinite.
     shared_store : array_like
         1: data between accelerators stays in one store of all; 0: it goes over the medium.
+    keeps_data : array_like
+        1: an accelerator keeps what it fetched and wrote until it is written again, and its store
+        holds all that it touches in the run; 0: each call fetches its data.
     workload : array_like
         Which program, from 0.
     instruction_time, byte_time : array_like
         [cycle/instruction], [cycle/B] on the host.
     overhead, latency, latency_per_byte : array_like
         Of a call of an accelerator [cycle], [cycle], and of the medium [cycle/B], as in LogCA.
-    instruction_area, store_area, interface_area : array_like
-        [LUT/instruction], [LUT], [LUT].
+    instruction_area, memory_area_per_bit, bank_area, interface_area : array_like
+        [LUT/instruction], [LUT/bit], [LUT], [LUT].
 
     Returns
     -------

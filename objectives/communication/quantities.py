@@ -13,7 +13,13 @@ from typing import Annotated, TypeAlias
 from dse.model import Floats, Quantity, Resource
 from objectives.communication.dataflow import Dataflows
 from objectives.communication.readers import load_dataflows
-from objectives.quantities import InterfaceArea, Latency, LatencyPerByte, Overhead
+from objectives.quantities import (
+    InterfaceArea,
+    Latency,
+    LatencyPerByte,
+    MemoryAreaPerBit,
+    Overhead,
+)
 
 Programs: TypeAlias = Annotated[
     Dataflows,
@@ -21,6 +27,8 @@ Programs: TypeAlias = Annotated[
         load_dataflows,
         "a program's profile, or a folder of such (docs/communication.md)",
         Dataflows.greatest,
+        Dataflows.parts,
+        Dataflows.without,
     ),
 ]
 Selection: TypeAlias = Annotated[
@@ -70,6 +78,16 @@ SharedStore: TypeAlias = Annotated[
         integer=True,
     ),
 ]
+KeepsData: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "1: an accelerator keeps data from call to call; 0: each call fetches it",
+        low=0,
+        high=1,
+        integer=True,
+    ),
+]
 InstructionTime: TypeAlias = Annotated[
     Floats,
     Quantity(
@@ -100,11 +118,11 @@ InstructionArea: TypeAlias = Annotated[
         typical=(1, 100),
     ),
 ]
-StoreArea: TypeAlias = Annotated[
+BankArea: TypeAlias = Annotated[
     Floats,
     Quantity(
         "LUT",
-        "area of a store at the speed of the host's",
+        "area of the ports of a store at the speed of the host's",
         low=0,
         better="lower",
         typical=(100, 1e4),
@@ -114,11 +132,12 @@ StoreArea: TypeAlias = Annotated[
 
 @dataclass(frozen=True)
 class Accelerators:
-    """How fast the accelerators are, over the host, and whether they share a store."""
+    """How fast the accelerators are, over the host, and what their stores do."""
 
     computation_factor: ComputationFactor
     communication_factor: CommunicationFactor = 1.0
     shared_store: SharedStore = 0.0
+    keeps_data: KeepsData = 1.0
 
 
 @dataclass(frozen=True)
@@ -134,9 +153,18 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class StoreCosts:
+    """What a store takes."""
+
+    memory_area_per_bit: MemoryAreaPerBit = 0.0
+    bank_area: BankArea = 0.0
+
+
+@dataclass(frozen=True)
 class AreaCosts:
     """What instructions of the code, stores and interfaces take."""
 
     instruction_area: InstructionArea
-    store_area: StoreArea = 0.0
+    memory_area_per_bit: MemoryAreaPerBit = 0.0
+    bank_area: BankArea = 0.0
     interface_area: InterfaceArea = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +11,14 @@ from dse.model import Array
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile
 from objectives.communication.contexts import expand
-from objectives.communication.dataflow import Dataflow, Dataflows
+from objectives.communication.dataflow import Chain, Dataflow, Dataflows
 from objectives.communication.tree import CallTree, entered, inclusive_transfers, shares_inside
 from objectives.programs import Counts, Program, load_program, load_programs
+
+_BOUNDED = (
+    "memory that functions touch, and what they fetch once, is not told: bounded by all bytes read "
+    "and passed on"
+)
 
 
 def load_dataflow(path: str | Path) -> Dataflow:
@@ -44,6 +49,8 @@ def from_counts(counts: Counts) -> Dataflow:
     into, out = counts.transfers, counts.transfers
     if counts.transfers.any():
         into, out = inclusive_transfers(counts.transfers, shares_inside(tree, len(counts.names)))
+    reads = counts.local_bytes + counts.transfers.sum(axis=0)
+    touched = shares_inside(tree, len(counts.names)).T @ reads + out.sum(axis=1)
     return Dataflow(
         counts.program,
         counts.names,
@@ -55,8 +62,13 @@ def from_counts(counts: Counts) -> Dataflow:
         counts.transfers,
         into,
         out,
+        into,
+        out,
+        touched,
+        touched,
+        (),
         tree,
-        counts.missing,
+        (*counts.missing, _BOUNDED),
     )
 
 
@@ -80,14 +92,20 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
                 )
             ],
         )
-    transfers = (profile.transfers, profile.transfers_into, profile.transfers_out)
+    transfers = (
+        profile.transfers,
+        profile.transfers_into,
+        profile.transfers_out,
+        profile.fetched,
+        profile.returned,
+    )
     own = [f.name for f in profile.functions]
     origins = {name for rows in transfers for t in rows for name in (t.source, t.to)} - set(own)
     names = (*own, *sorted(origins))
     at = {name: i for i, name in enumerate(names)}
     filler = [0] * len(origins)
     tree = _tree(profile, at)
-    between, into, out = (
+    between, into, out, fetched, returned = (
         _matrix([(at[t.source], at[t.to], t.bytes) for t in rows], len(at)) for rows in transfers
     )
     return Dataflow(
@@ -101,8 +119,14 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         between,
         into,
         out,
+        fetched,
+        returned,
+        _floats([*(f.working_set for f in profile.functions), *filler]),
+        _floats([*(f.call_working_set for f in profile.functions), *filler]),
+        tuple(_chains(profile, at)),
         tree,
         tuple(profile.notes),
+        library=frozenset(f.name for f in profile.functions if f.foreign),
     )
 
 
@@ -133,6 +157,12 @@ def _tree(profile: Profile, at: dict[str, int]) -> CallTree:
         if call.to in at
     ]
     return CallTree(parent, function, invocations, entered(tree, calls, len(at)), computation)
+
+
+def _chains(profile: Profile, at: dict[str, int]) -> Iterator[Chain]:
+    homes = {block.id: at[block.function] for block in profile.blocks}
+    for chain in profile.chains:
+        yield Chain(homes[chain.block], chain.length, chain.steps, chain.starts)
 
 
 def _code(profile: Profile, at: dict[str, int]) -> Array:

@@ -250,16 +250,29 @@ def programs_used(study: Study, result: StudyResult) -> list[Dataflow]:
     return [dataflow.programs[w] for w in used]
 
 
+_AT_AN_INTERFACE = {
+    "overhead": ("interface_overhead",),
+    "latency": ("interface_latency",),
+    "latency_per_byte": ("interface_latency_per_byte", "interface_overhead_per_byte"),
+}
+"""Costs of a call, and what adds up to them if calls cross an interface (docs/system.md)."""
+
+
 def setting_of(study: Study, result: StudyResult) -> Setting:
-    """Return the machine of the fastest design."""
+    """Return the machine of the fastest design.
+
+    Behind an interface, calls cost what one costs that meets no other.
+    """
     best = _best(result)
-    constants = study.constants
+    numbers = {n: v for n, v in study.constants.items() if isinstance(v, float | int)}
+    numbers |= {str(n): v for n, v in best.items() if isinstance(v, float | int)}
     given: dict[str, Any] = {}
     for field in fields(Setting):
-        if field.name in best.index:
-            given[field.name] = float(best[field.name])
-        elif field.name in constants:
-            given[field.name] = float(constants[field.name])
+        beside = [numbers[n] for n in _AT_AN_INTERFACE.get(field.name, ()) if n in numbers]
+        if field.name in numbers:
+            given[field.name] = float(numbers[field.name])
+        elif beside:
+            given[field.name] = float(sum(beside))
     return Setting(**given)
 
 

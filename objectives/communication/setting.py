@@ -9,8 +9,8 @@ import numpy as np
 
 from dse.model import Quantity, declared
 from dse.problems import InputError, Problem
-from objectives.communication.acceleration import Parts, time_parts
-from objectives.communication.designs import Sums
+from objectives.communication.acceleration import Parts, placed, time_parts
+from objectives.communication.designs import work_of
 from objectives.communication.quantities import (
     Accelerators,
     CommunicationFactor,
@@ -34,12 +34,15 @@ class Setting(Costs, Accelerators):
         Speed of an accelerator's computing, of its store and of the shared medium.
     shared_store : float
         1: accelerators share a store; 0: each has its own.
+    keeps_data : float
+        1: they keep what they fetched and wrote; 0: each call fetches it.
     instruction_time, byte_time : float
         [cycle/instruction], [cycle/B].
     overhead, latency, latency_per_byte : float
         [cycle], [cycle], [cycle/B].
     least_speedup : float
-        A function is worth accelerating if the whole program becomes faster than this, ≥ 1.
+        A function is worth accelerating if the whole program becomes faster than this, ≥ 1; by a
+        percent, if nothing is said, for less is lost in what the model leaves out.
 
     Raises
     ------
@@ -49,7 +52,7 @@ class Setting(Costs, Accelerators):
 
     computation_factor: ComputationFactor = 10.0
     communication_factor: CommunicationFactor = 10.0
-    least_speedup: LeastSpeedup = 1.0
+    least_speedup: LeastSpeedup = 1.01
 
     def __post_init__(self) -> None:
         problems = []
@@ -64,7 +67,22 @@ class Setting(Costs, Accelerators):
 
     def parts(self, work: Split) -> Parts:
         """Return the parts of T1 [cycle] of work that is split."""
-        return time_parts(Sums(*(np.asarray(x) for x in work)), self, self)
+        parts = time_parts(work_of([work]), self, self)
+        return Parts(*(part[0] for part in parts))
+
+    def waiting(self, work: Split) -> float:
+        """Return the accelerators' computing that no parallel hardware shortens [cycle]."""
+        return float(self.instruction_time * sum(unit.waiting for unit in work.units))
+
+    def parallel(self, work: Split) -> float:
+        """Return the accelerators' computing if nothing had to wait [cycle]."""
+        return float(
+            self.instruction_time * work.accelerator_instructions / self.computation_factor
+        )
+
+    def medium_bytes(self, work: Split) -> float:
+        """Return the bytes over the shared medium of work that is split."""
+        return float(placed(work_of([work]), self)[1][0])
 
     def time(self, work: Split) -> float:
         """Return T1 [cycle] of work that is split."""

@@ -18,6 +18,29 @@ from dse.model import Array
 from objectives.communication.dataflow import Dataflow
 
 
+class Moved(NamedTuple):
+    """Bytes that accelerators read and write, by the way that they take."""
+
+    inside: float
+    """Read in the call that wrote or fetched them, or in the store that kept them."""
+    between: float
+    """From a call of an accelerator to one of another; if nothing is kept, also to its own."""
+    back: float
+    """Sent back so that a later call of the same accelerator can fetch them."""
+    crossing: float
+    """From the host to an accelerator, or back."""
+
+
+class Unit(NamedTuple):
+    """One accelerator."""
+
+    instructions: float
+    waiting: float
+    """Of these, so many that no parallel hardware shortens."""
+    code: float
+    """Instructions of the code that it holds; a function in two accelerators counts twice."""
+
+
 class Split(NamedTuple):
     """A program's work by where it is done; bytes are counted at their reader, each once."""
 
@@ -25,16 +48,23 @@ class Split(NamedTuple):
     accelerator_instructions: float
     host_bytes: float
     """Written and read on the host."""
-    accelerator_bytes: float
-    """Written and read in one accelerator."""
-    between_bytes: float
-    """From an accelerator to another."""
-    crossing_bytes: float
-    """From the host to an accelerator, or back."""
+    anew: Moved
+    """What moves if each call of an accelerator fetches its data."""
+    kept: Moved
+    """What moves if accelerators keep what they fetched and wrote until it is written again."""
+    call_working_set: float
+    """Bytes that the largest call of each accelerator touches, summed."""
+    working_set: float
+    """Bytes that each accelerator touches in the run, summed."""
+    whole_working_set: float
+    """Bytes that the program touches."""
     calls: float
-    accelerators: float
-    code: float
-    """Instructions of the code that accelerators hold; a function in two of them counts twice."""
+    units: tuple[Unit, ...]
+
+    @property
+    def accelerators(self) -> float:
+        """How many there are."""
+        return float(len(self.units))
 
 
 def outermost(dataflow: Dataflow, functions: Iterable[int]) -> tuple[int, ...]:
@@ -70,8 +100,7 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     """Return what moves if these contexts, with everything below them, are accelerated.
 
     Contexts of one function share its accelerator. A function that works for an accelerator and
-    elsewhere has its bytes divided as its computation is; bytes that an accelerator wrote and a
-    later call of it reads are still in its store.
+    elsewhere has its bytes divided as its computation is.
 
     Parameters
     ----------
@@ -87,25 +116,45 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     moved = float(tree.computation[unit >= 0].sum())
     taken = np.zeros(len(dataflow.names))
     np.add.at(taken, tree.function[list(contexts)], tree.inclusive_share[list(contexts)])
-    into = dataflow.transfers_into[:, functions] * taken[functions]  # by writing function
-    out = dataflow.transfers_out[functions, :] * taken[functions, None]  # by reading function
     host = 1.0 - weight.sum(axis=1)
-    came = weight.T @ into  # (accelerator that wrote, accelerator that reads)
-    between = came.sum(axis=0) - np.diag(came)
-    from_host = host @ into
+    out = dataflow.returned[functions, :] * taken[functions, None]  # by reading function
     to_host = float((out @ host).sum())
-    inside = np.maximum(weight.T @ dataflow.reads - from_host - between, 0.0)
+    back = float(np.einsum("fr,rf->", out, weight))
+    into, once = (
+        _entering(dataflow, matrix[:, functions] * taken[functions], weight, host)
+        for matrix in (dataflow.transfers_into, dataflow.fetched)
+    )
     return Split(
         float(tree.computation.sum()) - moved,
         moved,
         max(float(host @ dataflow.reads) - to_host, 0.0),
-        float(inside.sum()),
-        float(between.sum()),
-        float(from_host.sum()) + to_host,
+        Moved(into.inside, into.between + into.own, back, into.from_host + to_host),
+        Moved(once.inside + once.own, once.between, 0.0, once.from_host + to_host),
+        float(dataflow.call_working_set[functions].sum()),
+        float(dataflow.working_set[functions].sum()),
+        float(dataflow.working_set.max(initial=0.0)),
         float(tree.calls[list(contexts)].sum()),
-        float(len(functions)),
-        _code(dataflow, unit),
+        _hardware(dataflow, unit, functions),
     )
+
+
+class _Entering(NamedTuple):
+    """Bytes that accelerators read, by where they come from."""
+
+    inside: float
+    from_host: float
+    between: float
+    own: float
+
+
+def _entering(dataflow: Dataflow, into: Array, weight: Array, host: Array) -> _Entering:
+    """Divide what enters the accelerators (columns), by writing function (rows)."""
+    came = weight.T @ into  # (accelerator that wrote, accelerator that reads)
+    own = np.diag(came)
+    from_host = host @ into
+    inside = np.maximum(weight.T @ dataflow.reads - from_host - came.sum(axis=0), 0.0)
+    between = float(came.sum() - own.sum())
+    return _Entering(float(inside.sum()), float(from_host.sum()), between, float(own.sum()))
 
 
 def whole(dataflow: Dataflow) -> Split:
@@ -130,6 +179,14 @@ def _weights(dataflow: Dataflow, unit: NDArray[np.intp], units: int) -> Array:
     return weight
 
 
-def _code(dataflow: Dataflow, unit: NDArray[np.intp]) -> float:
-    held = set(zip(unit.tolist(), dataflow.tree.function.tolist(), strict=True))
-    return float(sum(dataflow.code[function] for u, function in sorted(held) if u >= 0))
+def _hardware(dataflow: Dataflow, unit: NDArray[np.intp], functions: list[int]) -> tuple[Unit, ...]:
+    """Return each accelerator's work and code."""
+    tree, found = dataflow.tree, []
+    for u, function in enumerate(functions):
+        mine = unit == u
+        work = float(tree.computation[mine].sum())
+        every = float(dataflow.computation_inclusive[function])
+        part = work / every if every else 0.0
+        code = float(dataflow.code[sorted(set(tree.function[mine].tolist()))].sum())
+        found.append(Unit(work, min(float(dataflow.waiting[function]) * part, work), code))
+    return tuple(found)

@@ -71,7 +71,7 @@ class Verdict(NamedTuple):
     own_speedup: float
     """Of the function alone: LogCA's."""
     ceiling: float
-    """Speedup of the program if computing and the own store take no time."""
+    """Speedup of the program if computing takes what must wait and the own store takes no time."""
     amdahl_limit: float
     """Speedup of the program if the function takes no time at all."""
     bound: Literal["computation", "communication"]
@@ -87,6 +87,8 @@ class Verdict(NamedTuple):
     """LogCA's A: time on the host over time in the accelerator with data there."""
     break_even: float
     """LogCA's g1 at this C: bytes a call from which offloading pays [B]; inf: never."""
+    waiting: float
+    """Of the accelerator's computing, what no parallel hardware shortens [cycle]."""
     reason: str
     """Why it is not worth it; empty if it is."""
     changes: tuple[Change, ...]
@@ -104,7 +106,8 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     Worth accelerating means that the program's speedup is above `setting.least_speedup`. With T the
     four parts of the accelerator's time (computing, own store, medium, calls), that is
     ``ΣT < budget``, the budget being what T0 / least_speedup leaves beside the rest of the program.
-    A part made k times as small suffices for ``k > part / (budget − other parts)``.
+    A part made k times as small suffices for ``k > part / (budget − other parts)``; of computing,
+    what must wait does not shrink.
 
     Raises
     ------
@@ -122,6 +125,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         "medium": float(parts.medium),
         "interface": float(parts.calls),
     }
+    waiting = setting.waiting(work)
     own, taken = max(total - rest, 0.0), sum(spent.values())
     budget = total / setting.least_speedup - rest
     worth = rest + taken < total / setting.least_speedup
@@ -132,14 +136,15 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         worth,
         _over(total, rest + taken),
         _over(own, taken),
-        _over(total, rest + spent["medium"] + spent["interface"]),
+        _over(total, rest + waiting + spent["medium"] + spent["interface"]),
         _over(total, rest),
         "computation" if spent["computation"] >= taken - spent["computation"] else "communication",
         limited_by,
         work.calls,
-        *_logca(work.calls, work.crossing_bytes, own, spent, setting),
-        reason="" if worth else _reason(spent, limited_by, budget, _over(total, rest), setting),
-        changes=() if worth else _changes(spent, budget),
+        *_logca(work.calls, setting.medium_bytes(work), own, spent, setting),
+        waiting,
+        reason="" if worth else _reason(spent, waiting, budget, _over(total, rest), setting),
+        changes=() if worth else _changes(spent, setting.parallel(work), waiting, budget),
     )
 
 
@@ -169,27 +174,44 @@ def verdict_table(
     return table.rename(columns={"changes": "change"}).set_index("function")
 
 
-def _changes(spent: dict[Knob, float], budget: float) -> tuple[Change, ...]:
+def _changes(
+    spent: dict[Knob, float], parallel: float, waiting: float, budget: float
+) -> tuple[Change, ...]:
+    """Return the changes that suffice; computing takes the larger of `parallel` and `waiting`."""
     taken = sum(spent.values())
     found = []
     for knob, part in spent.items():
         left = budget - (taken - part)
+        if knob == "computation" and left <= waiting:
+            continue
         if left > 0 and part > 0:
-            found.append(Change(knob, part / left))
+            found.append(Change(knob, (parallel if knob == "computation" else part) / left))
             if knob == "interface":
                 found.append(Change("calls", part / left))
-    if not found and budget > 0:
-        found.append(Change("everything", taken / budget))
+    if not found and budget > waiting:
+        others = taken - spent["computation"]
+        factor = max((parallel + others) / budget, others / (budget - waiting))
+        found.append(Change("everything", factor))
     return tuple(sorted(found, key=lambda change: change.factor))
 
 
 def _reason(
-    spent: dict[Knob, float], limited_by: Knob, budget: float, amdahl: float, setting: Setting
+    spent: dict[Knob, float],
+    waiting: float,
+    budget: float,
+    amdahl: float,
+    setting: Setting,
 ) -> str:
+    limited_by = max(spent, key=lambda knob: spent[knob])
     if budget <= 0:
         return (
             f"it takes too little of the time: without it the program is {amdahl:.4g} times as "
             f"fast, and more than {setting.least_speedup:g} is asked for"
+        )
+    if waiting >= budget:
+        return (
+            f"{waiting:.4g} cycles of its computing wait for one another, however parallel its "
+            f"accelerator is, and it may take {budget:.4g}"
         )
     return (
         f"its accelerator takes {sum(spent.values()):.4g} cycles and may take {budget:.4g}; "

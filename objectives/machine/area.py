@@ -25,6 +25,7 @@ from objectives.quantities import (
     Engines,
     InterfaceArea,
     Lanes,
+    MemoryAreaPerBit,
     PipelineDepth,
 )
 
@@ -52,10 +53,7 @@ class Area(NamedTuple):
 )
 def total_area(
     engine_area: Annotated[Floats, ENGINE_AREA],
-    memory_area_per_bit: Annotated[
-        Floats,
-        Quantity("LUT/bit", "area of a bit of memory", low=0, better="lower", typical=(0.01, 0.1)),
-    ],
+    memory_area_per_bit: MemoryAreaPerBit,
     register_area: Annotated[Floats, REGISTER_AREA] = 0.0,
     interface_area: InterfaceArea = 0.0,
     pipeline_depth: PipelineDepth = 1.0,

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from dse.profile.build.chains import Chain, Step, chains_of
 from dse.profile.build.classes import COMPUTATION, classify
 from dse.profile.build.irtext import (
     BlockText,
@@ -84,6 +85,7 @@ class Analysis:
     registers: list[Register] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
+    chains: list[Chain] = field(default_factory=list)
     foreign: dict[str, bool] = field(default_factory=dict)  # symbol: whether it takes pointers
 
 
@@ -164,6 +166,7 @@ def _function(
     definitions = {argument.name: first for argument in value.arguments}
     arguments = set(definitions)
     uses: dict[str, dict[int, None]] = {}
+    steps: list[Step] = []
     for block, block_value in zip(text.blocks, value.blocks, strict=True):
         at = by_label[unquoted(block.label)]
         made = Block(number, unquoted(block.label), _line(block, locations), {})
@@ -175,16 +178,28 @@ def _function(
             operands = list(instruction.operands)
             if instruction.name:
                 definitions[instruction.name] = at
+                steps.append(_step(at, instruction, operands, by_label))
             for operand in operands:
                 if operand.value_kind.name in ("instruction", "argument"):
                     uses.setdefault(operand.name, {})[at] = None
             _instruction(result, made, at, statement, operands, locations, aliases)
         targets = successors_of(block.statements[-1])
         made.successors = list(dict.fromkeys(by_label[target] for target in targets))
+    result.chains += chains_of(steps)
     for name, blocks in uses.items():
         elsewhere = [block for block in blocks if block != definitions[name]]
         if elsewhere:
             result.registers.append(Register(name, definitions[name], elsewhere, name in arguments))
+
+
+def _step(at: int, instruction: Any, operands: list[Any], by_label: dict[str, int]) -> Step:
+    operation, names = instruction.opcode, tuple(operand.name for operand in operands)
+    if operation == "phi":
+        incoming = tuple(by_label[block.name] for block in instruction.incoming_blocks)
+        return Step(instruction.name, at, operation, names, incoming)
+    if operation == "call" and re.match(r"llvm\.[su](min|max)\.", names[-1]):
+        operation = "minmax"
+    return Step(instruction.name, at, operation, names)
 
 
 def _line(block: BlockText, locations: Locations) -> int:

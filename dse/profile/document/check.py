@@ -84,7 +84,7 @@ def _functions(profile: Document) -> Iterator[Problem]:
         *((f"calls.{i}.to", c.to) for i, c in enumerate(profile.calls) if c.to[:1] != "("),
         *((f"call_tree.{i}.function", c.function) for i, c in enumerate(profile.call_tree)),
     ]
-    for field in ("transfers", "transfers_into", "transfers_out"):
+    for field in ("transfers", "transfers_into", "transfers_out", "fetched", "returned"):
         for i, moved in enumerate(getattr(profile, field)):
             ends = (("from", moved.source), ("to", moved.to))
             used += [(f"{field}.{i}.{key}", name) for key, name in ends if name[:1] != "("]
@@ -105,8 +105,9 @@ def _blocks(profile: Document) -> Iterator[Problem]:
                 yield from _block(known, f"{field}.{i}.to", to)
     for i, call in enumerate(profile.calls):
         yield from _block(known, f"calls.{i}.from", call.source)
-    for i, access in enumerate(profile.accesses):
-        yield from _block(known, f"accesses.{i}.block", access.block)
+    for field in ("accesses", "chains"):
+        for i, row in enumerate(getattr(profile, field)):
+            yield from _block(known, f"{field}.{i}.block", row.block)
 
 
 def _block(known: Container[int], where: str, number: int) -> Iterator[Problem]:

@@ -84,6 +84,12 @@ class Function(_Part):
         description="the same, callees included; null if transfers are not measured"
     )
     local_bytes: Count = Field(description="bytes that an invocation wrote and read itself")
+    working_set: Count = Field(
+        default=0, description="bytes of memory that it and its callees touched, in words of 4"
+    )
+    call_working_set: Count = Field(
+        default=0, description="the same of one call, of that which touched most"
+    )
 
 
 class Block(_Part):
@@ -166,6 +172,15 @@ class Transfer(_Part):
     bytes: Count
 
 
+class Chain(_Part):
+    """A value that each execution of a block computes from that of an execution before it."""
+
+    block: Count
+    length: Count = Field(description="instructions from one value to the next, at least")
+    steps: Count = Field(description="executions that take the value of one before")
+    starts: Count = Field(description="executions that take a value from outside of the chain")
+
+
 class Context(_Part):
     """A node of the call tree; `parent` is the position of another, -1 for a root."""
 
@@ -194,7 +209,7 @@ class Document(_Part):
     """The fields of a profile: blocks, edges, memory, functions and the data between them."""
 
     format: Literal["dse profile"] = "dse profile"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     program: Program
     settings: Settings
     run: Run
@@ -206,6 +221,14 @@ class Document(_Part):
     transfers_out: tuple[Transfer, ...] = Field(
         description="bytes that left a function and its callees"
     )
+    fetched: tuple[Transfer, ...] = Field(
+        default=(),
+        description="bytes that entered a function and its callees, which keep them from then on",
+    )
+    returned: tuple[Transfer, ...] = Field(
+        default=(),
+        description="bytes that left a function and its callees, for readers that keep them",
+    )
     call_tree: tuple[Context, ...]
     blocks: tuple[Block, ...]
     edges: tuple[Edge, ...]
@@ -214,6 +237,7 @@ class Document(_Part):
     accesses: tuple[Access, ...]
     reads: tuple[Read, ...] = ()
     dependencies: tuple[Dependency, ...]
+    chains: tuple[Chain, ...] = ()
     unaccounted: Unaccounted
     notes: tuple[str, ...] = ()
 

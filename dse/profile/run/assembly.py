@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dse.profile.document import (
     Access,
     Block,
     Call,
+    Chain,
     Dependency,
     Edge,
     Function,
@@ -33,6 +35,8 @@ from dse.profile.document import (
 from dse.profile.run.names import function_names
 from dse.profile.run.result import Result
 from dse.profile.run.tree import folded_tree
+
+WORD = 4  # bytes of memory that count together in a working set, unless chunks are larger
 
 
 class Assembly:
@@ -65,10 +69,12 @@ class Assembly:
             program=program,
             settings=settings,
             run=run,
-            functions=tuple(self._functions()),
+            functions=tuple(self._functions(max(WORD, settings.chunk))),
             transfers=self._transfers("transfers"),
             transfers_into=self._transfers("entered"),
             transfers_out=self._transfers("left"),
+            fetched=self._transfers("fetched"),
+            returned=self._transfers("returned"),
             call_tree=tuple(self.contexts),
             blocks=tuple(self._blocks()),
             edges=tuple(
@@ -85,6 +91,7 @@ class Assembly:
             accesses=accesses,
             reads=tuple(self._reads(sites)),
             dependencies=tuple(self._dependencies(len(settings.caches))),
+            chains=tuple(self._chains()),
             unaccounted=self._unaccounted(),
             notes=tuple(self._notes(run, settings.region)),
         )
@@ -102,13 +109,17 @@ class Assembly:
                 calls[symbol] = seen.get(self.names[len(self.own) + i], calls[symbol])
         return list(calls.values())
 
-    def _functions(self) -> list[Function]:
+    def _functions(self, word: int) -> list[Function]:
         work = [0] * len(self.own)
         for block, times in zip(self.tables["blocks"], self.executions, strict=True):
             each = sum(block["instructions"].get(name, 0) for name in COMPUTATION)
             work[block["function"]] += each * times
         local = self.result.sections.get("local", np.zeros(len(self.names), np.uint64))
         measured = bool(len(self.result.nodes))
+        touched, touched_in_call = (
+            (word * self.result.sections.get(name, np.zeros_like(local)).astype(np.int64)).tolist()
+            for name in ("run words", "call words")
+        )
         functions = [
             Function(
                 name=self.names[i],
@@ -120,6 +131,8 @@ class Assembly:
                 computation=work[i],
                 computation_inclusive=self.inclusive.get(i, 0) if measured else None,
                 local_bytes=int(local[i]),
+                working_set=touched[i],
+                call_working_set=touched_in_call[i],
             )
             for i, f in enumerate(self.own)
         ]
@@ -135,6 +148,8 @@ class Assembly:
                     computation=0,
                     computation_inclusive=self.inclusive.get(i, 0) if measured else None,
                     local_bytes=int(local[i]),
+                    working_set=touched[i],
+                    call_working_set=touched_in_call[i],
                 )
             )
         return functions
@@ -246,6 +261,19 @@ class Assembly:
             for a, b, dirty, clean in sorted(self.result.rows(f"crossings{k}", 4).tolist())
         ]
 
+    def _chains(self) -> Iterator[Chain]:
+        edges = {
+            (a, b): count
+            for (a, b, _), count in zip(self.tables["edges"], self.edge_counts, strict=True)
+        }
+        for chain in self.tables["chains"]:
+            starts = sum(edges[a, b] for a, b in chain["starts"])
+            steps = self.executions[chain["block"]] - starts
+            if steps > 0:
+                yield Chain(
+                    block=chain["block"], length=chain["length"], steps=steps, starts=starts
+                )
+
     def _transfers(self, section: str) -> tuple[Transfer, ...]:
         rows: NDArray[np.uint64] = self.result.rows(section, 3)
         return tuple(
@@ -278,6 +306,10 @@ class Assembly:
             notes.append("addresses were randomised: cache results vary from run to run")
         if region is not None and not any(self.executions):
             notes.append(f"nothing was counted: the region {region} was not reached")
+        if self.result.histories_merged:
+            notes.append(
+                "memory had too many histories: fetched, returned and working sets are lower bounds"
+            )
         if run.tree_merged:
             notes.append("the call tree was too large: contexts were merged")
         return notes

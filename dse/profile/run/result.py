@@ -38,6 +38,11 @@ class Result:
         """Why the run ended, as in the profile's ``run.ended``."""
         return REASONS[int(self.sections["status"][0])]
 
+    @property
+    def histories_merged(self) -> bool:
+        """Whether memory had more histories than the runtime tells apart."""
+        return bool(self.sections["status"][5])
+
     def rows(self, name: str, width: int) -> NDArray[np.uint64]:
         """Return a section as rows, none if the run did not write it."""
         return self.sections.get(name, np.zeros(0, np.uint64)).reshape(-1, width)

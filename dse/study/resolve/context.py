@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,8 @@ class Context:
     """Whether rows could not be read: any quantity may be set by them."""
     greatest: dict[str, tuple[float, str]] = field(default_factory=dict)
     """Quantities that choose something in a resource: their greatest values, what there is."""
+    parts: dict[str, Sequence[str]] = field(default_factory=dict)
+    """Quantities that choose parts of a resource: the names of these, from the lowest bit."""
     doubtful: set[str] = field(default_factory=set)
     """Quantities that were meant to be given, but for a problem: they are not missing as well."""
 

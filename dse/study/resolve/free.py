@@ -9,7 +9,7 @@ from dse.model.units import is_unit
 from dse.problems import closest
 from dse.study.resolve.context import ALIKE, Context
 from dse.study.resolve.rows import rows_of
-from dse.study.schema import CatalogRow, CatalogTable, RowsTable
+from dse.study.schema import CatalogRow, CatalogTable, RowsTable, SubsetsTable
 
 _ABOUT = "used in relations alone"
 _MEANT = 0.75  # of a name and an input that is lacking: two letters of four changed places
@@ -57,6 +57,8 @@ def _offered(ctx: Context) -> dict[str, Quantity]:
     for key, variable in ctx.file.space.items():
         if isinstance(variable, RowsTable):
             found |= {n: Quantity("1", _ABOUT) for row in variable.rows.values() for n in row}
+        elif isinstance(variable, SubsetsTable):
+            found[variable.subsets] = Quantity("1", _ABOUT)
         elif isinstance(variable, CatalogTable):
             found |= _of_rows(ctx, f"space.{key}", variable)
     for key, entry in ctx.file.inputs.items():

@@ -11,7 +11,7 @@ from dse.evaluate.wiring import Wiring
 from dse.problems import InputError, nearest
 from dse.study.resolve.context import Context
 from dse.study.resolve.rows import rows_of
-from dse.study.schema import CatalogRow
+from dse.study.schema import CatalogRow, ResourceFile
 
 
 class _Given(NamedTuple):
@@ -50,6 +50,9 @@ def _given(ctx: Context, wiring: Wiring, key: str, entry: Any) -> Iterator[_Give
             for name, figure in figures.items():
                 if name in wiring.quantities:
                     yield _Given(where, name, figure.text)
+    elif isinstance(entry, ResourceFile) and key in wiring.quantities:
+        ctx.add(where, f"{key} is a number, not a file", "give a number")
+        ctx.doubtful.add(key)
     elif key in wiring.quantities or key == "clock":
         yield _Given(where, key, entry)
     elif key not in wiring.resources:
@@ -75,11 +78,20 @@ def _clock(ctx: Context, wiring: Wiring, given: list[_Given]) -> float | None:
 
 
 def _resource(
-    ctx: Context, wiring: Wiring, constants: dict[str, Any], key: str, entry: float | str
+    ctx: Context,
+    wiring: Wiring,
+    constants: dict[str, Any],
+    key: str,
+    entry: float | str | ResourceFile,
 ) -> None:
     resource = wiring.resources[key]
     where = f"inputs.{key}"
     ctx.doubtful.add(key)
+    excluded = entry.exclude if isinstance(entry, ResourceFile) else []
+    entry = entry.file if isinstance(entry, ResourceFile) else entry
+    if excluded and resource.without is None:
+        ctx.add(f"{where}.exclude", f"nothing can be excluded from {key}", "leave it out")
+        return
     if not isinstance(entry, str):
         ctx.add(
             where, f"{entry!r} is not a file", f"{key} is {resource.about}: name its file or folder"
@@ -87,10 +99,15 @@ def _resource(
         return
     path = (ctx.folder or Path()) / entry
     try:
-        constants[key] = resource.load(str(path))
+        loaded = resource.load(str(path))
+        if excluded and resource.without is not None:
+            loaded = resource.without(loaded, excluded)
+        constants[key] = loaded
         ctx.files += _files(path)
         if resource.greatest is not None:
-            ctx.greatest |= resource.greatest(constants[key])
+            ctx.greatest |= resource.greatest(loaded)
+        if resource.parts is not None:
+            ctx.parts |= resource.parts(loaded)
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*")))
         ctx.add(where, f"there is no file '{entry}'", near)

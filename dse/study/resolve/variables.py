@@ -8,16 +8,25 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dse.evaluate.space import Choice, Integer, Real, Values, Variable
+from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model.values import show
+from dse.problems import nearest
 from dse.study.resolve.context import Context, declarations
 from dse.study.resolve.rows import rows_of
-from dse.study.schema import CatalogTable, IntegerTable, RealTable, RowsTable, ValuesTable
+from dse.study.schema import (
+    CatalogTable,
+    IntegerTable,
+    RealTable,
+    RowsTable,
+    SubsetsTable,
+    ValuesTable,
+)
 
 Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
 Written: TypeAlias = Mapping[str, Mapping[str, float | str]]
 """For each option, its quantities and their numbers as written."""
+_MOST_PARTS = 12
 _EXACT = 2**53  # whole numbers are floats without loss up to there
 
 
@@ -28,6 +37,8 @@ def resolve_variables(ctx: Context, wiring: Wiring) -> dict[str, Variable]:
         variable: Variable | None = None
         if isinstance(table, CatalogTable | RowsTable):
             variable = _choice(ctx, wiring, f"space.{key}", table)
+        elif isinstance(table, SubsetsTable):
+            variable = _subsets(ctx, wiring, f"space.{key}", table)
         elif key in wiring.quantities:
             variable = _numeric(ctx, wiring, key, table)
         else:
@@ -161,6 +172,46 @@ def _choice(
         ctx.doubtful.update(names)
         return None
     return Choice(rows)
+
+
+def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> Choice | None:
+    """Read a variable that chooses a subset of named parts; None, and a problem, if it cannot be.
+
+    Its options are named by their parts, in the order of the resource.
+    """
+    name = table.subsets
+    ctx.doubtful.add(name)
+    if name not in ctx.parts:
+        if name not in wiring.quantities:
+            ctx.unknown(wiring, f"{where}.subsets", name, "quantity")
+        elif not ctx.problems:
+            remedy = f"those that do: {', '.join(ctx.parts) or 'none'}"
+            ctx.add(f"{where}.subsets", f"'{name}' chooses no named parts", remedy)
+        return None
+    parts, wrong = ctx.parts[name], len(ctx.problems)
+    for part in table.of or ():
+        if part not in parts:
+            ctx.add(f"{where}.of", f"there is no part '{part}' to choose", nearest(part, parts))
+    bits = [bit for bit, part in enumerate(parts) if table.of is None or part in table.of]
+    if len(bits) > _MOST_PARTS:
+        message = f"{len(bits)} parts have {2 ** len(bits):,} subsets"
+        ctx.add(where, message, f"name {_MOST_PARTS} of them at most: of = [...]")
+        return None
+    if len(ctx.problems) > wrong or not bits:
+        return None
+    most = len(bits) if table.most is None else table.most
+    if table.least > min(most, len(bits)):
+        message = f"no subset of {len(bits)} parts has {table.least} or more and {most} or fewer"
+        ctx.add(where, message, "give least <= most")
+        return None
+    rows: dict[str, Mapping[str, float]] = {}
+    for number in range(2 ** len(bits)):
+        chosen = [bit for k, bit in enumerate(bits) if number >> k & 1]
+        if not table.least <= len(chosen) <= most:
+            continue
+        text = " + ".join(parts[bit] for bit in chosen) or "none"
+        rows[text] = {name: float(sum(1 << bit for bit in chosen))}
+    return Choice(rows, SUBSET)
 
 
 def _written_here(ctx: Context, wiring: Wiring, where: str, table: RowsTable) -> Written:

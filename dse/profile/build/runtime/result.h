@@ -66,9 +66,15 @@ static void finish(u32 reason, u32 detail) {
     int file = open(__dse_result_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return;
-    u64 status[5] = {reason, detail, invocation_count, collapsed,
-                     (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0};
-    section(file, "status", 8, 5, status);
+    u32 full = 0;
+#ifdef DSE_TRANSFERS
+    full = history_full;
+    for (u32 at = depth; at; at--)
+        tree_words(at);
+#endif
+    u64 status[6] = {reason, detail, invocation_count, collapsed,
+                     (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0, full};
+    section(file, "status", 8, 6, status);
     if (nodes)
         tree_mark();
     section(file, "counts", 8, __dse_counter_count, region_counts());
@@ -88,6 +94,10 @@ static void finish(u32 reason, u32 detail) {
     section_matrix(file, "transfers", moved);
     section_matrix(file, "entered", entered);
     section_matrix(file, "left", left);
+    section_matrix(file, "fetched", fetched);
+    section_matrix(file, "returned", returned);
+    section(file, "run words", 8, matrix_side, run_words);
+    section(file, "call words", 8, matrix_side, call_words);
     section_table(file, "reads", all_reads());
     u64 shadow = shadow_pages * sizeof(struct page);
     section(file, "shadow", 8, 1, &shadow);

@@ -2,10 +2,17 @@
  *
  * A cell is the writing invocation (low half) and the last reading one (high half; 0: none since the
  * write). For each word of memory (4 bytes, or a larger chunk) stands the block that last wrote in it,
- * plus one (0: no block of the program). Both live in pages on demand: 64 KiB of memory each. */
+ * plus one (0: no block of the program). Both live in pages on demand: 64 KiB of memory each.
+ *
+ * For values that are kept where they were read: `kept` is the history of a chunk's value since it was
+ * written, void if nobody read it since. Its items are the functions that hold the value, for they or
+ * what they called wrote or read it, and the pairs of a function that wrote it and one that read it
+ * after that one had ended. For the memory that a function needs: `touched` is the history of a word,
+ * the functions that touched it, and `toucher` the invocation that touched it last. */
 #ifndef DSE_SHADOW_H
 #define DSE_SHADOW_H
 #include <fcntl.h>
+#include "history.h"
 #include "tree.h"
 
 #ifndef DSE_CHUNK
@@ -25,6 +32,7 @@ enum { NO_BLOCK = 0xffffffffu };
 struct page {
     u64 cells[CELLS];
     place blocks[WORDS];
+    u32 kept[CELLS], touched[WORDS], toucher[WORDS];
 };
 static struct page **shadow_top[1 << 15];
 static struct page *shadow_empty[1 << 16];
@@ -33,7 +41,8 @@ static char *shadow_arena;
 static u64 shadow_room;
 
 /* Matrices by (from, to): a row is touched only where something was counted. */
-static u64 matrix_side, *moved, *entered, *left;
+static u64 matrix_side, *moved, *entered, *left, *fetched, *returned;
+static u32 *wrote; /* by context: the history of a value that an invocation in it wrote */
 
 /* Bytes that each access read of what each block wrote: (block plus one, site). An access that reads
  * from the same block as before adds to `recent` alone. */
@@ -87,55 +96,101 @@ FAST struct page *shadow_of(u64 a) {
     return likely(page) ? page : shadow_page(a);
 }
 
-/* The invocation now running reads `bytes` bytes that `writer` wrote and `reader` read last. */
-static __attribute__((noinline)) void credit(u64 a, u32 writer, u32 reader, u64 bytes) {
-    if (!COUNTING)
-        return;
+/* The history of a value that was just written in a context. */
+static SLOW u32 just_written(u32 node) {
+    u32 set = 0;
+    for (u32 n = node; n; n = nodes[n].parent)
+        set = history_with(set, nodes[n].function);
+    return wrote[node] = set;
+}
+
+static void count(u64 *matrix, u32 from, u32 to, u64 bytes) {
+    if (COUNTING)
+        matrix[from * matrix_side + to] += bytes;
+}
+
+/* The invocation now running reads `bytes` bytes that `writer` wrote, `reader` read last, and whose
+ * history is `kept`; return the new one. */
+static __attribute__((noinline)) u32 credit(u64 a, u32 writer, u32 reader, u32 kept, u64 bytes) {
     if (!writer)
         writer = shadow_origin(a);
     struct frame *top = &frames[depth];
-    struct node *source = &nodes[invocation_node[writer]];
+    u32 origin = invocation_node[writer];
+    struct node *source = &nodes[origin];
     u32 from = source->function, since = writer > reader ? writer : reader;
+    if (!reader)
+        kept = wrote[origin] ? wrote[origin] : just_written(origin);
     if (writer == current) {
-        local_bytes[from] += bytes;
-        return;
+        if (COUNTING)
+            local_bytes[from] += bytes;
+        return kept;
     }
-    moved[from * matrix_side + top->function] += bytes;
+    count(moved, from, top->function, bytes);
     /* Into each live function and its callees: new to the outermost invocation that began after both
-     * the write and the last read. */
-    for (u32 at = top->outer; at && frames[at].invocation > since; at = frames[at - 1].outer)
-        entered[from * matrix_side + frames[at].function] += bytes;
+     * the write and the last read; not held yet by the function. */
+    for (u32 at = top->outer; at; at = frames[at - 1].outer) {
+        u32 function = frames[at].function, more = history_with(kept, function);
+        if (frames[at].invocation > since)
+            count(entered, from, function, bytes);
+        if (more != kept)
+            count(fetched, from, function, bytes);
+        kept = more;
+    }
     if (writer < FIRST_INVOCATION)
-        return;
+        return kept;
     /* Out of each function and its callees: the outermost invocations around the writer that ended.
      * Those still alive are the frames that began no later than the writer. */
     for (u32 n = source->outer; n; n = nodes[nodes[n].parent].outer) {
-        u32 at = nodes[n].depth;
+        u32 at = nodes[n].depth, function = nodes[n].function;
         if (at <= depth && frames[at].invocation <= writer)
             break;
-        left[nodes[n].function * matrix_side + top->function] += bytes;
+        u32 pair = (u32)(matrix_side * (1 + function) + top->function);
+        u32 more = history_with(kept, pair);
+        count(left, function, top->function, bytes);
+        if (more != kept)
+            count(returned, function, top->function, bytes);
+        kept = more;
     }
+    return kept;
 }
 
-static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u64 cells) {
+/* The invocation now running touches a word of memory. */
+static SLOW void touch(struct page *page, u64 word) {
+    if (!COUNTING)
+        return;
+    u32 before = page->toucher[word], set = page->touched[word];
+    for (u32 at = frames[depth].outer; at; at = frames[at - 1].outer) {
+        u32 function = frames[at].function, more = history_with(set, function);
+        run_words[function] += more != set;
+        frames[at].words += frames[at].invocation > before;
+        set = more;
+    }
+    page->touched[word] = set;
+    page->toucher[word] = current;
+}
+
+/* A word that this invocation or one that it called touched is not new to anyone alive. */
+FAST void touch_words(struct page *page, u64 word, u64 stop) {
+    for (; word < stop; word++)
+        if (unlikely(page->toucher[word] < current))
+            touch(page, word);
+}
+
+static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u32 *kept, u64 cells) {
     u64 mine = (u64)current << 32;
-    for (u64 i = 0; i < cells;) {
-        u64 old = cell[i], n = 0;
-        for (u64 other = 0; i + n + 8 <= cells; n += 8) { /* eight at once, where all are alike */
-            for (u64 k = 0; k < 8; k++)
-                other |= cell[i + n + k] ^ old;
-            if (other)
+    for (u64 i = 0, n; i < cells; i += n) {
+        u64 old = cell[i];
+        u32 history = kept[i], known = old >> 32 == current;
+        for (n = 0; i + n < cells && cell[i + n] == old; n++) {
+            if (!known && old >> 32 && kept[i + n] != history)
                 break;
-            for (u64 k = 0; k < 8; k++)
-                cell[i + n + k] = mine | (u32)old;
-        }
-        while (i + n < cells && cell[i + n] == old) {
             cell[i + n] = mine | (u32)old;
-            n++;
         }
-        if (old >> 32 != current)
-            credit(a + (i << DSE_CHUNK), (u32)old, (u32)(old >> 32), n << DSE_CHUNK);
-        i += n;
+        if (known)
+            continue;
+        u32 more = credit(a + (i << DSE_CHUNK), (u32)old, (u32)(old >> 32), history, n << DSE_CHUNK);
+        for (u64 k = 0; k < n; k++)
+            kept[i + k] = more;
     }
 }
 
@@ -176,7 +231,9 @@ static __attribute__((noinline)) void shadow_read(u64 a, u64 bytes, u32 site) {
         u64 n = in_page(a, bytes), first = a >> DSE_CHUNK, last = (a + n - 1) >> DSE_CHUNK;
         struct page *page = shadow_of(a);
         count_reads(a, n, page, site);
-        shadow_read_cells(first << DSE_CHUNK, page->cells + shadow_at(a), last - first + 1);
+        u64 at = shadow_at(a);
+        shadow_read_cells(first << DSE_CHUNK, page->cells + at, page->kept + at, last - first + 1);
+        touch_words(page, word_at(a), word_at(a + n - 1) + 1);
         a += n;
         bytes -= n;
     }
@@ -197,6 +254,8 @@ static __attribute__((noinline)) void shadow_write(u64 a, u64 bytes, u64 writer,
         }
         for (u64 i = first; i < stop; i++)
             page->blocks[i] = (place)(block + 1);
+        if (block != NO_BLOCK)
+            touch_words(page, first, stop);
         a += n;
         bytes -= n;
     }
@@ -243,6 +302,11 @@ FAST int shadow_take(u64 a, const u32 size, u32 block) {
     if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
     u64 at = shadow_at(a), word = word_at(a), me = current;
+    u32 another = 0;
+    for (u64 i = 0; i < words_of(size); i++)
+        another |= page->toucher[word + i] < current;
+    if (unlikely(another))
+        return 0;
     for (u64 i = 0; i < cells_of(a, size); i++)
         page->cells[at + i] = me;
     for (u64 i = 0; i < words_of(size); i++)
@@ -255,15 +319,19 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {
     struct page *page = shadow_seen(a);
     if (DSE_CHUNK == 0 && likely(page && one_page(a, size))) {
         u64 *cell = page->cells + shadow_at(a), old = cell[0], other = 0;
+        u32 *kept = page->kept + shadow_at(a);
         for (u32 i = 0; i < size; i++)
-            other |= cell[i] ^ old;
+            other |= (cell[i] ^ old) | (kept[i] ^ kept[0]);
         if (likely(!other)) {
+            touch_words(page, word_at(a), word_at(a + size - 1) + 1);
             count_reads(a, size, page, site);
             if (old >> 32 == current)
                 return;
-            for (u32 i = 0; i < size; i++)
+            u32 more = credit(a, (u32)old, (u32)(old >> 32), kept[0], size);
+            for (u32 i = 0; i < size; i++) {
                 cell[i] = (u64)current << 32 | (u32)old;
-            credit(a, (u32)old, (u32)(old >> 32), size);
+                kept[i] = more;
+            }
             return;
         }
     }
@@ -283,8 +351,11 @@ static void shadow_clear(u64 a, u64 bytes) {
 
 /* Memory whose content moved: its writers and readers move along. */
 static void shadow_move(u64 to, u64 from, u64 bytes) {
-    for (u64 i = 0; i < bytes; i += 1 << DSE_CHUNK)
-        shadow_of(to + i)->cells[shadow_at(to + i)] = shadow_of(from + i)->cells[shadow_at(from + i)];
+    for (u64 i = 0; i < bytes; i += 1 << DSE_CHUNK) {
+        struct page *target = shadow_of(to + i), *source = shadow_of(from + i);
+        target->cells[shadow_at(to + i)] = source->cells[shadow_at(from + i)];
+        target->kept[shadow_at(to + i)] = source->kept[shadow_at(from + i)];
+    }
     for (u64 i = 0; i < bytes; i += 1 << WORD)
         shadow_of(to + i)->blocks[word_at(to + i)] = shadow_of(from + i)->blocks[word_at(from + i)];
 }
@@ -355,6 +426,10 @@ static void shadow_start(void) {
     moved = reserve(8 * matrix_side * matrix_side);
     entered = reserve(8 * matrix_side * matrix_side);
     left = reserve(8 * matrix_side * matrix_side);
+    fetched = reserve(8 * matrix_side * matrix_side);
+    returned = reserve(8 * matrix_side * matrix_side);
+    wrote = reserve(4 * ((u64)NODE_LIMIT + 8));
+    history_start();
     recent = reserve(sizeof *recent * ((u64)__dse_site_count + 1));
     shadow_spans();
 }

@@ -12,6 +12,7 @@ struct node { /* one calling context */
 struct frame { /* one live invocation */
     u32 invocation, node, function;
     u32 outer; /* as in a node, among the frames */
+    u64 words; /* different words of memory that it and its callees touched, of an outermost one */
 };
 
 enum { FIRST_INVOCATION = 8, NODE_LIMIT = 1 << 20, DEPTH_LIMIT = 1 << 22 };
@@ -28,6 +29,7 @@ static u64 work_mark;
 static u32 collapsed; /* contexts beyond NODE_LIMIT were merged */
 static u32 current;   /* the invocation now running */
 static u64 *local_bytes;
+static u64 *run_words, *call_words; /* by function: words touched in the run, most in a call */
 
 static u32 node_new(u32 parent, u32 function) {
     u32 n = node_count++;
@@ -98,10 +100,17 @@ static u32 tree_enter(u32 function) {
         finish(RUN_TOO_DEEP, 0);
         _exit(125);
     }
-    frames[depth] = (struct frame){(u32)i, n, function, outermost ? depth : below};
+    frames[depth] = (struct frame){(u32)i, n, function, outermost ? depth : below, 0};
     current = (u32)i;
     trace('E', function, 0, i, depth, 0);
     return depth;
+}
+
+/* An invocation ends, or is looked at as if it did: how many words did it touch? */
+FAST void tree_words(u32 at) {
+    const struct frame *f = &frames[at];
+    if (f->outer == at && f->words > call_words[f->function])
+        call_words[f->function] = f->words;
 }
 
 /* Leave every frame above `keep`: one on a return, several after an exception or a long jump. */
@@ -110,6 +119,7 @@ static void tree_unwind(u32 keep) {
         return;
     tree_mark();
     while (depth > keep) {
+        tree_words(depth);
         living[frames[depth].function]--;
         depth--;
 #ifdef DSE_REGION
@@ -131,6 +141,8 @@ static void tree_start(void) {
     frames = reserve(sizeof *frames * (u64)DEPTH_LIMIT);
     living = reserve(4 * (u64)functions);
     local_bytes = reserve(8 * (u64)functions);
+    run_words = reserve(8 * (u64)functions);
+    call_words = reserve(8 * (u64)functions);
     invocation_room = 1 << 20;
     invocation_node = reserve(4 * invocation_room);
     node_new(0, origin_function(START));
@@ -142,6 +154,6 @@ static void tree_start(void) {
     }
     invocation_count = FIRST_INVOCATION;
     current = FIRST_INVOCATION - 1;
-    frames[0] = (struct frame){current, 0, origin_function(START), 0};
+    frames[0] = (struct frame){current, 0, origin_function(START), 0, 0};
 }
 #endif

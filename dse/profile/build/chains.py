@@ -1,0 +1,179 @@
+"""Chains of values through the iterations of loops, which no parallel hardware shortens.
+
+In single static assignment form a value that is carried from one iteration to the next goes through
+a phi node, so that it stands on a cycle of definitions and uses. What can be computed for many
+iterations at once is left out: sums of whole numbers and addresses, products, bit operations and
+choices of an extreme, each kind for itself, may be regrouped (an index, a count, a parity).
+A chain through memory is not seen. So what is found here must be waited for; there may be more.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+_FREE = ("phi", "trunc", "zext", "sext", "freeze", "bitcast")
+"""Take no time of their own: they name a value anew."""
+_REGROUPED = (
+    frozenset({"add", "sub", "getelementptr", "select"}),
+    frozenset({"icmp", "select", "minmax"}),
+    *(frozenset({name, "select"}) for name in ("mul", "and", "or", "xor")),
+)
+
+
+@dataclass(slots=True)
+class Step:
+    """An instruction that gives a value, with the values that it takes.
+
+    Parameters
+    ----------
+    name : str
+        Of its value.
+    block : int
+        Where it stands.
+    operation : str
+        Its opcode; ``"minmax"`` for a call of LLVM's minimum or maximum of whole numbers.
+    operands : tuple of str
+        The values that it takes; of a phi node in the order of `incoming`.
+    incoming : tuple of int
+        Of a phi node, the blocks that it takes values from.
+    """
+
+    name: str
+    block: int
+    operation: str
+    operands: tuple[str, ...]
+    incoming: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Chain:
+    """A value that an execution of a block computes from that of an execution before.
+
+    Parameters
+    ----------
+    block : int
+        Its phi node's.
+    length : int
+        Instructions from one to the next, at least.
+    starts : list of (int, int)
+        Edges between blocks on which a value from outside begins a chain.
+    """
+
+    block: int
+    length: int
+    starts: list[tuple[int, int]]
+
+
+def chains_of(steps: Sequence[Step]) -> list[Chain]:
+    """Return the chains of a function's loops.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        All instructions of the function that give values, in their order.
+    """
+    found = []
+    for cycle in _cycles(steps):
+        timed = {s.operation for s in cycle.values() if s.operation not in _FREE}
+        if timed and not any(timed <= alike for alike in _REGROUPED):
+            found += _chain(cycle)
+    return found
+
+
+def _cycles(steps: Sequence[Step]) -> list[dict[str, Step]]:
+    """Return the strongly connected parts of the graph of definitions and uses."""
+    place = {step.name: i for i, step in enumerate(steps)}
+    pairs = [(place[o], i) for i, s in enumerate(steps) for o in s.operands if o in place]
+    if not any(s.operation == "phi" for s in steps) or not pairs:
+        return []
+    sources, targets = np.array(pairs).T
+    graph = csr_array((np.ones(len(pairs)), (sources, targets)), shape=(len(steps),) * 2)
+    count, part = connected_components(graph, connection="strong")
+    members: list[dict[str, Step]] = [{} for _ in range(count)]
+    for step, number in zip(steps, part.tolist(), strict=True):
+        members[number][step.name] = step
+    return [m for m in members if len(m) > 1]
+
+
+def _chain(cycle: Mapping[str, Step]) -> list[Chain]:
+    """Return the chain of a cycle, none if its length is not certain."""
+    phis = [step for step in cycle.values() if step.operation == "phi"]
+    starts = sorted(
+        {
+            (block, phi.block)
+            for phi in phis
+            for value, block in zip(phi.operands, phi.incoming, strict=True)
+            if value not in cycle
+        }
+    )
+    if len({step.block for step in cycle.values()}) == 1:
+        length, phi = max(((_longest(cycle, phi), phi) for phi in phis), key=lambda each: each[0])
+    else:  # an execution may pass by some of it: the shortest way, through what none passes by
+        through = [phi for phi in phis if not _has_cycle(cycle, phi.name)]
+        if not through:
+            return []
+        length, phi = max(((_shortest(cycle, phi), phi) for phi in through), key=lambda e: e[0])
+    return [Chain(phi.block, length, starts)] if length else []
+
+
+def _time(step: Step) -> int:
+    return int(step.operation not in _FREE)
+
+
+def _longest(cycle: Mapping[str, Step], phi: Step) -> int:
+    """Return the instructions on the longest way within a block from a phi node back to it."""
+    far = {phi.name: 0}
+    for step in cycle.values():  # in the block's order, so that operands come first
+        before = [far[o] for o in step.operands if o in far]
+        if step.operation != "phi" and before:
+            far[step.name] = max(before) + _time(step)
+    return max((far.get(value, 0) for value in phi.operands if value in cycle), default=0)
+
+
+def _users(cycle: Mapping[str, Step]) -> dict[str, list[str]]:
+    users: dict[str, list[str]] = {name: [] for name in cycle}
+    for step in cycle.values():
+        for operand in step.operands:
+            if operand in cycle:
+                users[operand].append(step.name)
+    return users
+
+
+def _has_cycle(cycle: Mapping[str, Step], without: str) -> bool:
+    """Tell whether a cycle is left if a value is taken out."""
+    users = _users(cycle)
+    waiting = {n: sum(o in cycle and o != without for o in s.operands) for n, s in cycle.items()}
+    ready = [name for name, count in waiting.items() if not count and name != without]
+    done = 1
+    while ready:
+        done += 1
+        for user in users[ready.pop()]:
+            waiting[user] -= 1
+            if not waiting[user] and user != without:
+                ready.append(user)
+    return done < len(cycle)
+
+
+def _shortest(cycle: Mapping[str, Step], phi: Step) -> int:
+    """Return the instructions on the shortest way from a phi node back to it."""
+    users = _users(cycle)
+    near: dict[str, int] = {}
+    heap = [(_time(cycle[user]), user) for user in users[phi.name]]
+    heapq.heapify(heap)
+    while heap:
+        far, name = heapq.heappop(heap)
+        if name == phi.name:
+            return far
+        if name in near:
+            continue
+        near[name] = far
+        for user in users[name]:
+            if user not in near:
+                heapq.heappush(heap, (far + _time(cycle[user]), user))
+    return 0

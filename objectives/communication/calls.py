@@ -1,0 +1,204 @@
+"""From a program and the function that is accelerated to the calls of a shared engine.
+
+The words are those of docs/system.md. Each stream runs the program again and again; the function's
+accelerator is an engine of one lane that streams may share, and each invocation of the function
+(recursion apart) is a call. An element of a call is what the engine computes in one slot, a clock
+of its own, so that a call has as many as it takes clocks: arithmetic at the speed of the function's
+factor, then reads of its own store. Calls are taken as alike: each is the mean of the run.
+
+Work and bytes are those of :mod:`objectives.communication.acceleration` (M. A. Kim, S. A. Edwards,
+"Computation vs. Memory Systems", 2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from dse.model import Array, Floats, Quantity, model
+from objectives.communication.acceleration import computing, placed
+from objectives.communication.area import parallel_code, stored
+from objectives.communication.designs import design_work, product
+from objectives.communication.quantities import (
+    Accelerators,
+    ByteTime,
+    InstructionArea,
+    InstructionTime,
+    Programs,
+    Selection,
+    StoreCosts,
+)
+from objectives.quantities import CALL_RATE, Workload
+
+_BITS = 8.0  # of a byte
+_ROUNDING = 1e-12  # exactly k clocks must not become k + 1 of them
+
+RUN_RATE = Quantity(
+    "1/s", "runs of the program that one stream asks for a second", above=0, typical=(0.1, 100)
+)
+CALLS_PER_RUN = Quantity(
+    "call", "calls of the accelerator in a run of the program", low=0, typical=(1, 1e4)
+)
+HOST_RUN_TIME = Quantity("cycle", "time of a run on the host alone", low=0, typical=(1e6, 1e8))
+HOST_REST_TIME = Quantity(
+    "cycle", "time of a run that stays on the host", low=0, typical=(1e5, 1e7)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionCalls:
+    """What `function_calls` gives."""
+
+    calls_per_run: Annotated[Array, CALLS_PER_RUN]
+    call_rate: Annotated[Array, CALL_RATE]
+    granularity: Annotated[Array, Quantity("B", "data of a call, in and out", "g", low=0)]
+    computational_index: Annotated[
+        Array, Quantity("cycle/B", "host's work for each byte of a call", "C", low=0)
+    ]
+    host_call_time: Annotated[Array, Quantity("cycle", "a call's work on the host", "T0", low=0)]
+    call_compute_time: Annotated[
+        Array, Quantity("cycle", "a call's work on the engine that nobody shares", low=0)
+    ]
+    lane_elements: Annotated[
+        Array, Quantity("element/call", "clocks that a call takes the engine", "m", low=1)
+    ]
+    element_bytes: Annotated[Array, Quantity("B/element", "data of a call for each clock", low=0)]
+    host_run_time: Annotated[Array, HOST_RUN_TIME]
+    host_rest_time: Annotated[Array, HOST_REST_TIME]
+    working_set: Annotated[Array, Quantity("B", "data that a stream has in the store", low=0)]
+    context_bits: Annotated[Array, Quantity("bit", "state of a stream", low=0)]
+    engine_area: Annotated[Array, Quantity("LUT", "logic and the store of a stream", low=0)]
+
+
+@model
+@np.errstate(all="ignore")
+def function_calls(
+    dataflow: Programs,
+    selection: Selection,
+    accelerators: Accelerators,
+    run_rate: Annotated[Floats, RUN_RATE],
+    clock_period: Annotated[
+        Floats,
+        Quantity("cycle", "clock period of the engine", above=0, better="lower", typical=(1, 100)),
+    ],
+    instruction_area: InstructionArea,
+    memory: StoreCosts,
+    instruction_time: InstructionTime = 1.0,
+    byte_time: ByteTime = 1.0,
+    workload: Workload = 0.0,
+) -> FunctionCalls:
+    """Return what calls of accelerated functions ask of an engine, and how large it is.
+
+    Parameters
+    ----------
+    dataflow, selection, accelerators, workload : Dataflows, Accelerators, array_like
+        As :func:`objectives.communication.offload_functions` takes them. Of several selected
+        functions the engine does all; their calls are then not alike.
+    run_rate : array_like
+        [1/s].
+    clock_period : array_like
+        Of the engine, in cycles of the host.
+    instruction_area, memory : array_like
+        [LUT/instruction]; [LUT/bit] and [LUT].
+    instruction_time, byte_time : array_like
+        [cycle/instruction], [cycle/B] on the host.
+
+    Returns
+    -------
+    FunctionCalls
+        NaN if what is selected is not there; if nothing is, calls of no work. `host_run_time` less
+        `host_rest_time` is `calls_per_run` times `host_call_time`. Each further stream that shares
+        the engine needs `context_bits` of its own: the working set.
+    """
+    work = design_work(dataflow, workload, selection)
+    none = design_work(dataflow, workload, np.asarray(selection) * 0.0)
+    in_store, moved = placed(work, accelerators)
+    calls = np.where(work.calls == 0, 1.0, work.calls)  # the means of no calls are 0
+    whole = none.host_instructions * instruction_time + none.host_bytes * byte_time
+    rest = work.host_instructions * instruction_time + work.host_bytes * byte_time
+    arithmetic = computing(work, accelerators.computation_factor) * instruction_time
+    reads = in_store * byte_time / accelerators.communication_factor
+    busy = (arithmetic + reads) / calls
+    size = moved / calls
+    clocks = np.maximum(np.ceil(busy / clock_period * (1 - _ROUNDING)), 1.0)
+    held = stored(work, accelerators)
+    logic = product(parallel_code(work, accelerators.computation_factor), instruction_area)
+    banks = product(
+        np.minimum(work.accelerators, 1.0),
+        accelerators.communication_factor * np.asarray(memory.bank_area),
+    )
+    each = (whole - rest) / calls
+    values = (
+        work.calls,
+        run_rate * work.calls,
+        size,
+        np.where(each == 0, 0.0, each / size),
+        each,
+        busy,
+        clocks,
+        size / clocks,
+        whole,
+        rest,
+        held,
+        _BITS * held,
+        logic + _BITS * held * memory.memory_area_per_bit + banks,
+    )
+    shape = np.broadcast_shapes(*map(np.shape, values))
+    return FunctionCalls(*(np.broadcast_to(v, shape).copy()[()] for v in values))
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramRun:
+    """What `program_run` gives."""
+
+    run_time: Annotated[Array, Quantity("cycle", "time of a run with the accelerator", "T1", low=0)]
+    run_rest_time: Annotated[
+        Array, Quantity("cycle", "what stays on the host", low=0, part_of="run_time")
+    ]
+    run_calls_time: Annotated[
+        Array, Quantity("cycle", "calls back to back", low=0, part_of="run_time")
+    ]
+    speedup: Annotated[Array, Quantity("1", "speedup of the whole program", "T0/T1", low=0)]
+    run_utilization: Annotated[
+        Array, Quantity("1", "runs that a stream asks for over those that it gets", low=0)
+    ]
+
+
+@model
+@np.errstate(all="ignore")
+def program_run(
+    calls_per_run: Annotated[Floats, CALLS_PER_RUN],
+    call_interval: Annotated[
+        Floats,
+        Quantity(
+            "cycle",
+            "mean time from end to end of calls of a stream that always has a request waiting",
+            above=0,
+            better="lower",
+            typical=(100, 1e5),
+        ),
+    ],
+    host_rest_time: Annotated[Floats, HOST_REST_TIME],
+    host_run_time: Annotated[Floats, HOST_RUN_TIME],
+    run_rate: Annotated[
+        Floats,
+        Quantity("1/cycle", "runs that one stream asks for", above=0, typical=(1e-10, 1e-7)),
+    ],
+) -> ProgramRun:
+    """Return how long a run of the program takes if its calls go to a shared engine.
+
+    ``host_rest_time + calls_per_run · call_interval``: the rest and the calls do not overlap; calls
+    overlap with each other as far as `call_interval` has several in flight, which demands that they
+    do not depend on each other.
+
+    >>> run = program_run(10.0, 500.0, host_rest_time=1000.0, host_run_time=12_000.0, run_rate=1e-4)
+    >>> float(run.run_time), float(run.speedup), float(run.run_utilization)
+    (6000.0, 2.0, 0.6)
+    """
+    calls = product(calls_per_run, call_interval)
+    rest = np.asarray(host_rest_time, dtype=np.float64)
+    time = rest + calls
+    total, rest, calls = (part.copy()[()] for part in np.broadcast_arrays(time, rest, calls))
+    return ProgramRun(total, rest, calls, host_run_time / total, run_rate * total)

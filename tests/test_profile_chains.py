@@ -1,0 +1,144 @@
+"""Chains of values through loops: programs of known parallelism, and graphs by hand."""
+
+from pathlib import Path
+
+import pytest
+
+from dse.profile.build.chains import Step, chains_of
+from dse.profile.document import Chain, Profile
+from objectives.communication import from_profile
+from tests.profile_examples import needs_compiler, profile_text
+
+LOOPS = r"""
+#include <stdlib.h>
+struct node { int value; struct node *next; };
+static volatile int kept;
+static int walk(struct node *p) { int sum = 0; for (; p; p = p->next) sum += p->value; return sum; }
+static void each(int *a, const int *b, int n) { for (int i = 0; i < n; i++) a[i] = 3 * b[i] + i; }
+static int most(const int *a, int n) {
+    int m = a[0];
+    for (int i = 1; i < n; i++)
+        if (a[i] > m)
+            m = a[i];
+    return m;
+}
+static double total(const double *a, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i];
+    return sum;
+}
+static unsigned steps(unsigned x) {
+    unsigned n = 0;
+    for (; x != 1; n++)
+        x = x & 1 ? 3 * x + 1 : x / 2;
+    return n;
+}
+static double rows(const double *a, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += total(a + i * n, n);
+    return sum;
+}
+int main(void) {
+    static struct node nodes[1000];
+    static int a[1000], b[1000];
+    static double d[900];
+    for (int i = 0; i < 999; i++)
+        nodes[i].next = &nodes[i + 1];
+    kept = walk(nodes);
+    each(a, b, 1000);
+    kept = most(a, 1000) + (int)rows(d, 30);
+    kept = (int)steps(27);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    return profile_text(tmp_path_factory.mktemp("loops"), LOOPS)
+
+
+def chains_by_function(profile: Profile) -> dict[str, list[Chain]]:
+    homes = {block.id: block.function for block in profile.blocks}
+    found: dict[str, list[Chain]] = {}
+    for chain in profile.chains:
+        found.setdefault(homes[chain.block], []).append(chain)
+    return found
+
+
+@needs_compiler
+def test_what_is_carried_from_iteration_to_iteration_is_a_chain(loops: Profile) -> None:
+    found = chains_by_function(loops)
+    assert {"each", "most"}.isdisjoint(found)  # elements are independent, a maximum regroups
+    (walk,) = found["walk"]  # an address and a load for each node
+    assert (walk.length, walk.steps, walk.starts) == (2, 999, 1)
+    (total,) = found["total"]  # sums of floating-point numbers are not regrouped
+    assert (total.length, total.steps, total.starts) == (1, 30 * 29, 30)
+    (steps,) = found["steps"]  # 111 steps from 27 to 1
+    assert steps.steps + steps.starts == 111
+    assert steps.length >= 2
+
+
+@needs_compiler
+def test_a_walk_of_a_list_gains_nothing_and_a_loop_over_elements_all(loops: Profile) -> None:
+    program = from_profile(loops)
+
+    def bound(name: str) -> float:
+        f = program.position(name)
+        waiting = float(program.waiting[f])
+        return float(program.computation_inclusive[f]) / waiting if waiting else float("inf")
+
+    assert bound("walk") == pytest.approx(1.0, abs=0.01)
+    assert bound("each") == bound("most") == float("inf")
+    # one row is three instructions an element and one chain; of thirty rows only one must wait
+    assert 3 <= bound("total") <= 3.2
+    assert bound("rows") >= 30 * bound("total") * 0.9
+
+
+def test_the_longest_way_counts_within_a_block() -> None:
+    steps = [
+        Step("x", 1, "phi", ("start", "z"), (0, 1)),
+        Step("y", 1, "xor", ("x", "key"), ()),
+        Step("z", 1, "mul", ("y", "x"), ()),
+    ]
+    (chain,) = chains_of(steps)
+    assert (chain.block, chain.length, chain.starts) == (1, 2, [(0, 1)])
+
+
+def test_the_shortest_way_counts_over_several_blocks() -> None:
+    steps = [
+        Step("x", 1, "phi", ("start", "z"), (0, 4)),
+        Step("y", 2, "xor", ("x", "key"), ()),
+        Step("w", 2, "mul", ("y", "y"), ()),
+        Step("v", 3, "lshr", ("x", "one"), ()),
+        Step("z", 4, "phi", ("w", "v"), (2, 3)),
+    ]
+    (chain,) = chains_of(steps)
+    assert (chain.block, chain.length) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "operations", [("add",), ("getelementptr", "zext"), ("icmp", "select"), ("xor", "select")]
+)
+def test_what_regroups_is_no_chain(operations: tuple[str, ...]) -> None:
+    names = [f"v{i}" for i in range(len(operations))]
+    steps = [Step("x", 1, "phi", ("start", names[-1]), (0, 1))]
+    for name, before, operation in zip(names, ["x", *names], operations, strict=False):
+        steps.append(Step(name, 1, operation, (before,), ()))
+    assert chains_of(steps) == []
+
+
+def test_a_value_that_may_pass_by_every_instruction_bounds_nothing() -> None:
+    steps = [
+        Step("x", 1, "phi", ("start", "z"), (0, 3)),
+        Step("y", 2, "load", ("x",), ()),
+        Step("z", 3, "phi", ("y", "x"), (2, 1)),
+    ]
+    assert chains_of(steps) == []
+
+
+@needs_compiler
+def test_without_registers_no_chain_is_seen(tmp_path: Path) -> None:
+    assert profile_text(tmp_path, LOOPS, optimisation=0).chains == ()

@@ -1,0 +1,128 @@
+"""Subsets of named parts as a variable, and parts that a study excludes."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import dse
+from dse.cli import commands
+from objectives.communication import load_dataflow, load_dataflows
+
+PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
+JPEG = str(PROFILES / "jpeg.json")
+
+
+def study(space: dict[str, Any], dataflow: Any = JPEG, **inputs: Any) -> dse.Study:
+    return dse.from_mapping(
+        {
+            "study": {"name": "parts", "models": ["objectives.communication:offload_functions"]},
+            "inputs": {"dataflow": dataflow, "instruction_area": 32} | inputs,
+            "space": {"computation_factor": {"values": [2, 8]}} | space,
+            "objective": [{"maximize": "speedup"}, {"minimize": "area"}],
+        }
+    )
+
+
+def test_options_are_named_by_their_parts_in_order_of_the_program() -> None:
+    table = {"subsets": "selection", "of": ["upsample", "idct", "colour_conversion"]}
+    found = study({"accelerated": table}).run()
+    designs = found.designs
+    program = load_dataflows(JPEG)
+    names = {
+        "none", "idct", "colour_conversion", "upsample", "idct + colour_conversion",
+        "idct + upsample", "colour_conversion + upsample", "idct + colour_conversion + upsample",
+    }  # fmt: skip
+    assert set(designs["accelerated"]) <= names
+    assert found.certificate.designs == 16
+    for name, selection in zip(designs["accelerated"], designs["selection"], strict=True):
+        chosen = () if name == "none" else name.split(" + ")
+        assert selection == program.selection(chosen)
+
+
+@pytest.mark.parametrize(("least", "most", "count"), [(1, 1, 3), (0, 1, 4), (2, 3, 4), (2, 2, 3)])
+def test_subsets_have_as_many_parts_as_asked_for(least: int, most: int, count: int) -> None:
+    table = {
+        "subsets": "selection",
+        "of": ["upsample", "idct", "store_block"],
+        "least": least,
+        "most": most,
+    }
+    assert study({"accelerated": table}).run().certificate.designs == 2 * count
+
+
+def test_what_is_wrong_with_subsets_is_told() -> None:
+    for table, message in (
+        ({"subsets": "selection", "of": ["idkt"]}, r"no part 'idkt'.*\n.*did you mean 'idct'"),
+        ({"subsets": "selection"}, r"20 parts have 1,048,576 subsets\n.*12 of them at most"),
+        (
+            {"subsets": "workload", "of": ["idct"]},
+            r"'workload' chooses no named parts\n.*selection",
+        ),
+        ({"subsets": "selectoin", "of": ["idct"]}, r"'selectoin'\n.*did you mean 'selection'"),
+        (
+            {"subsets": "selection", "of": ["idct"], "least": 2},
+            "no subset of 1 parts has 2 or more",
+        ),
+    ):
+        with pytest.raises(dse.InputError, match=message):
+            study({"accelerated": table})
+
+
+def test_what_is_excluded_is_no_candidate_nor_is_what_calls_it() -> None:
+    program = load_dataflow(JPEG)
+    assert "main" not in program.candidates
+    assert {"malloc", "fwrite", "memset"}.isdisjoint(program.candidates)  # library functions
+    less = program.without(["get_symbol"]).candidates
+    gone = set(program.candidates) - set(less)
+    assert gone == {"get_symbol", "decode_block", "decode_unit", "decode_blocks"}
+    table = {"accelerated": {"subsets": "selection", "of": ["decode_unit"]}}
+    study(table)
+    with pytest.raises(dse.InputError, match="no part 'decode_unit'"):
+        study(table, {"file": JPEG, "exclude": ["get_symbol"]})
+
+
+def test_what_cannot_be_excluded_is_told() -> None:
+    table = {"accelerated": {"subsets": "selection", "of": ["idct"]}}
+    with pytest.raises(dse.InputError, match=r"no function 'idkt'\n.*did you mean 'idct'"):
+        study(table, {"file": JPEG, "exclude": ["idkt"]})
+    with pytest.raises(dse.InputError, match="instruction_time is a number, not a file"):
+        study(table, instruction_time={"file": JPEG, "exclude": ["idct"]})
+    mapping = {
+        "study": {"name": "parts", "models": ["objectives.partition:optimal"]},
+        "inputs": {"profiles": {"file": JPEG, "exclude": ["idct"]}},
+        "space": {"area": {"values": [100]}},
+        "objective": [{"maximize": "speedup"}],
+    }
+    with pytest.raises(dse.InputError, match="nothing can be excluded from profiles"):
+        dse.from_mapping(mapping)
+
+
+def test_explanations_name_the_functions() -> None:
+    table = {"subsets": "selection", "of": ["idct", "colour_conversion"]}
+    parts = study({"accelerated": table})
+    result = parts.run()
+    both = result.designs.index[result.designs["accelerated"] == "idct + colour_conversion"]
+    (explained,) = parts.explain(result, int(both[0]))
+    assert explained.values["accelerated"] == "idct + colour_conversion"
+
+
+def test_the_terminal_names_the_functions_of_the_best_designs(tmp_path: Path) -> None:
+    path = tmp_path / "parts.toml"
+    path.write_text(
+        f"""
+        study = {{ name = "parts", models = ["objectives.communication:offload_functions"] }}
+        inputs = {{ dataflow = "{JPEG}", instruction_area = 32, computation_factor = 8 }}
+        [space.accelerated]
+        subsets = "selection"
+        of = ["idct", "upsample"]
+        least = 2
+        [[objective]]
+        maximize = "speedup"
+        """
+    )
+    shown = CliRunner().invoke(commands, ["run", str(path), "--out", str(tmp_path / "run")])
+    assert shown.exit_code == 0
+    assert re.search(r"best speedup .*idct \+ upsample", shown.output)

@@ -160,7 +160,8 @@ def offload_terms(
     set_up_time, engine_interval, call_interval : float or ndarray
         [cycle].
 
-    >>> terms = offload_terms(1000.0, 20.0, 1.0, 50.0, 400.0, call_interval=600.0)
+    >>> terms = offload_terms(1000.0, 20.0, set_up_time=50.0, engine_interval=400.0,
+    ...                       call_interval=600.0)
     >>> float(terms.overhead), float(terms.latency), float(terms.acceleration)
     (50.0, 150.0, 50.0)
     """

@@ -210,7 +210,7 @@ def test_the_break_even_is_near_the_last_slow_granularity() -> None:
         if not 16 < pays < 1e4:
             continue
         found += 1
-        sizes = np.arange(1.0, 2 * pays)
+        sizes = np.arange(1.0, 2 * float(pays))
         slots = np.ceil(np.ceil(sizes / 16) / lanes) * passes
         worst = call_service(*design, slots).engine_time_worst
         host = 90 * sizes**1.01

@@ -153,8 +153,7 @@ def test_a_call_takes_what_it_takes_alone_and_more_under_load(
         service = {"first_time": least, "following_time": least}
         spread = {"first_deviation": 0.0, "following_deviation": 0.0}
         times = (set_up, link_time, 0.0, travel, alone, alone + more)
-        pace = max(least / window, set_up)
-        return call_time(rate, window, *times, pace, **service, **spread)
+        return call_time(rate, window, *times, **service, **spread)
 
     here = run(rate, window)
     parts = [v for n, v in vars(here).items() if n != "call_time"]
@@ -211,7 +210,7 @@ def test_the_break_even_is_near_the_last_slow_granularity() -> None:
         if not 16 < pays < 1e4:
             continue
         found += 1
-        sizes = np.arange(1.0, 2.0 * float(pays))
+        sizes = np.arange(1.0, 2 * float(pays))
         slots = np.ceil(np.ceil(sizes / 16) / lanes) * passes
         worst = call_service(*design, slots).engine_time_worst
         host = 90 * sizes**1.01

@@ -150,15 +150,13 @@ def test_a_call_takes_what_it_takes_alone_and_more_under_load(
     rate = load * window / least
 
     def run(rate: float, window: int) -> Any:
-        service = {"first_time": least, "following_time": least}
-        spread = {"first_deviation": 0.0, "following_deviation": 0.0}
-        times = (set_up, link_time, 0.0, travel, alone, alone + more)
-        return call_time(rate, window, *times, **service, **spread)
+        pace = least / window
+        return call_time(rate, window, set_up, link_time, 0.0, travel, alone, alone + more, pace)
 
     here = run(rate, window)
     parts = [v for n, v in vars(here).items() if n != "call_time"]
     assert sum(map(float, parts)) == pytest.approx(float(here.call_time))
-    assert here.call_time >= (least + more * (window > 1)) * (1 - 1e-12)
+    assert here.call_time >= (least + more) * (1 - 1e-12)
     assert run(rate * 0.9, window).call_time <= here.call_time * (1 + 1e-12)
     if window > 1:
         assert run(rate, window + 1).call_time <= here.call_time * (1 + 1e-9)

@@ -10,11 +10,11 @@ link is an exception, for it is other streams' calls that a call waits for there
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Quantity, model
 from objectives.machine.interface import InterfaceLatency
 from objectives.machine.quantities import (
     CallRate,
@@ -27,23 +27,6 @@ from objectives.machine.quantities import (
 )
 from objectives.quantities import CallsInFlight
 from objectives.queues import constant_service_wait
-
-
-def _time(about: str) -> Quantity:
-    return Quantity("cycle", about, low=0, better="lower", typical=(100, 1e5))
-
-
-class OneAtATime(NamedTuple):
-    """Calls of a stream with one in flight: the first ones of busy periods, and the others."""
-
-    first_time: Annotated[Floats, _time("mean time of a call that waits for none of its stream")]
-    first_deviation: Annotated[Floats, _time("standard deviation of the time of such a call")]
-    following_time: Annotated[
-        Floats, _time("mean time of a call that begins when the last one ends")
-    ]
-    following_deviation: Annotated[
-        Floats, _time("standard deviation of the time of a call that follows")
-    ]
 
 
 def _part(about: str) -> Quantity:
@@ -85,7 +68,6 @@ def call_time(
     engine_time_alone: EngineTimeAlone,
     engine_time: EngineTime,
     stream_interval: StreamInterval,
-    one_at_a_time: OneAtATime,
 ) -> CallTime:
     """Return the mean time of a call under load, and its parts.
 
@@ -103,8 +85,6 @@ def call_time(
     stream_interval : float or ndarray
         Pace b of a stream that always has a request [cycle]: the window's wait is that of M/D/q
         with a service of q · b, for calls behind others meet the schedule in their own phase.
-    one_at_a_time : OneAtATime
-        Outputs of :func:`objectives.sharing.following_calls` in cycles; they count if q is 1.
 
     Returns
     -------
@@ -123,26 +103,6 @@ def call_time(
         pace = np.asarray(stream_interval, dtype=np.float64)
         window = constant_service_wait(call_rate * pace, calls_in_flight) * calls_in_flight * pace
         engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
-        wait, served = _one_at_a_time(call_rate, one_at_a_time)
-    single = np.equal(calls_in_flight, 1)
-    queue = np.where(single, wait, np.maximum(np.maximum(thread, window), engine))
-    worked = np.where(single, np.maximum(served - around, 0.0), engine_time_alone)
+    queue = np.maximum(np.maximum(thread, window), engine)
+    worked = np.broadcast_to(engine_time_alone, queue.shape).astype(np.float64)
     return CallTime(around + worked + queue, queue, *way, worked)
-
-
-def _one_at_a_time(rate: Floats, calls: OneAtATime) -> tuple[Array, Array]:
-    """Return the mean wait for the last call to end, and the mean time from there.
-
-    M/G/1 with an exceptional first service in each busy period (P. D. Welch, On a generalized M/G/1
-    queuing process in which the first customer of each busy period receives exceptional service,
-    Operations Research 12(5), 1964).
-    """
-    first, following = np.multiply(rate, calls.first_time), np.multiply(rate, calls.following_time)
-    first_square = np.square(calls.first_time) + np.square(calls.first_deviation)
-    square = np.square(calls.following_time) + np.square(calls.following_deviation)
-    free = 1 - following
-    started = rate * (first_square - square) / (2 * (free + first))
-    wait = np.where(free > 0, rate * square / (2 * free) + started, np.inf)
-    begins = np.maximum(free, 0.0) / (free + first)  # share of calls that wait for none
-    served = begins * calls.first_time + (1 - begins) * calls.following_time
-    return np.maximum(wait, 0.0), np.where(free > 0, served, calls.following_time)

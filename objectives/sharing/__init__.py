@@ -24,7 +24,6 @@ from objectives.sharing.blocking import blocking_interval
 from objectives.sharing.bound import engine_line
 from objectives.sharing.calls import call_latency, call_service
 from objectives.sharing.exact import StreamLatencies, exact_latency, latency_by_stream
-from objectives.sharing.following import following_calls
 from objectives.sharing.load import engine_count, lane_arrivals, share_out
 from objectives.sharing.model import RoundRobin, round_robin
 from objectives.sharing.optimum import best_schedule_period
@@ -46,7 +45,6 @@ __all__ = [
     "engine_count",
     "engine_line",
     "exact_latency",
-    "following_calls",
     "lane_arrivals",
     "latency_by_stream",
     "latency_quantile",

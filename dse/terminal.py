@@ -52,8 +52,8 @@ class Terminal:
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._out = Console(highlight=False, quiet=quiet)
-        self._err = Console(highlight=False, stderr=True, quiet=quiet)
+        self._out = Console(highlight=False, emoji=False, quiet=quiet)
+        self._err = Console(highlight=False, emoji=False, stderr=True, quiet=quiet)
 
     def say(self, text: str) -> None:
         """Print a line."""

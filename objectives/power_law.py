@@ -33,6 +33,16 @@ def is_number(values: Array, constant: float) -> bool:
     return values.ndim == 0 and bool(values == constant)
 
 
+def power(granularity: Array, complexity: Array) -> Array:
+    """Return g**β; by logarithm and exponential, which are faster than the general power."""
+    if is_number(complexity, 1.0):
+        return granularity
+    found = np.asarray(complexity * np.log(granularity))
+    np.exp(found, out=found)
+    np.copyto(found, granularity, where=complexity == 1.0)
+    return found
+
+
 @np.errstate(all="ignore")
 def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> Array:
     """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact if A and s are close."""
@@ -208,4 +218,4 @@ def _left_root(offset: Array, exponent: Array, beyond: Array, start: Array) -> A
     return root
 
 
-__all__ = ["arrays", "crossings", "entropy", "gain", "interval", "is_number"]
+__all__ = ["arrays", "crossings", "entropy", "gain", "interval", "is_number", "power"]

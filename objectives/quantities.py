@@ -6,11 +6,38 @@ itself: ``Annotated[Array, LANES]``.
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from dse.model import Floats, Quantity
 
 # ------------------------------------------------------------------------- the offload of a kernel
+
+Granularity: TypeAlias = Annotated[
+    Floats, Quantity("B", "data offloaded per call", "g", above=0.0, typical=(16.0, 2.0**25))
+]
+ComputationalIndex: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "cycle/B",
+        "host's work for each byte, to the power of the complexity",
+        "C",
+        above=0.0,
+        better="higher",
+        typical=(1.0, 1e4),
+    ),
+]
+Complexity: TypeAlias = Annotated[
+    Floats,
+    Quantity("1", "exponent of the kernel's work", "β", above=0.0, high=3.0, typical=(0.5, 2.0)),
+]
+
+
+class Kernel(NamedTuple):
+    """The work on the host: C g**β cycles for g bytes."""
+
+    computational_index: ComputationalIndex
+    complexity: Complexity = 1.0
+
 
 Overhead: TypeAlias = Annotated[
     Floats,
@@ -42,6 +69,57 @@ Acceleration: TypeAlias = Annotated[
     Floats,
     Quantity(
         "1", "peak speedup of the accelerator", "A", above=0.0, better="higher", typical=(2.0, 64.0)
+    ),
+]
+
+# --------------------------------------------------------------------------------------- the calls
+
+STREAM_DATA_RATE = Quantity(
+    "B/s", "data that one stream asks to have processed a second", above=0, typical=(1e5, 1e8)
+)
+CALL_RATE = Quantity("call/s", "calls of one stream a second", "Λ", low=0, typical=(1e2, 1e5))
+CallRate: TypeAlias = Annotated[Floats, CALL_RATE]
+Streams: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "streams that share the engine, at least one for each pipeline stage",
+        "N",
+        low=1,
+        high=1_000_000,
+        integer=True,
+        typical=(16, 64),
+    ),
+]
+TotalStreams: TypeAlias = Annotated[
+    Floats, Quantity("1", "streams on the chip", low=1, integer=True, typical=(1, 256))
+]
+CallsInFlight: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "calls of a stream that may be in flight",
+        "q",
+        low=1,
+        integer=True,
+        better="higher",
+        typical=(1, 4),
+    ),
+]
+ElementBytes: TypeAlias = Annotated[
+    Floats,
+    Quantity("B/element", "data that a lane takes in a clock", above=0, typical=(4, 128)),
+]
+Passes: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "times that an element goes through the pipeline",
+        "k",
+        low=1,
+        integer=True,
+        better="lower",
+        typical=(1, 8),
     ),
 ]
 

@@ -42,7 +42,7 @@ def test_only_the_engine_by_default() -> None:
     assert got.area == got.area_engine == 1_000
 
 
-@pytest.mark.parametrize(("row", "bits"), [("lut-ram-4-input", 16), ("lut-ram-6-input", 64)])
+@pytest.mark.parametrize(("row", "bits"), [("lut-ram-6-input", 64)])
 def test_memory_rows_are_the_bits_of_a_lut(row: str, bits: int) -> None:
     figure = load_catalog(find_catalog("memories")).rows[row].figures["memory_area_per_bit"]
     assert read(figure.text, "LUT/bit") * bits == 1

@@ -60,8 +60,9 @@ def test_help_and_import_load_nothing_heavy() -> None:
 
 def test_check_says_what_a_run_would_do(tmp_path: Path) -> None:
     text = _dse("check", str(ROOT / "studies" / "crypto.toml"), cwd=tmp_path).stdout
-    assert "1,269,760 designs, exhaustive search" in text
-    assert "overlap: 64 values" in text
+    assert "1,182,720 designs, exhaustive search" in text
+    assert "lanes: 32 values" in text
+    assert "objectives.machine:link: link_wait_time" in text  # and no picture of a chain
     assert list(tmp_path.iterdir()) == []
 
 

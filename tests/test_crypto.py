@@ -1,154 +1,61 @@
-"""The shipped study of AES on an UltraSPARC T2 class host: front and values by other means."""
+"""The shipped study of AES on an UltraSPARC T2 class host: front, values, times by other means."""
 
 from __future__ import annotations
 
+import math
 import tomllib
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from scipy.special import lambertw
 
 import dse
 from dse.run import run
+from tests.crypto_examples import CLOCK, STUDY, VARIABLES, Design, design, random_designs
+from tests.system_simulation import saturated_interval, simulate
 
-ROOT = Path(__file__).parents[1]
-OPTIONS = ("pci-card", "privileged-dma", "user-port", "instruction")
-OBJECTIVES = ["speedup", "break_even", "offload_latency", "area"]
-
-
-def _figure(entry: Any) -> float:
-    """Read a catalog's figure in SI units, cycles, bytes and LUTs."""
-    value, unit = (
-        (entry["value"], entry.get("unit", "")) if isinstance(entry, dict) else (entry, "")
-    )
-    return float(value) * {"ns": 1e-9}.get(unit, 1.0)
+OBJECTIVES = ["speedup", "break_even", "call_time", "area"]
 
 
-def _row(catalog: str, row: str) -> dict[str, float]:
-    content = tomllib.loads((ROOT / "spaces" / f"{catalog}.toml").read_text())[row]
-    return {
-        name: _figure(entry)
-        for name, entry in content.items()
-        if name not in ("about", "note", "source", "text")
-    }
+class Drawn(NamedTuple):
+    design: Design
+    values: dict[str, Any]
+    row: dict[str, Any]
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
+
+
+@cache
+def study() -> dse.Study:
+    return dse.load(STUDY)
 
 
 @pytest.fixture(scope="module")
-def designs() -> pd.DataFrame:
-    """Return every design of the study, in the order of their numbers."""
-    axes = {
-        "acceleration": np.arange(2, 33),
-        "pipeline_depth": np.array([1, 2, 4, 8]),
-        "overlap": np.linspace(0.0, 0.75, 64),
-        "streams": np.array([8, 16, 32, 64]),
-        "schedule_period": np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32]),
-        "interface": np.array(OPTIONS, dtype=object),
-    }
-    grid = np.meshgrid(*axes.values(), indexing="ij")
-    return pd.DataFrame({name: axis.ravel() for name, axis in zip(axes, grid, strict=True)})
+def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[dse.StudyResult, Path]:
+    folder = tmp_path_factory.mktemp("crypto") / "run"
+    run(study(), folder)
+    return dse.load_result(folder), folder
 
 
-def _latency(depth: int, streams: int, switch: int, turns: int, load: float) -> float:
-    """Compute the mean latency in clocks of a schedule, by the roots of its generating function.
-
-    Parameters
-    ----------
-    load : float
-        Arrivals of one stream in a clock.
-    """
-    swap = switch * streams // depth if streams > depth else 0
-    round_ = turns * streams + swap
-    a = load * round_
-    if a >= turns:
-        return float("inf")
-    gaps = [float(depth)] * (turns - 1) + [float(round_ - (turns - 1) * depth)]
-    k = np.arange(1, turns)
-    z = -turns / a * lambertw(-a / turns * np.exp(-a / turns) * np.exp(2j * np.pi * k / turns))
-    y = z * np.exp(-load * depth * (z - 1))
-    queue = a + (1 - load * depth) * float(np.sum(1 / (1 - y)).real)
-    queue -= (turns * (turns - 1) - a**2) / (2 * (turns - a))
-    polynomial = np.array([turns - a], dtype=complex)
-    for root in y:
-        polynomial = np.convolve(polynomial, np.array([-root, 1.0]) / (1 - root))
-    waiting = 0.0
-    for empty, gap in zip(polynomial.real, gaps, strict=True):
-        queue -= 1 - empty  # one is taken, where one waits
-        waiting += (queue + load * gap / 2) * gap
-        queue += load * gap
-    return waiting / round_ / load + depth
+@cache
+def drawn() -> tuple[pd.DataFrame, list[Drawn]]:
+    """Draw designs; return them, and each with its values and what the words make of it."""
+    designs = random_designs(12_000, seed=1)
+    designs = designs[designs["streams"] >= designs["pipeline_depth"]].reset_index(drop=True)
+    values = records(study().evaluate(designs))
+    pairs = zip(records(designs), values, strict=True)
+    return designs, [Drawn(design(row), value, row) for row, value in pairs]
 
 
-def _objectives(designs: pd.DataFrame) -> pd.DataFrame:
-    """Compute the objectives from the papers' formulas, written out once more."""
-    kernel, engine = _row("kernels", "aes-ultrasparc-t2"), _row("engines", "aes-4-rounds")
-    links = pd.DataFrame({o: _row("interfaces", o) for o in OPTIONS}).T
-    link = links.loc[designs["interface"]].reset_index(drop=True)
-    a = designs["acceleration"].to_numpy(float)
-    depth = designs["pipeline_depth"].to_numpy(float)
-    overlap = designs["overlap"].to_numpy(float)
-    streams = designs["streams"].to_numpy(float)
-
-    def period(c: NDArray[np.float64]) -> NDArray[np.float64]:
-        steps = engine["logic_steps"]
-        parts = np.ceil(steps / np.maximum(c - engine["unsplit_stages"], 1)) / steps
-        return (
-            engine["logic_delay"] * parts + engine["register_delay"] + engine["routing_delay"] * c
-        )
-
-    clock = period(depth)
-    lanes = np.ceil(np.round(a / (period(np.ones(1)) / clock), 9))
-    cases = pd.DataFrame(
-        {
-            "depth": depth.astype(int),
-            "streams": streams.astype(int),
-            "turns": designs["schedule_period"].to_numpy(),
-            "load": 1e6 / lanes * clock,
-        }
-    )
-    distinct = cases.drop_duplicates()
-    answers = [_latency(int(d), int(n), 4, int(r), float(x)) for d, n, r, x in distinct.to_numpy()]
-    latency = cases.merge(distinct.assign(latency=answers), how="left")["latency"].to_numpy()
-    swap = np.where(streams > depth, 4 * streams / depth, 0)
-    turns = cases["turns"].to_numpy()
-    utilization = cases["load"].to_numpy() * (turns * streams + swap) / turns
-
-    keep = 1 - overlap
-    o = keep * link["overhead"].to_numpy()
-    fixed = keep * (link["latency"].to_numpy() + latency * clock * 1.16e9)
-    per_byte = link["latency_per_byte"].to_numpy()
-    c, beta = kernel["computational_index"], kernel["complexity"]
-
-    def accelerated(g: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        return np.asarray(o + fixed + per_byte * g + c * g**beta / a)
-
-    low, high = np.full(len(a), 1e-6), np.full(len(a), 1e15)
-    for _ in range(46):  # one crossing: β > 1
-        middle = np.sqrt(low * high)
-        pays = c * middle**beta >= accelerated(middle)
-        low, high = np.where(pays, low, middle), np.where(pays, middle, high)
-    engines = np.ceil(64 / streams)
-    contexts = lanes * np.maximum(streams - depth, 0) * 256
-    area = engines * (
-        lanes * engine["lane_area"]
-        + lanes * engine["stage_area"] * (depth - 1)
-        + (contexts + 2 * 8 * overlap * 65536) / 16
-        + link["interface_area"].to_numpy()
-    )
-    feasible = (area <= 400_000) & (utilization <= 0.9)
-    feasible &= streams * link["engines_per_core"].to_numpy() <= 8
-    return pd.DataFrame(
-        {
-            "speedup": c * 1024**beta / accelerated(1024.0),
-            "break_even": np.where(np.isinf(latency), np.inf, high),
-            "offload_latency": accelerated(64.0),
-            "area": area,
-            "feasible": feasible,
-        }
-    )
+def feasible() -> list[Drawn]:
+    return [found for found in drawn()[1] if found.values["feasible"]]
 
 
 def _front(points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -166,41 +73,169 @@ def _front(points: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array(sorted(found))
 
 
-def test_front_and_values_by_other_means(designs: pd.DataFrame, tmp_path: Path) -> None:
-    study = dse.load(ROOT / "studies" / "crypto.toml")
-    result = run(study, tmp_path / "crypto")
-    assert result.certificate.complete
-    assert result.certificate.evaluated == len(designs) == 1_269_760
-    values = study.evaluate(designs)
-    expected = _objectives(designs)
-    feasible = np.flatnonzero(expected["feasible"].to_numpy())
-    np.testing.assert_array_equal(np.flatnonzero(values["feasible"].to_numpy()), feasible)
-    assert result.certificate.feasible == len(feasible)
-    for name in OBJECTIVES:
-        np.testing.assert_allclose(values[name], expected[name], rtol=1e-9, err_msg=name)
+def test_front_by_other_means(result: tuple[dse.StudyResult, Path]) -> None:
+    found, folder = result
+    space = study().evaluator.space
+    assert found.certificate.complete
+    assert found.certificate.evaluated == space.size == 1_182_720
+    points = space.from_index(np.arange(space.size))
+    designs = pd.DataFrame({name: points[name] for name in VARIABLES})
+    for name, entry in tomllib.loads(STUDY.read_text())["space"].items():
+        if "options" in entry:  # by place
+            designs[name] = np.array(entry["options"], dtype=object)[designs[name].astype(int)]
+    values = study().evaluate(designs)
+    at = np.flatnonzero(values["feasible"].to_numpy())
+    assert found.certificate.feasible == len(at)
     signs = np.array([-1.0, 1.0, 1.0, 1.0])
     # scaled so that the sum that picks the next point is not ruled by the area
-    points = values[OBJECTIVES].to_numpy()[feasible] * signs / np.array([1.0, 1e3, 1e4, 1e5])
-    front = feasible[_front(points)]
-    written = pd.read_csv(tmp_path / "crypto" / "front.csv", index_col="design")
+    points = values[OBJECTIVES].to_numpy()[at] * signs / np.array([1.0, 1e1, 1e4, 1e5])
+    front = at[_front(points)]
+    written = pd.read_csv(folder / "front.csv", index_col="design").sort_index()
     np.testing.assert_array_equal(written.index, front)
     for name in OBJECTIVES:
         np.testing.assert_array_equal(written[name], values[name].to_numpy()[front])
 
 
-def test_the_latency_of_the_test_is_that_of_the_paper_s_setting() -> None:
-    # Figure 2's setting: C = 4, N = 8, S = 4, 10 ns; simulated with 4e6 elements elsewhere
-    for load, turns, exact in ((0.48, 4, 211.19), (0.48, 64, 965.68), (0.16, 2, 141.08)):
-        assert 10 * _latency(4, 8, 4, turns, load / 8) == pytest.approx(exact, abs=0.02)
+def _area(d: Design) -> float:
+    s = d.system
+    contexts = s.lanes * max(s.streams - s.pipeline_depth, 0) * 256
+    buffers = 8 * 4096 * s.calls_in_flight * s.streams
+    engine = s.lanes * (d.engine["lane_area"] + d.engine["stage_area"] * (s.pipeline_depth - 1))
+    interfaces = 1 if s.shared_link else d.engines
+    return d.engines * (engine + (contexts + buffers) / 64) + (
+        interfaces * d.interface["interface_area"]
+    )
 
 
-def test_sampled_search_finds_much_of_the_front(tmp_path: Path) -> None:
-    text = (ROOT / "studies" / "crypto.toml").read_text()
+def _loads(d: Design) -> tuple[float, float]:
+    """Offered load of an engine's slots, and of a link."""
+    s = d.system
+    meeting = 64 if s.shared_link else s.streams
+    return s.call_rate * s.lane_elements * d.slot_time, (
+        meeting * s.call_rate * s.link_occupancy_time
+    )
+
+
+def test_areas_and_constraints_by_hand() -> None:
+    for d, values, _ in drawn()[1]:
+        assert values["area"] == pytest.approx(_area(d), rel=1e-12)
+        engine, link = _loads(d)
+        allowed = d.system.streams * d.interface["engines_per_core"] <= 8
+        allowed &= d.system.calls_in_flight <= d.interface["most_calls_in_flight"]
+        allowed &= engine < 1 and link <= 0.5
+        allowed &= values["area"] <= 400e3 and values["speedup"] >= 1
+        if values["feasible"]:
+            assert allowed
+        elif allowed:
+            assert d.system.call_rate / CLOCK * d.host_time / values["speedup"] > 0.6
+    assert len(feasible()) > 500
+
+
+def test_what_must_hold_of_every_feasible_design() -> None:
+    """An engine carries its load, a thread its set-ups, and nothing is sooner than its parts."""
+    for d, values, _ in feasible():
+        s = d.system
+        peak = s.lanes * s.element_bytes / (s.passes * s.clock_period)
+        assert s.streams * 4e6 < peak
+        interval = d.host_time / values["speedup"] / CLOCK * (1 + 1e-9)
+        assert interval >= s.set_up_time
+        assert interval >= s.lane_elements * d.slot_time
+        assert interval >= s.link_occupancy_time
+        least = s.set_up_time + s.link_occupancy_time + s.travel_time
+        # m slots in a row, C clocks apart, and the pipeline; a round for each R of them
+        rounds, rest = divmod(s.lane_elements - 1, s.schedule_period)
+        least += (rounds * s.groups * s.turn + (rest + 1) * s.pipeline_depth) * s.clock_period
+        assert interval >= least / s.calls_in_flight
+        assert values["call_time"] / CLOCK >= least * (1 - 1e-9)
+
+
+def test_more_of_one_thing() -> None:
+    some = drawn()[0].iloc[[found.values["feasible"] for found in drawn()[1]]]
+    base = study().evaluate(some)
+    lanes = study().evaluate(some.assign(lanes=32))
+    alone = study().evaluate(some.assign(calls_in_flight=1))
+    assert (lanes["area"] >= base["area"]).all()
+    # a call that comes back sooner may just miss its slot
+    assert (lanes["call_time"] <= base["call_time"] * 1.02).all()
+    assert (lanes["speedup"] >= base["speedup"] * 0.98).all()
+    assert (alone["speedup"] <= base["speedup"] * 1.02).all()
+    assert (alone["break_even"] >= base["break_even"]).all()
+    assert (alone["area"] <= base["area"]).all()
+
+
+def _worst_interval(d: Design, clocks_a_round: float) -> float:
+    """Follow a stream back to back from every phase; return its slowest mean pace [s]."""
+    s = d.system
+    slowest = 0.0
+    for start in np.arange(0.0, clocks_a_round, max(clocks_a_round / 16, 0.5)):
+        ends = [start * s.clock_period] * s.calls_in_flight
+        thread, free, calls = 0.0, 0, 40 * s.calls_in_flight
+        for _ in range(calls):
+            thread = max(thread, ends[-s.calls_in_flight]) + s.set_up_time
+            arrived = thread + s.link_occupancy_time + s.travel_time
+            slot = free
+            while s.slot_clock(0, slot) * s.clock_period < arrived - 1e-15:
+                slot += 1
+            free = slot + s.lane_elements
+            ends.append((s.slot_clock(0, free - 1) + s.pipeline_depth) * s.clock_period)
+        half = calls // 2
+        slowest = max(slowest, (ends[-1] - ends[-1 - half]) / half)
+    return slowest
+
+
+def test_from_the_break_even_on_calls_are_as_fast_as_on_the_host() -> None:
+    slow = [found for found in feasible() if found.values["break_even"] > 40][::12]
+    assert len(slow) > 5
+    for _, values, row in slow:
+        pays = values["break_even"]
+        for granularity in (pays, pays + 1, 1.3 * pays, 2.9 * pays):
+            d = design(row, granularity)
+            s = d.system
+            _, load = _loads(d)
+            wait = s.link_occupancy_time * load / (2 * (1 - load))
+            late = d._replace(system=replace(s, travel_time=s.travel_time + wait))
+            round_clocks = s.groups * s.turn
+            # the mean over half the calls starts and ends anywhere in a round
+            slack = round_clocks * s.clock_period / (20 * s.calls_in_flight)
+            assert _worst_interval(late, round_clocks) <= d.host_time / CLOCK + slack
+
+
+def _interval_error(d: Design, speedup: float, seed: int) -> float:
+    simulated = saturated_interval(d.system, 1_500, seed).mean
+    return d.host_time / speedup / CLOCK / simulated - 1
+
+
+def _time_error(d: Design, call_time: float, seed: int) -> float:
+    return call_time / CLOCK / simulate(d.system, 16_000, seed).call_time.mean - 1
+
+
+def test_times_of_designs_on_the_front_are_those_of_the_simulation(
+    result: tuple[dse.StudyResult, Path],
+) -> None:
+    front = records(result[0].front.designs)
+    for seed, at in enumerate(np.linspace(0, len(front) - 1, 30).astype(int)):
+        row = front[at]
+        assert abs(_interval_error(design(row), row["speedup"], seed)) < 0.05, row
+        assert abs(_time_error(design(row), row["call_time"], seed)) < 0.05, row
+
+
+def test_times_of_random_designs_are_those_of_the_simulation() -> None:
+    for seed, (d, values, row) in enumerate(feasible()[:30]):
+        assert abs(_interval_error(d, values["speedup"], seed)) < 0.05, row
+        assert abs(_time_error(d, values["call_time"], seed)) < 0.05, row
+
+
+def test_sampled_search_finds_much_of_the_front(
+    tmp_path: Path, result: tuple[dse.StudyResult, Path]
+) -> None:
     path = tmp_path / "crypto.toml"
-    path.write_text(text + '\n[search]\nmethod = "evolution"\nevaluations = 20000\nseed = 1\n')
+    path.write_text(
+        STUDY.read_text() + '\n[search]\nmethod = "evolution"\nevaluations = 20000\nseed = 1\n'
+    )
     found = dse.load(path).run()
-    whole = dse.load(ROOT / "studies" / "crypto.toml").run()
+    whole = result[0]
     worst = {o.name: float(whole.front.designs[o.name].max()) * 1.1 for o in whole.objectives}
     worst["speedup"] = 0.0
     share = found.hypervolume(worst) / whole.hypervolume(worst)
-    assert 0.97 < share <= 1.0
+    assert math.isfinite(share)
+    assert 0.95 < share <= 1.0

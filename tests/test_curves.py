@@ -66,7 +66,7 @@ def test_a_bound_input_and_a_design_off_the_axis(tmp_path: Path) -> None:
     table = """[[curve]]
 name = "loads"
 axis = "arrival_rate"
-values = ["3 MHz", "1 MHz", "30 MHz"]
+values = ["3 Melement/s", "1 Melement/s", "30 Melement/s"]
 quantities = ["latency"]
 at = { schedule_period = 16, clock_period = "20 ns" }
 """
@@ -74,7 +74,9 @@ at = { schedule_period = 16, clock_period = "20 ns" }
     np.testing.assert_array_equal(curve.grid, [1e6, 3e6, 30e6])
     direct = round_robin(8, 4, 4, 16, curve.grid, 20e-9).latency
     np.testing.assert_allclose(curve.lines[0].values, direct, rtol=1e-12)
-    assert np.isposinf(curve.lines[0].values[-1])  # 30 MHz is more than the engine serves
+    assert np.isposinf(
+        curve.lines[0].values[-1]
+    )  # 30 million a second are more than the engine serves
     (found,) = bests(curve)
     assert (found.at, found.edge) == (1e6, True)
     assert np.isnan(found.here)

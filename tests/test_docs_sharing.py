@@ -160,6 +160,11 @@ def formulas_and_given(doc: Document) -> None:
         r"from 32 batch means",
     )
     doc.given(
+        "tests/test_sharing_calls.py and test_sharing_calls_simulated.py, the table too",
+        r"## Calls of several elements(?:.*\n)+?(?=## )",
+        r"With calls of 1 to 256 elements(?:.*\n)+?(?=\n|\Z)",
+    )
+    doc.given(
         "tests/test_sharing_simulation.py",
         r"On 200 random configurations \(C 1–16, N up to 64, S 0–64, R_S 1–256",
         r"load 0\.05–0\.95, utilization below 0\.98\) with 800,000 elements",

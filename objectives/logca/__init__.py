@@ -22,14 +22,7 @@ from objectives.logca.printed import (
     printed_half_acceleration_newton,
     printed_unbounded_acceleration_newton,
 )
-from objectives.logca.quantities import (
-    Complexity,
-    ComputationalIndex,
-    Granularity,
-    Interface,
-    Kernel,
-    TargetSpeedup,
-)
+from objectives.logca.quantities import Interface, TargetSpeedup
 from objectives.logca.reach import (
     BreakEven,
     HalfAcceleration,
@@ -38,6 +31,7 @@ from objectives.logca.reach import (
     half_acceleration,
     target,
 )
+from objectives.quantities import Complexity, ComputationalIndex, Granularity, Kernel
 
 __all__ = [
     "BreakEven",

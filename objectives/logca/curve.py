@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Quantity, model, moves
-from objectives.logca.quantities import Granularity, Interface, Kernel
-from objectives.power_law import arrays, entropy, is_number
-from objectives.quantities import Acceleration
+from objectives.logca.quantities import Interface
+from objectives.power_law import arrays, entropy, is_number, power
+from objectives.quantities import Acceleration, Granularity, Kernel
 
 _TINY = float(np.finfo(np.float64).tiny)
 _AMPLE = 1e-150  # the product of two such numbers is still above _TINY
@@ -84,7 +84,7 @@ def speedup(
     g, a = arrays(granularity, acceleration)
     o, fixed, per_byte = arrays(*interface)
     c, b = arrays(*kernel)
-    host = c * _power(g, b)
+    host = c * power(g, b)
     total = _interface(o, fixed, per_byte, g) + host / a
     ratio = np.asarray(host / total)
     # Both least values so large: T1 is finite, and T0, their product at least, in range as well.
@@ -125,7 +125,7 @@ def times(
     g, a = arrays(granularity, acceleration)
     o, fixed, per_byte = arrays(*interface)
     c, b = arrays(*kernel)
-    host = c * _power(g, b)
+    host = c * power(g, b)
     computing = np.where(a < np.inf, host / a, 0.0)  # also where the host's time overflows
     moving = fixed + per_byte * g
     shape = np.broadcast_shapes(o.shape, moving.shape, computing.shape)
@@ -189,16 +189,6 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
         np.where(per_byte > 0.0, c / a / per_byte, np.inf)[()],
         bound.astype(np.float64)[()],
     )
-
-
-def _power(granularity: Array, complexity: Array) -> Array:
-    """Return g**β; by logarithm and exponential, which are faster than the general power."""
-    if is_number(complexity, 1.0):
-        return granularity
-    power = np.asarray(complexity * np.log(granularity))
-    np.exp(power, out=power)
-    np.copyto(power, granularity, where=complexity == 1.0)
-    return power
 
 
 def _speedup_in_logarithms(

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 from dse.model import composed_of
 from objectives.logca.curve import Limits, Speedup, Times, limits, speedup, times
-from objectives.logca.quantities import (
-    Complexity,
-    ComputationalIndex,
-    Granularity,
-    TargetSpeedup,
-)
+from objectives.logca.quantities import TargetSpeedup
 from objectives.logca.reach import (
     BreakEven,
     HalfAcceleration,
@@ -20,7 +15,15 @@ from objectives.logca.reach import (
     half_acceleration,
     target,
 )
-from objectives.quantities import Acceleration, Latency, LatencyPerByte, Overhead
+from objectives.quantities import (
+    Acceleration,
+    Complexity,
+    ComputationalIndex,
+    Granularity,
+    Latency,
+    LatencyPerByte,
+    Overhead,
+)
 
 
 @dataclass(frozen=True, eq=False)

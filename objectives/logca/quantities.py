@@ -12,24 +12,6 @@ from typing import Annotated, NamedTuple, TypeAlias
 from dse.model import Floats, Quantity
 from objectives.quantities import Latency, LatencyPerByte, Overhead
 
-Granularity: TypeAlias = Annotated[
-    Floats, Quantity("B", "data offloaded per call", "g", above=0.0, typical=(16.0, 2.0**25))
-]
-ComputationalIndex: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "cycle/B",
-        "host's work for each byte, to the power of the complexity",
-        "C",
-        above=0.0,
-        better="higher",
-        typical=(1.0, 1e4),
-    ),
-]
-Complexity: TypeAlias = Annotated[
-    Floats,
-    Quantity("1", "exponent of the kernel's work", "β", above=0.0, high=3.0, typical=(0.5, 2.0)),
-]
 TargetSpeedup: TypeAlias = Annotated[
     Floats, Quantity("1", "speedup to reach", "s", above=0.0, typical=(0.5, 32.0))
 ]
@@ -41,10 +23,3 @@ class Interface(NamedTuple):
     overhead: Overhead
     latency: Latency = 0.0
     latency_per_byte: LatencyPerByte = 0.0
-
-
-class Kernel(NamedTuple):
-    """The work on the host: C g**β cycles for g bytes."""
-
-    computational_index: ComputationalIndex
-    complexity: Complexity = 1.0

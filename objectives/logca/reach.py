@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Quantity, model, moves
-from objectives.logca.quantities import Interface, Kernel, TargetSpeedup
+from objectives.logca.quantities import Interface, TargetSpeedup
 from objectives.power_law import arrays, crossings, gain
-from objectives.quantities import Acceleration
+from objectives.quantities import Acceleration, Kernel
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,9 @@
 """Area of an accelerator: engine, pipeline registers, contexts, memories and interface.
 
-A proxy for comparing designs, in LUTs of one FPGA family; it adds parts and knows nothing of
-placement. Coefficients come from catalogs, each with its source. Areas of 4-input and of 6-input
-LUTs are not comparable: take the engine and the memory of one family. Only some LUTs of a device
-can be memory (a third in the 7 series); that bound is not checked.
+A proxy for comparing designs, in 6-input LUTs of Xilinx' 7 series; it adds parts and knows nothing
+of placement. Coefficients come from catalogs, each with its source and, if it was measured in other
+cells, its conversion. Only some LUTs of a device can be memory (a third in the 7 series); that
+bound is not checked.
 
 Contexts: Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic Computations, ASAP
 2014, section I and Figure 1. C streams have their state in the pipeline, the state of the others
@@ -17,6 +17,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, moves
+from objectives.machine.interface import SharedLink
 from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA
 from objectives.quantities import (
     AREA,
@@ -38,7 +39,7 @@ class Area(NamedTuple):
         Array, Quantity("LUT", "secondary memory of contexts", low=0, part_of="area")
     ]
     area_buffers: Annotated[
-        Array, Quantity("LUT", "buffers of queued calls", low=0, part_of="area")
+        Array, Quantity("LUT", "data of calls in flight", low=0, part_of="area")
     ]
     area_cache: Annotated[Array, Quantity("LUT", "cache data", low=0, part_of="area")]
     area_interface: Annotated[Array, AREA_INTERFACE]
@@ -47,7 +48,7 @@ class Area(NamedTuple):
 @model
 @moves(
     area="+engine_area +memory_area_per_bit +register_area +interface_area -pipeline_depth +lanes"
-    " +streams +context_bits +buffer_bits +cache_size +engines"
+    " +streams +context_bits +buffer_bits +cache_size +engines -shared_link"
 )
 def total_area(
     engine_area: Annotated[Floats, ENGINE_AREA],
@@ -72,6 +73,7 @@ def total_area(
         Quantity("bit", "data of the accelerator's cache", low=0, better="lower", typical=(0, 1e6)),
     ] = 0.0,
     engines: Engines = 1.0,
+    shared_link: SharedLink = 0.0,
 ) -> Area:
     """Return the area and its parts.
 
@@ -87,8 +89,10 @@ def total_area(
     buffer_bits, cache_size : float or ndarray
         [bit]; tags and logic of a cache are not counted.
     engines : float or ndarray
-        Everything is counted this many times: an engine in the pipeline serves its own core alone,
-        one behind a bus or DMA can serve all.
+        Everything but a shared interface is counted this many times: an engine in the pipeline
+        serves its own core alone, one behind a bus or DMA can serve all.
+    shared_link : float or ndarray
+        1: all engines are behind one interface; 0: each has its own.
 
     Returns
     -------
@@ -108,8 +112,9 @@ def total_area(
         memory_area_per_bit * context_bits * lanes * waiting,
         memory_area_per_bit * np.asarray(buffer_bits, dtype=np.float64),
         memory_area_per_bit * np.asarray(cache_size, dtype=np.float64),
-        interface_area,
+        np.asarray(interface_area, dtype=np.float64),
     )
-    arrays = [np.asarray(part, dtype=np.float64) * engines for part in parts]
+    each = (engines,) * 5 + (np.where(np.equal(shared_link, 1.0), 1.0, engines),)
+    arrays = [np.multiply(p, n, dtype=np.float64) for p, n in zip(parts, each, strict=True)]
     total = arrays[0] + arrays[1] + arrays[2] + arrays[3] + arrays[4] + arrays[5]
     return Area(total, *arrays)

@@ -1,4 +1,4 @@
-"""Clock, lanes and area of a C-slowed engine.
+"""Clock, data rate and area of a C-slowed engine.
 
 A C-slowed engine cuts its logic into C stages and interleaves C independent streams or blocks, one
 element a clock (Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic
@@ -7,32 +7,25 @@ measurements of Hall, Olson and Chamberlain, Utilizing Virtualized Hardware Logi
 Benefit Multi-User Performance, Electronics 10(6):665, 2021; `docs/engine.md` states its errors. The
 coefficients of measured engines are rows of the catalog ``engines``.
 
-Assumptions: every lane has C independent elements to work on at any time; lanes are copies that
-share nothing; acceleration counts throughput.
+Assumptions: lanes are copies that share nothing. An element that needs k passes takes k clocks of
+its lane, whatever the pipeline's depth.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, composed_of, model, moves
 from objectives.machine.quantities import ENGINE_AREA, REGISTER_AREA
-from objectives.quantities import CLOCK_PERIOD, LANES, Acceleration, PipelineDepth
-
-_ROUNDING = 1e-12  # an acceleration of exactly k lanes must not become k + 1 of them
+from objectives.quantities import CLOCK_PERIOD, ElementBytes, Lanes, Passes, PipelineDepth
 
 
-class Logic(NamedTuple):
-    """A lane of one stage, and what cutting it into stages costs: a row of ``engines``."""
+class Stages(NamedTuple):
+    """The logic of a lane and how it can be cut into stages."""
 
-    base_acceleration: Annotated[
-        Floats,
-        Quantity(
-            "1", "acceleration of a lane of one stage", above=0, better="higher", typical=(0.1, 20)
-        ),
-    ]
     logic_delay: Annotated[
         Floats,
         Quantity("s", "delay of all the logic", above=0, better="lower", typical=(1e-8, 4e-7)),
@@ -61,6 +54,11 @@ class Logic(NamedTuple):
         Floats,
         Quantity("1", "stages that hold no logic", low=0, integer=True, typical=(0, 2)),
     ]
+
+
+class LaneArea(NamedTuple):
+    """What a lane takes of the chip."""
+
     lane_area: Annotated[
         Floats,
         Quantity("LUT", "area of a lane of one stage", above=0, better="lower", typical=(300, 2e5)),
@@ -71,67 +69,124 @@ class Logic(NamedTuple):
     ]
 
 
-class Engine(NamedTuple):
-    """What `engine` gives."""
+class Elements(NamedTuple):
+    """What a lane takes in a clock, and how often."""
+
+    element_bytes: ElementBytes
+    passes: Passes
+
+
+@dataclass(frozen=True, eq=False)
+class EngineClock:
+    """What `engine_clock` gives."""
 
     clock_period: Annotated[Array, CLOCK_PERIOD]
-    response_time: Annotated[Array, Quantity("s", "time of an element in a lane", "W_s", low=0)]
-    lane_acceleration: Annotated[Array, Quantity("1", "acceleration of one lane", low=0)]
-    lanes: Annotated[Array, LANES]
+    response_time: Annotated[Array, Quantity("s", "time of a pass through a lane", "W_s", low=0)]
+
+
+@dataclass(frozen=True, eq=False)
+class EngineRate:
+    """What `engine_rate` gives."""
+
+    peak_data_rate: Annotated[
+        Array, Quantity("B/s", "data of all streams that the engine takes a second at most", low=0)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class EngineSize:
+    """What `engine_size` gives."""
+
     engine_area: Annotated[Array, ENGINE_AREA]
     register_area: Annotated[Array, REGISTER_AREA]
 
 
+@dataclass(frozen=True, eq=False)
+class Engine(EngineClock, EngineRate, EngineSize):
+    """What `engine` gives."""
+
+
 @model
-def engine(acceleration: Acceleration, pipeline_depth: PipelineDepth, logic: Logic) -> Engine:
-    """Return clock, response time, lanes and areas of an engine.
+@moves(
+    clock_period="+logic_delay +register_delay +routing_delay +unsplit_stages",
+    response_time="+logic_delay +register_delay +routing_delay +unsplit_stages",
+)
+def engine_clock(pipeline_depth: PipelineDepth, stages: Stages) -> EngineClock:
+    """Return the clock and the response time of a lane.
 
     ``t(C) = logic_delay · ceil(n / (C − u)) / n + register_delay + routing_delay · C`` with n
     `logic_steps` and u `unsplit_stages` (C − u is at least 1): the slowest stage holds the largest
-    number of parts. A lane takes one element a clock, so its acceleration is
-    ``base_acceleration · t(1) / t(C)``; as many lanes are laid as the acceleration asks for. One
-    stage and many lanes is a replicated engine.
+    number of parts. The response time is ``C · t(C)`` (equation 3).
+
+    Both rise with each delay, and with the stages that hold no logic, which leave more parts to the
+    others. With the depth, and with the number of parts, they may do either.
+
+    >>> float(engine_clock(4, 20e-9, 1000, 4e-9, 0.0, 0).clock_period)
+    9e-09
+    """
+    depth = np.asarray(pipeline_depth, dtype=np.float64)
+    parts = np.ceil(stages.logic_steps / np.maximum(depth - stages.unsplit_stages, 1.0))
+    slowest = stages.logic_delay * parts / stages.logic_steps
+    period: Array = slowest + stages.register_delay + stages.routing_delay * depth
+    return EngineClock(period, depth * period)
+
+
+@model
+@moves(
+    peak_data_rate="+lanes -clock_period +element_bytes -passes",
+)
+def engine_rate(
+    lanes: Lanes,
+    clock_period: Annotated[Floats, CLOCK_PERIOD],
+    elements: Elements,
+) -> EngineRate:
+    """Return what the engine takes a second if no slot stays idle.
+
+    ``lanes · element_bytes / (passes · clock_period)``: a lane takes an element every clock, which
+    comes back for each further pass. A schedule that switches contexts gives less.
+
+    >>> float(engine_rate(2, 10e-9, 16, 4).peak_data_rate)
+    800000000.0
+    """
+    data = np.multiply(lanes, elements.element_bytes, dtype=np.float64)
+    return EngineRate(data / (elements.passes * np.asarray(clock_period)))
+
+
+@model
+@moves(
+    engine_area="+lanes =pipeline_depth +lane_area =stage_area",
+    register_area="+lanes +pipeline_depth =lane_area +stage_area",
+)
+def engine_size(lanes: Lanes, pipeline_depth: PipelineDepth, area: LaneArea) -> EngineSize:
+    """Return ``lanes · lane_area`` and ``lanes · stage_area · (C − 1)``.
+
+    >>> float(engine_size(2, 4, 10_000, 1_000).register_area)
+    6000.0
+    """
+    copies = np.asarray(lanes, dtype=np.float64)
+    further = np.asarray(pipeline_depth, dtype=np.float64) - 1.0
+    return EngineSize(copies * area.lane_area, copies * area.stage_area * further)
+
+
+@composed_of(engine_clock, engine_rate, engine_size)
+def engine(
+    lanes: Lanes, pipeline_depth: PipelineDepth, stages: Stages, area: LaneArea, elements: Elements
+) -> Engine:
+    """Return clock, response time, data rate and areas of an engine.
+
+    One stage and many lanes is a replicated engine.
 
     Parameters
     ----------
-    acceleration : float or ndarray
-        That the lanes together give at least.
+    lanes : float or ndarray
+        Copies of the pipeline.
     pipeline_depth : float or ndarray
         Stages C of a lane.
-    logic : Logic
-        Called by its fields, which broadcast with all else.
+    stages, area, elements : Stages, LaneArea, Elements
+        Called by their fields, which broadcast with all else: a row of ``engines`` has them all.
 
     Returns
     -------
     Engine
-        `response_time` is ``C · t(C)`` (equation 3). The areas are
-        ``lanes · lane_area`` and ``lanes · stage_area · (C − 1)``.
-
-    Examples
-    --------
-    Four stages make a lane of this engine 2.7 times as fast, so two lanes do for three:
-
-    >>> deep = engine(3.0, 4, 1.0, 20e-9, 1000, 4e-9, 0.0, 0, 10_000, 1_000)
-    >>> flat = engine(3.0, 1, 1.0, 20e-9, 1000, 4e-9, 0.0, 0, 10_000, 1_000)
-    >>> float(deep.lanes), float(flat.lanes), float(deep.register_area)
-    (2.0, 3.0, 6000.0)
+        The outputs of `engine_clock`, `engine_rate` and `engine_size`.
     """
-    period = _clock_period(pipeline_depth, logic)
-    lane_acceleration = logic.base_acceleration * _clock_period(1.0, logic) / period
-    lanes = np.maximum(np.ceil(acceleration / lane_acceleration * (1 - _ROUNDING)), 1.0)
-    return Engine(
-        period,
-        pipeline_depth * period,
-        lane_acceleration,
-        lanes,
-        lanes * logic.lane_area,
-        lanes * logic.stage_area * (np.asarray(pipeline_depth) - 1.0),
-    )
-
-
-def _clock_period(depth: Floats, logic: Logic) -> Array:
-    split = np.maximum(np.asarray(depth, dtype=np.float64) - logic.unsplit_stages, 1.0)
-    parts = np.ceil(logic.logic_steps / split)
-    stage = logic.logic_delay * parts / logic.logic_steps
-    period: Array = stage + logic.register_delay + logic.routing_delay * depth
-    return period

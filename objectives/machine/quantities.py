@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dse.model import Quantity
+from typing import Annotated, TypeAlias
+
+from dse.model import Floats, Quantity
 
 ENGINE_AREA = Quantity(
     "LUT", "area of all lanes without pipelining", low=0, better="lower", typical=(1e3, 1e6)
@@ -10,4 +12,84 @@ ENGINE_AREA = Quantity(
 REGISTER_AREA = Quantity(
     "LUT", "area that pipelining adds", low=0, better="lower", typical=(0, 1e6)
 )
-BUFFER_BITS = Quantity("bit", "memory of the queued calls", low=0, better="lower", typical=(0, 1e6))
+BUFFER_BITS = Quantity("bit", "data of calls in flight", low=0, better="lower", typical=(0, 1e6))
+
+# ------------------------------------------------------------------- times of a call, on the host
+
+SET_UP_TIME = Quantity("cycle", "set-up of a call on the host", low=0, typical=(10, 1e4))
+LINK_TIME = Quantity("cycle", "time that a call occupies the link", low=0, typical=(0, 1e4))
+LINK_WAIT_TIME = Quantity("cycle", "mean wait of a call for the link", low=0, typical=(0, 1e3))
+LINK_INTERVAL = Quantity(
+    "cycle",
+    "time from call to call that the link leaves to a stream that always has one waiting",
+    low=0,
+    typical=(0, 1e4),
+)
+TURNAROUND_TIME = Quantity(
+    "cycle", "time of a call beside its time at the engine", "Z", low=0, typical=(100, 1e5)
+)
+TRAVEL_TIME = Quantity(
+    "cycle",
+    "time of a call on the link and on its way to the engine and back, without waiting",
+    low=0,
+    typical=(100, 1e5),
+)
+CALL_INTERVAL = Quantity(
+    "cycle",
+    "mean time from end to end of calls of a stream that always has a request waiting",
+    "T1",
+    low=0,
+    typical=(100, 1e5),
+)
+
+SetUpTime: TypeAlias = Annotated[Floats, SET_UP_TIME]
+LinkTime: TypeAlias = Annotated[Floats, LINK_TIME]
+LinkWaitTime: TypeAlias = Annotated[Floats, LINK_WAIT_TIME]
+LinkInterval: TypeAlias = Annotated[Floats, LINK_INTERVAL]
+
+# ------------------------------------------------------- what the engine takes, in the host's time
+
+CallRate: TypeAlias = Annotated[
+    Floats,
+    Quantity("call/cycle", "calls of one stream a cycle", "Λ", low=0, typical=(1e-7, 1e-5)),
+]
+EngineInterval: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "cycle",
+        "time from call to call at the engine of a stream that always has one waiting",
+        low=0,
+        better="lower",
+        typical=(10, 1e5),
+    ),
+]
+StreamInterval: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "cycle",
+        "mean time from call to call of a stream with q calls in flight",
+        low=0,
+        better="lower",
+        typical=(100, 1e5),
+    ),
+]
+EngineTimeAlone: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "cycle",
+        "mean time at the engine of a call that finds no earlier one",
+        low=0,
+        better="lower",
+        typical=(10, 1e5),
+    ),
+]
+EngineTime: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "cycle",
+        "mean time of a call at the engine under load",
+        low=0,
+        better="lower",
+        typical=(10, 1e5),
+    ),
+]

@@ -117,7 +117,7 @@ def arrival_problems(
             remedy = f"{nearest(arrivals, PROCESSES)}; or give arrival times [s]"
             problems.append(Problem("arrivals", f"is {arrivals!r}", remedy))
         if not arrival_rate:
-            remedy = "a process needs a number above 0 1/s"
+            remedy = "a process needs a number above 0 element/s"
             problems.append(Problem("arrival_rate", f"is {arrival_rate}", remedy))
         if int(elements) != elements or elements < fewest:
             remedy = f"give a whole number of at least {fewest}"

@@ -13,26 +13,28 @@ clocks is::
     g_k = (exp(δ(z_k − 1)) − 1)/δ
 
 The first term is the wait for slots spread evenly over the round, the second what their bunching
-adds, the third the pipeline. Nothing cancels, at any load.
+adds, the third the pipeline. Nothing cancels, at any load. Elements that arrive m at once change
+little: the zeros are v_k = z_k^m with ln v_k = ρ(v_k − 1) + 2πimk/R, δ = ρH/(mP), the first term
+is m times as large, and the factor of the sum is H²/(mRP).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dse.model import Array, Floats, Quantity, model, moves
 from dse.problems import Problem
+from objectives.queues import Complex, complex_expm1, log_zero
 from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic, problems_in, refuse
 from objectives.sharing.schedule import schedule, utilization
 
-Complex: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 _PAIRS = 1 << 13
 """Roots taken at a time: their dozen complex temporaries stay in the cache."""
-_ROUNDING = float(np.finfo(np.float64).eps)
+ROUNDING = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +75,16 @@ def exact_latency(
     load = utilization(length, schedule_period, *traffic)
     wait, error = mean_wait(length, away, schedule_period, load)
     clocks = wait + pipeline.pipeline_depth
-    error = error + _ROUNDING * clocks
+    error = error + ROUNDING * clocks
     return ExactLatency(clocks * traffic.clock_period, error * traffic.clock_period)
 
 
 def mean_wait(
-    length: Floats, away: Floats, schedule_period: Floats, load: Floats
+    length: Floats,
+    away: Floats,
+    schedule_period: Floats,
+    load: Floats,
+    lane_elements: Floats = 1.0,
 ) -> tuple[Array, Array]:
     """Return the exact mean wait for a slot and the estimate of its rounding error, in clocks.
 
@@ -88,26 +94,30 @@ def mean_wait(
         As :func:`objectives.sharing.schedule.schedule` gives them.
     load : array_like
         Utilization; inf is returned from 1 on.
+    lane_elements : array_like
+        Elements m that arrive at once. The mean is over elements.
     """
-    columns = np.broadcast_arrays(length, away, schedule_period, load)
+    columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
     shape = columns[0].shape
-    length, away, period, load = (np.ravel(c).astype(np.float64) for c in columns)
+    length, away, period, load, batch = (np.ravel(c).astype(np.float64) for c in columns)
     stable = (load < 1) & (period >= 1)
     free = np.where(stable, 1 - load, np.nan)
-    even = length / (2 * period * free)
-    wait, error = even, 4 * _ROUNDING * even / free
+    even = batch * length / (2 * period * free)
+    wait, error = even, 4 * ROUNDING * even / free
     some = np.flatnonzero(stable & (away > 0) & (period > 1))
     if some.size:
-        total, spread = _bunching(period[some], load[some], away[some] / length[some])
-        scale = away[some] ** 2 / (period[some] * length[some])
+        share = away[some] / (batch[some] * length[some])
+        turned = np.mod(batch[some], period[some])
+        total, spread = _bunching(period[some], load[some], share, turned)
+        scale = away[some] ** 2 / (batch[some] * period[some] * length[some])
         wait[some] += scale * total
-        error[some] += scale * (spread + 4 * _ROUNDING * total / free[some])
+        error[some] += scale * (spread + 4 * ROUNDING * total / free[some])
     for clocks in (wait, error):
         clocks[load >= 1] = np.inf
     return wait.reshape(shape)[()], error.reshape(shape)[()]
 
 
-def _bunching(period: Array, load: Array, share: Array) -> tuple[Array, Array]:
+def _bunching(period: Array, load: Array, share: Array, turned: Array) -> tuple[Array, Array]:
     """Sum over the zeros for each design, in blocks of whole designs."""
     pairs = period.astype(np.int64) // 2  # zeros come in conjugate pairs, k and R − k
     total, error = np.empty_like(load), np.empty_like(load)
@@ -120,7 +130,7 @@ def _bunching(period: Array, load: Array, share: Array) -> tuple[Array, Array]:
         starts = ends[block] - pairs[block] - before
         repeats = pairs[block]
         k = np.arange(1, ends[last - 1] - before + 1) - np.repeat(starts, repeats)
-        of_pair = (np.repeat(c[block], repeats) for c in (period, load, share))
+        of_pair = (np.repeat(c[block], repeats) for c in (period, load, share, turned))
         terms, errors = _terms(k, *of_pair)
         total[block] = np.add.reduceat(terms, starts)
         error[block] = np.add.reduceat(errors, starts)
@@ -128,13 +138,12 @@ def _bunching(period: Array, load: Array, share: Array) -> tuple[Array, Array]:
     return total, error
 
 
-def _terms(k: NDArray[np.int64], period: Array, load: Array, share: Array) -> tuple[Array, Array]:
+def _terms(
+    k: NDArray[np.int64], period: Array, load: Array, share: Array, turned: Array
+) -> tuple[Array, Array]:
     """Return each pair's share of the sum, and of its error from the residual of the zero."""
     angle = 2 * np.pi * k / period
-    zeta = log_zero(angle, load)  # ln z
-    moved = complex_expm1(zeta)  # z − 1
-    slope = 1 - load * (1 + moved)
-    residual = zeta - load * moved - 1j * angle
+    moved, size = zeros(turned_angle(k * turned, period), load)
     delta = np.maximum(load * share, 1e-200)  # a rate of 0 is the limit
     omega_less_1 = complex_expm1(1j * angle)
     omega = 1 + omega_less_1
@@ -142,39 +151,25 @@ def _terms(k: NDArray[np.int64], period: Array, load: Array, share: Array) -> tu
     one_less_y = -(omega_less_1 + omega * delta * growth)
     weight = np.where(2 * k == period, 1.0, 2.0)
     terms = weight * (omega * growth / (-omega_less_1 * one_less_y)).real
-    size = np.abs(residual) + _ROUNDING * (np.abs(zeta) + angle)
     square = one_less_y.real**2 + one_less_y.imag**2
-    # d(term)/dz = y/(1 − y)²; |y| and |z| are at most 1
-    return terms, weight * size / (np.abs(slope) * square) + 4 * _ROUNDING * np.abs(terms)
+    # d(term)/dv = y/(1 − y)²; |y| and |v| are at most 1
+    return terms, weight * size / square + 4 * ROUNDING * np.abs(terms)
 
 
-def log_zero(angle: Array, load: Array) -> Complex:
-    """Return ln z of the zero in the disc: ln z − ρ(z − 1) = iθ, by three steps of Halley.
-
-    It is Lambert's W₀ in another dress, but exact near the branch point, where the argument of W
-    rounds away what matters. The start is the root of the quadratic expansion about z = 1; three
-    steps of third order end below rounding for all loads in [0, 1) and angles in (0, π].
-    """
-    free = 1 - load
-    zeta = 2j * angle / (free + np.sqrt(free * free - 2j * load * angle))
-    for _ in range(3):
-        moved = complex_expm1(zeta)
-        curve = load * (1 + moved)
-        slope = 1 - curve
-        step = (zeta - load * moved - 1j * angle) / slope
-        zeta -= step / (1 + 0.5 * step * curve / slope)
-    return zeta
+def turned_angle(turns: Floats, period: Floats) -> Array:
+    """Return 2π·turns/period between −π and π; whole numbers of `turns` keep their digits."""
+    left = np.mod(turns, period)
+    left = np.where(2 * left > period, left - period, left)
+    return np.asarray(2 * np.pi * left / period)
 
 
-def complex_expm1(z: Complex) -> Complex:
-    """Return exp(z) − 1 by real functions, which are several times faster than the complex one."""
-    result = np.empty_like(z)
-    grown, half = np.expm1(z.real), 0.5 * z.imag
-    sine = np.sin(half)
-    scaled = 2 * sine * (1 + grown)
-    result.real = grown - sine * scaled
-    result.imag = np.cos(half) * scaled
-    return result
+def zeros(angle: Array, load: Array) -> tuple[Complex, Array]:
+    """Return v − 1 of the zero in the disc, ln v = ρ(v − 1) + iθ, and an estimate of its error."""
+    zeta = log_zero(angle, load)
+    moved = complex_expm1(zeta)
+    slope = 1 - load * (1 + moved)
+    residual = np.abs(zeta - load * moved - 1j * angle)
+    return moved, (residual + ROUNDING * (np.abs(zeta) + np.abs(angle))) / np.abs(slope)
 
 
 class StreamLatencies(NamedTuple):
@@ -229,7 +224,7 @@ def latency_by_stream(
         problems.append(Problem("arrival_rates", f"has shape {rates.shape}", remedy))
     for stream in np.flatnonzero(~(rates.ravel() >= 0)):
         where = f"arrival_rates[{stream}]"
-        problems.append(Problem(where, f"is {rates.ravel()[stream]:g}", "give 0 or more 1/s"))
+        problems.append(Problem(where, f"is {rates.ravel()[stream]:g}", "give 0 or more element/s"))
     refuse("latency_by_stream", problems)
     latency = exact_latency(
         rates.size, pipeline_depth, context_switch, schedule_period, rates, clock_period

@@ -1,9 +1,9 @@
-"""How streams are shared out: what arrives at one lane, and how many engines serve all streams.
+"""How streams are shared out: what a call brings to each lane, and how many engines serve all.
 
 Each engine serves a group of streams; within it every lane is shared by all of the group by the
 schedule of Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic Computations,
-ASAP 2014. Assumption: a stream's elements are dealt out evenly over the lanes, and what arrives at
-each lane is Poisson again.
+ASAP 2014. Assumption: a call's elements are dealt out over the lanes, which work in step, so a call
+is done when its fullest lane is.
 """
 
 from __future__ import annotations
@@ -13,24 +13,33 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, model
-from objectives.quantities import ENGINES, Lanes
-from objectives.sharing.quantities import Streams
+from dse.model import Array, Quantity, composed_of, model, moves
+from objectives.quantities import (
+    ENGINES,
+    CallRate,
+    ElementBytes,
+    Granularity,
+    Lanes,
+    Passes,
+    Streams,
+    TotalStreams,
+)
+from objectives.sharing.quantities import LANE_ELEMENTS
 
-StreamRate = Annotated[
-    Floats,
-    Quantity("1/s", "elements that one stream asks for a second", low=0, typical=(1e3, 1e7)),
-]
-TotalStreams = Annotated[
-    Floats, Quantity("1", "streams on the chip", low=1, integer=True, typical=(1, 256))
-]
+_ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
 
 
 @dataclass(frozen=True, eq=False)
 class LaneArrivals:
     """What `lane_arrivals` gives."""
 
-    arrival_rate: Annotated[Array, Quantity("1/s", "elements of one stream at a lane", "λ", low=0)]
+    call_elements: Annotated[
+        Array, Quantity("element/call", "elements of a call", "n", low=1, integer=True)
+    ]
+    lane_elements: Annotated[Array, LANE_ELEMENTS]
+    arrival_rate: Annotated[
+        Array, Quantity("element/s", "elements of one stream at a lane", "λ", low=0)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +55,38 @@ class ShareOut(LaneArrivals, EngineCount):
 
 
 @model
-def lane_arrivals(stream_rate: StreamRate, lanes: Lanes) -> LaneArrivals:
-    """Return what arrives at one lane from each stream: ``stream_rate / lanes`` [1/s].
+@moves(
+    call_elements="=call_rate +granularity -element_bytes =lanes =passes",
+    lane_elements="=call_rate +granularity -element_bytes -lanes +passes",
+    arrival_rate="+call_rate +granularity -element_bytes -lanes +passes",
+)
+def lane_arrivals(
+    call_rate: CallRate,
+    granularity: Granularity,
+    element_bytes: ElementBytes,
+    lanes: Lanes,
+    passes: Passes = 1.0,
+) -> LaneArrivals:
+    """Return the elements of a call, those in its fullest lane, and what arrives there.
 
-    >>> float(lane_arrivals(1e6, 4).arrival_rate)
-    250000.0
+    The last element of a call may be partly filled, and so may the last elements of its lanes. An
+    element that needs several passes comes back to its lane for each, and counts as often.
+
+    Rounding up keeps the order of quotients, so each moves one way with all.
+
+    >>> arrivals = lane_arrivals(1e3, 1000.0, 16.0, 4)
+    >>> [float(x) for x in (arrivals.call_elements, arrivals.lane_elements, arrivals.arrival_rate)]
+    [63.0, 16.0, 16000.0]
     """
-    return LaneArrivals(np.asarray(stream_rate, dtype=np.float64) / lanes)
+    call_elements = np.ceil(np.divide(granularity, element_bytes) * (1 - _ROUNDING))
+    lane_elements = np.ceil(call_elements / lanes) * passes
+    return LaneArrivals(call_elements, lane_elements, lane_elements * call_rate)
 
 
 @model
+@moves(
+    engines="+total_streams -streams",
+)
 def engine_count(total_streams: TotalStreams, streams: Streams) -> EngineCount:
     """Return how many engines serve all streams, each of them `streams`; the last may have fewer.
 
@@ -67,16 +98,26 @@ def engine_count(total_streams: TotalStreams, streams: Streams) -> EngineCount:
 
 @composed_of(lane_arrivals, engine_count)
 def share_out(
-    stream_rate: StreamRate, lanes: Lanes, total_streams: TotalStreams, streams: Streams
+    call_rate: CallRate,
+    granularity: Granularity,
+    element_bytes: ElementBytes,
+    lanes: Lanes,
+    total_streams: TotalStreams,
+    streams: Streams,
+    passes: Passes = 1.0,
 ) -> ShareOut:
-    """Return both: what arrives at a lane, and how many engines there are.
+    """Return both: what a call brings to a lane, and how many engines there are.
 
     Parameters
     ----------
-    stream_rate : float or ndarray
-        Of one stream, over all lanes of its engine [1/s].
+    call_rate : float or ndarray
+        Of one stream [call/s].
+    granularity, element_bytes : float or ndarray
+        Data of a call [B], and of what a lane takes in one clock [B/element].
     lanes : float or ndarray
         Lanes of one engine.
     total_streams, streams : float or ndarray
         On the chip, and served by one engine.
+    passes : float or ndarray
+        Times that an element goes through its lane.
     """

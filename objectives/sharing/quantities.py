@@ -9,23 +9,11 @@ import numpy as np
 
 from dse.model import Floats, Quantity, declared
 from dse.problems import InputError, Problem
-from objectives.quantities import ClockPeriod, PipelineDepth
+from objectives.quantities import ClockPeriod, PipelineDepth, Streams
 
 LONGEST_PERIOD = 65_536
 """Largest schedule period in the domain; the cost of the exact latency grows with the period."""
 
-Streams: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "streams that share the engine, at least one for each pipeline stage",
-        "N",
-        low=1,
-        high=1_000_000,
-        integer=True,
-        typical=(16, 64),
-    ),
-]
 ContextSwitch: TypeAlias = Annotated[
     Floats,
     Quantity(
@@ -53,8 +41,24 @@ SchedulePeriod: TypeAlias = Annotated[
 ]
 ArrivalRate: TypeAlias = Annotated[
     Floats,
-    Quantity("1/s", "elements that arrive in one stream a second", "λ", low=0, typical=(1e3, 1e6)),
+    Quantity(
+        "element/s",
+        "elements that arrive in one stream a second, at a lane",
+        "λ",
+        low=0,
+        typical=(1e3, 1e6),
+    ),
 ]
+LANE_ELEMENTS = Quantity(
+    "element/call",
+    "elements that a call brings to each lane at once",
+    "m",
+    low=1,
+    high=1_000_000_000,
+    integer=True,
+    typical=(1, 64),
+)
+LaneElements: TypeAlias = Annotated[Floats, LANE_ELEMENTS]
 
 
 class Pipeline(NamedTuple):

@@ -47,10 +47,12 @@ class PrintedLatency:
     """The outputs of :func:`printed_latency`."""
 
     service_rate: Annotated[
-        Array, Quantity("1/s", "service rate of a stream: its achievable throughput", "μ_s", low=0)
+        Array,
+        Quantity("element/s", "service rate of a stream: its achievable throughput", "μ_s", low=0),
     ]
     total_throughput: Annotated[
-        Array, Quantity("1/s", "achievable throughput of all streams together", "T_TOT", low=0)
+        Array,
+        Quantity("element/s", "achievable throughput of all streams together", "T_TOT", low=0),
     ]
     utilization: Annotated[
         Array, Quantity("1", "arrival rate over service rate of a stream", "ρ", low=0)
@@ -83,10 +85,10 @@ class PrintedLatency:
         Quantity("s", "mean latency by the printed approximation", "W", low=0, better="lower"),
     ]
     queueing_occupancy: Annotated[
-        Array, Quantity("1", "mean elements waiting by the M/D/1 formula", "N_q", low=0)
+        Array, Quantity("element", "mean elements waiting by the M/D/1 formula", "N_q", low=0)
     ]
     swapped_out_occupancy: Annotated[
-        Array, Quantity("1", "mean further elements waiting while swapped out", "N_h", low=0)
+        Array, Quantity("element", "mean further elements waiting while swapped out", "N_h", low=0)
     ]
 
 

@@ -4,6 +4,7 @@ The schedule is fixed and skips nobody, so a stream never feels the others: each
 own, and one stream is simulated. Number its slots 0, 1, 2… in time, and let f_j be the first slot
 at or after the arrival of element j. Elements leave in order, one a slot, so element k takes slot
 ``n_k = max(f_k, n_{k−1} + 1) = k + max_{j≤k} (f_j − j)``: a running maximum, and no event queue.
+Of elements that arrive at once, the first of each call is enough: the maximum is at one of them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class SimulatedLatency:
     Parameters
     ----------
     latency : float
-        Mean latency [s], from arrival to the end of the pipeline.
+        Mean latency [s], from arrival to the end of the pipeline; of calls of several elements, to
+        the end of the last one.
     low, high : float
         Confidence interval of the mean [s], from batch means.
     level : float
@@ -45,9 +47,9 @@ class SimulatedLatency:
         Share of the arrivals that find 0, 1, 2… elements waiting in their queue; under Poisson
         arrivals also the share of time.
     latencies : ndarray
-        Latency of each measured element [s], in order of arrival.
+        Latency of each measured call [s], in order of arrival; one element is a call too.
     warm_up : int
-        Elements at the start that were left out.
+        Calls at the start that were left out.
     """
 
     latency: float
@@ -91,6 +93,7 @@ def simulate(
     elements: int = 1_000_000,
     seed: int = 0,
     *,
+    batch: int = 1,
     stream: int = 0,
     warm_up: float = 0.1,
     level: float = 0.99,
@@ -109,13 +112,16 @@ def simulate(
         A process (:func:`objectives.sharing.arrivals.generate`), or arrival times [s] in ascending
         order, such as :func:`objectives.sharing.arrivals.read_trace` returns.
     elements : int
-        How many elements a process gives, warm-up included. Memory is 8 bytes an element.
+        How many elements a process gives, warm-up included. Memory is 8 bytes a call.
     seed : int
         Of a process.
+    batch : int
+        Elements that arrive at once: a call. A process gives ``elements // batch`` calls, and each
+        time of `arrivals` is one of a call. Means, intervals and percentiles are over calls.
     stream : int
         Which stream is followed; its place in the round matters to arrivals in step with the clock.
     warm_up : float
-        Share of the elements at the start to leave out; the queue starts empty.
+        Share of the calls at the start to leave out; the queue starts empty.
     level : float
         Confidence of the interval of the mean. It rests on 32 batch means; batches must be long
         against the memory of the queue, so raise `elements` near saturation.
@@ -142,22 +148,23 @@ def simulate(
     if process is not None and arrival_rate is not None:
         setting["arrival_rate"] = arrival_rate
     problems = problems_in(setting)
-    problems += arrival_problems(arrival_rate, arrivals, elements, seed, _FEWEST)
-    problems += _option_problems(stream, streams, warm_up, level, burst_length, peak_to_mean)
+    fewest = _FEWEST * max(batch, 1) if process is not None else _FEWEST
+    problems += arrival_problems(arrival_rate, arrivals, elements, seed, fewest)
+    problems += _option_problems(batch, stream, streams, warm_up, level, burst_length, peak_to_mean)
     refuse("simulate", problems)
     slots = _Slots.of(streams, pipeline_depth, context_switch, schedule_period, stream)
     chunks: Iterable[Array]
     if process is not None and arrival_rate is not None:
         rate = arrival_rate * clock_period
         refuse("simulate", _load_problems(slots, rate, elements))
-        elements = int(elements)
-        chunks = generate(process, rate, elements, seed, burst_length, peak_to_mean)
+        calls = int(elements) // batch
+        chunks = generate(process, rate / batch, calls, seed, burst_length, peak_to_mean)
     else:
         times = np.asarray(arrivals, dtype=np.float64) / clock_period
-        elements = times.size
-        chunks = (times[first : first + CHUNK] for first in range(0, elements, CHUNK))
-    skipped = int(warm_up * elements)
-    latencies, occupancy = _measure(slots, chunks, elements, skipped)
+        calls = times.size
+        chunks = (times[first : first + CHUNK] for first in range(0, calls, CHUNK))
+    skipped = int(warm_up * calls)
+    latencies, occupancy = _measure(slots, chunks, calls, skipped, batch)
     latencies *= clock_period
     return _summary(latencies, occupancy, skipped, level)
 
@@ -185,7 +192,7 @@ def departure_clocks(
     """
     slots = _Slots.of(streams, pipeline_depth, context_switch, schedule_period, stream)
     arrived = np.asarray(arrival_clocks, dtype=np.float64)
-    departed, _, _ = slots.serve(arrived, 0, -np.inf)
+    departed, _, _ = slots.serve(arrived, 0, -np.inf, 1)
     return departed
 
 
@@ -204,10 +211,12 @@ class _Slots(NamedTuple):
         group, place = divmod(stream, depth)
         return cls(period, depth, length, away, group * (period * depth + switch) + place)
 
-    def serve(self, arrived: Array, first: int, most: float) -> tuple[Array, Array, float]:
-        """Return departures, elements found waiting, and the running maximum to go on from.
+    def serve(
+        self, arrived: Array, first: int, most: float, batch: int
+    ) -> tuple[Array, Array, float]:
+        """Return departures of calls, elements found waiting, and the maximum to go on from.
 
-        `arrived` is not changed; `first` is the index of its first element.
+        `arrived` is not changed; `first` is the index of its first call.
         """
         shifted = arrived - self.offset
         rounds = np.floor(shifted / self.length)
@@ -218,6 +227,7 @@ class _Slots(NamedTuple):
         rounds *= self.period
         free += rounds
         index = np.arange(first, first + arrived.size, dtype=np.float64)
+        index *= batch
         ahead = np.subtract(free, index, out=rounds)
         if ahead.size:
             ahead[0] = max(ahead[0], most)
@@ -225,6 +235,7 @@ class _Slots(NamedTuple):
         most = float(ahead[-1]) if ahead.size else most
         slot = np.add(ahead, index, out=index)
         found = np.subtract(slot, free, out=free)
+        slot += batch - 1  # of the last element
         departed = np.floor(slot / self.period)
         departed *= self.away
         slot *= self.depth
@@ -234,14 +245,14 @@ class _Slots(NamedTuple):
 
 
 def _measure(
-    slots: _Slots, chunks: Iterable[Array], elements: int, skipped: int
+    slots: _Slots, chunks: Iterable[Array], calls: int, skipped: int, batch: int
 ) -> tuple[Array, Array]:
     """Run the chunks; return the latencies in clocks and the counts of elements found waiting."""
-    latencies = np.empty(elements - skipped)
+    latencies = np.empty(calls - skipped)
     counts: NDArray[np.intp] = np.zeros(1, dtype=np.intp)
     first, most = 0, -np.inf
     for arrived in chunks:
-        departed, found, most = slots.serve(arrived, first, most)
+        departed, found, most = slots.serve(arrived, first, most, batch)
         after = max(skipped - first, 0)
         first += arrived.size
         if after < arrived.size:
@@ -264,6 +275,7 @@ def _summary(latencies: Array, occupancy: Array, warm_up: int, level: float) -> 
 
 
 def _option_problems(
+    batch: int,
     stream: int,
     streams: int,
     warm_up: float,
@@ -272,6 +284,7 @@ def _option_problems(
     peak_to_mean: float,
 ) -> list[Problem]:
     fits = {
+        "batch": (batch, batch >= 1 and float(batch).is_integer(), "a whole number of 1 or more"),
         "stream": (stream, 0 <= stream < streams, f"a whole number from 0 to {streams - 1}"),
         "warm_up": (warm_up, 0 <= warm_up <= 0.5, "a share from 0 to 0.5"),
         "level": (level, 0 < level < 1, "a share above 0 and below 1"),

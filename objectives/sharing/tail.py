@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model
-from objectives.sharing.exact import Complex, complex_expm1, log_zero
+from objectives.queues import Complex, complex_expm1, log_zero
 from objectives.sharing.quantities import Pipeline, Traffic
 from objectives.sharing.schedule import schedule, utilization
 

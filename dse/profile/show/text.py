@@ -17,7 +17,7 @@ NARROWEST = 20  # that are left of it before a column is left out
 
 def print_profile(profile: Profile, console: Console | None = None) -> None:
     """Print hot functions, hot blocks and the transfer matrix."""
-    out = console or Console(highlight=False)
+    out = console or Console(highlight=False, emoji=False)
     run = profile.run
     state = "complete" if run.complete else f"partial ({run.ended})"
     out.print(

@@ -1,0 +1,183 @@
+"""The pace of a stream that always has a request waiting and may have q calls in flight.
+
+A call begins its set-up when the thread has set up the last one and the call q before it has ended;
+then it may wait, travels, and takes the next m slots of its stream. The pace is one of three: that
+of the set-up, that of the slots, or that of the window, in which q calls pass in the time of one.
+The first two are exact where the line that bounds every call (:mod:`objectives.sharing.bound`)
+leaves the window no part. Elsewhere the calls are followed one by one, for the phase in which they
+meet the schedule is their own doing: a few calls in flight may come back together and queue.
+
+What a call waits on its way is nothing with the chance that the way is free, else evenly spread
+with the given mean: near the wait of M/D/1. Its values come from a golden-ratio sequence, so that
+a design's pace is a function of its inputs alone.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from dse.model import Array, Floats, Quantity, model
+from objectives.quantities import CallsInFlight, ClockPeriod
+from objectives.sharing.quantities import LaneElements, Pipeline, SchedulePeriod
+from objectives.sharing.schedule import schedule
+
+_SETTLING = 32
+"""Calls before the count, times the calls in flight for many of them."""
+_HALF = 64
+"""Calls in each half of the count: the pace is between their mean ends."""
+_ROWS = 1 << 12
+"""Designs followed at a time: their columns stay in the cache."""
+_ON_THE_SLOT = 1e-9
+"""Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
+GOLDEN = (5**0.5 - 1) / 2
+
+
+class Way(NamedTuple):
+    """What a call does before it reaches the engine."""
+
+    set_up_time: Annotated[
+        Floats,
+        Quantity("s", "set-up of a call on the host", low=0, better="lower", typical=(1e-8, 1e-5)),
+    ]
+    travel_time: Annotated[
+        Floats,
+        Quantity(
+            "s",
+            "time of a call beside set-up, waiting and engine",
+            low=0,
+            better="lower",
+            typical=(1e-7, 1e-5),
+        ),
+    ]
+    link_wait_time: Annotated[
+        Floats,
+        Quantity("s", "mean wait of a call for the link", low=0, better="lower", typical=(0, 1e-7)),
+    ] = 0.0
+    link_utilization: Annotated[
+        Floats,
+        Quantity(
+            "1", "chance that a call waits for the link", low=0, better="lower", typical=(0, 1)
+        ),
+    ] = 0.0
+
+
+class Pace(NamedTuple):
+    """The output of :func:`stream_interval`."""
+
+    stream_interval: Annotated[
+        Array,
+        Quantity("s", "mean time from call to call of a stream with q calls in flight", low=0),
+    ]
+
+
+@model
+def stream_interval(
+    pipeline: Pipeline,
+    schedule_period: SchedulePeriod,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    calls_in_flight: CallsInFlight,
+    way: Way,
+) -> Pace:
+    """Return the mean time from end to end of calls of a stream that always has one waiting.
+
+    Returns
+    -------
+    Pace
+        Array of the broadcast shape of the inputs [s]: inf if the wait is, NaN if
+        ``streams < pipeline_depth``. With one call in flight and no wait it is
+        :func:`objectives.sharing.blocking.blocking_interval` to one part in a few hundred, for
+        128 calls are counted.
+
+    Two slots of 4 clocks in a round of 24. A call that comes back 5 clocks after its end is away
+    for the next slot; the second call in flight takes it.
+
+    >>> design = dict(streams=8, pipeline_depth=4, context_switch=4, schedule_period=2,
+    ...               clock_period=1.0, lane_elements=1, set_up_time=1.0, travel_time=4.0)
+    >>> [float(stream_interval(**design, calls_in_flight=q).stream_interval) for q in (1, 2)]
+    [24.0, 12.0]
+    """
+    length, away = schedule(*pipeline, schedule_period)
+    clocks = [np.divide(time, clock_period) for time in way[:3]]
+    columns = (length, away, pipeline.pipeline_depth, schedule_period, lane_elements)
+    rows = np.broadcast_arrays(*columns, calls_in_flight, *clocks, way.link_utilization)
+    shape = rows[0].shape
+    table = np.stack([np.ravel(row).astype(np.float64) for row in rows])
+    pace = _paces(table)
+    return Pace((pace.reshape(shape) * clock_period)[()])
+
+
+def _paces(table: Array) -> Array:
+    length, away, depth, period, batch, window, set_up, travel, wait, _ = table
+    slots = batch * length / period
+    with np.errstate(invalid="ignore"):
+        alone = set_up + travel + wait + slots + away * (1 - 1 / period) + depth
+        pace: Array = np.maximum(set_up, slots)
+        followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
+    pace[np.isinf(wait)] = np.inf
+    order = followed[np.argsort(window[followed], kind="stable")]
+    for count in np.unique(window[order]):
+        same = order[window[order] == count]
+        for first in range(0, same.size, _ROWS):
+            block = same[first : first + _ROWS]
+            pace[block] = _follow(table[:, block], int(count))
+    return pace
+
+
+def _follow(table: Array, window: int) -> Array:
+    """Follow the calls of designs with equal windows; return the mean clocks from end to end."""
+    length, _, depth, period, batch, _, set_up, travel, wait, busy = table
+    ends = np.zeros((window, length.size))
+    thread, free = np.zeros_like(length), np.zeros_like(length)
+    early, late = np.zeros_like(length), np.zeros_like(length)
+    before, held = max(_SETTLING, 2 * window), Held.of(wait, busy)
+    for call in range(before + 2 * _HALF):
+        thread = np.maximum(thread, ends[call % window]) + set_up
+        arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
+        slot = np.maximum(next_slot(arrived, length, depth, period), free)
+        free = slot + batch
+        ends[call % window] = end_of(free - 1, length, depth, period)
+        if call >= before + _HALF:
+            late += ends[call % window]
+        elif call >= before:
+            early += ends[call % window]
+    return np.asarray((late - early) / _HALF**2)
+
+
+class Held(NamedTuple):
+    """A wait on the way: nothing beyond the chance `busy`, else evenly spread with a mean."""
+
+    longest: Array
+    slope: Array
+
+    @classmethod
+    def of(cls, wait: Array, busy: Array) -> Held:
+        """Take the mean of all waits, and the chance of one."""
+        longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
+        return cls(longest, np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0))
+
+    def at(self, chance: float) -> Array:
+        """Return the wait that is exceeded with a chance."""
+        return np.maximum(self.longest - chance * self.slope, 0.0)
+
+
+def next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Array:
+    """Return the number of the first slot of the stream not before a clock; the first is at 0."""
+    early = arrived - _ON_THE_SLOT
+    rounds = np.floor(early / length)
+    into = np.ceil((early - rounds * length) / depth)
+    return np.asarray(rounds * period + np.minimum(into, period))
+
+
+def end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
+    """Return the clock at which what entered in a slot leaves the pipeline."""
+    rounds = np.floor(slot / period)
+    return np.asarray(rounds * length + (slot - rounds * period + 1) * depth)
+
+
+def ends_at(arrived: Array, length: Array, depth: Array, period: Array, batch: Array) -> Array:
+    """Return the clock at which a call of `batch` elements ends that finds no earlier one."""
+    slot = next_slot(arrived, length, depth, period)
+    return end_of(slot + batch - 1, length, depth, period)

@@ -1,0 +1,182 @@
+"""Calls over a link to an engine: by hand, against LogCA, and what more of anything does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dse.testing import check_model
+from objectives.logca import speedup, times
+from objectives.machine import (
+    call_break_even,
+    call_buffers,
+    call_interval,
+    call_time,
+    link,
+    offload_terms,
+    requests,
+    turnaround,
+)
+from objectives.queues import constant_service_wait
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        requests,
+        link,
+        turnaround,
+        call_interval,
+        offload_terms,
+        call_time,
+        call_buffers,
+        call_break_even,
+    ],
+)
+def test_conforms(model: Callable[..., Any]) -> None:
+    check_model(model)
+
+
+def test_by_hand() -> None:
+    # 2 B/cycle over a link of 0.25 cycle/B: 4 streams of 0.5 B/cycle load it by a half
+    rate = requests(0.5, 1000.0).call_rate
+    assert rate == 0.0005
+    crowded = link(1000.0, rate, 0.25, shared_link=0, streams=4, total_streams=64)
+    assert [float(crowded.link_time), float(crowded.link_utilization)] == [250.0, 0.5]
+    assert crowded.link_wait_time == pytest.approx(125.0)
+    assert crowded.link_interval == pytest.approx(250 / (1 - 0.375))
+    around = turnaround(1000.0, 100.0, 0.1, 250.0, 125.0, 600.0)
+    assert [float(around.set_up_time), float(around.turnaround_time)] == [200.0, 1175.0]
+    assert call_buffers(1024.0, 2, 8).buffer_bits == 8 * 1024 * 2 * 8
+
+
+def test_who_meets_on_a_link() -> None:
+    shared = link(1000.0, 1e-5, 0.5, [0, 1], streams=8, total_streams=32)
+    assert shared.link_utilization.tolist() == pytest.approx([0.04, 0.16])
+    few = link(1000.0, 1e-5, 0.5, 0, streams=64, total_streams=32)
+    assert few.link_utilization == pytest.approx(0.16)  # an engine for 64 streams has but 32
+
+
+def test_a_link_that_cannot_carry_the_load() -> None:
+    full = link(1000.0, 1e-4, [0.0, 0.5, 1.0, 2.0], 0, streams=20, total_streams=20)
+    assert full.link_utilization.tolist() == pytest.approx([0, 1, 2, 4])
+    assert full.link_wait_time.tolist() == [0, np.inf, np.inf, np.inf]
+    assert full.link_interval.tolist() == pytest.approx([0, 500 / 0.05, np.inf, np.inf])
+
+
+@pytest.mark.parametrize(("of_link", "of_stream", "slowest"), [(900, 20, 900), (1, 90, 90)])
+def test_the_slower_sets_the_pace(of_link: float, of_stream: float, slowest: float) -> None:
+    got = call_interval(of_link, of_stream, call_rate=1e-3)
+    assert got.call_interval == slowest
+    assert got.stream_utilization == pytest.approx(slowest / 1000)
+
+
+def logca_inputs(granularity: Any, terms: Any, index: float, power: float) -> dict[str, Any]:
+    return {
+        "granularity": granularity,
+        **vars(terms),
+        "latency_per_byte": 0.0,
+        "computational_index": index,
+        "complexity": power,
+    }
+
+
+@given(
+    granularity=st.floats(16, 1e6),
+    index=st.floats(1, 1000),
+    power=st.floats(0.5, 1.5),
+    set_up=st.floats(0, 1e5),
+    engine=st.floats(1, 1e6),
+    more=st.floats(0, 1e6),
+)
+def test_logca_gives_the_interval_again(
+    granularity: float, index: float, power: float, set_up: float, engine: float, more: float
+) -> None:
+    interval = max(set_up, engine) + more
+    terms = offload_terms(
+        granularity,
+        index,
+        power,
+        set_up_time=set_up,
+        engine_interval=engine,
+        call_interval=interval,
+    )
+    given_ = logca_inputs(granularity, terms, index, power)
+    found = times(**given_)
+    assert found.accelerated_time == pytest.approx(interval, rel=1e-12)
+    assert speedup(**given_).speedup == pytest.approx(found.host_time / interval, rel=1e-12)
+    assert terms.overhead <= set_up
+
+
+def test_never_stays_never() -> None:
+    terms = offload_terms(
+        1000.0,
+        20.0,
+        set_up_time=50.0,
+        engine_interval=400.0,
+        call_interval=np.inf,
+    )
+    given_ = logca_inputs(1000.0, terms, 20.0, 1.0)
+    assert times(**given_).accelerated_time == np.inf
+    assert speedup(**given_).speedup == 0
+
+
+@settings(max_examples=200)
+@given(
+    set_up=st.floats(0, 1e4),
+    link_time=st.floats(0, 1e3),
+    travel=st.floats(0, 1e4),
+    alone=st.floats(1, 1e4),
+    more=st.floats(0, 1e3),
+    load=st.floats(0.01, 0.99),
+    window=st.integers(1, 8),
+)
+def test_a_call_takes_what_it_takes_alone_and_more_under_load(
+    set_up: float,
+    link_time: float,
+    travel: float,
+    alone: float,
+    more: float,
+    load: float,
+    window: int,
+) -> None:
+    least = set_up + link_time + travel + alone
+    rate = load * window / least
+
+    def run(rate: float, window: int) -> Any:
+        service = {"first_time": least, "following_time": least}
+        spread = {"first_deviation": 0.0, "following_deviation": 0.0}
+        times = (set_up, link_time, 0.0, travel, alone, alone + more)
+        return call_time(rate, window, *times, **service, **spread)
+
+    here = run(rate, window)
+    parts = [v for n, v in vars(here).items() if n != "call_time"]
+    assert sum(map(float, parts)) == pytest.approx(float(here.call_time))
+    assert here.call_time >= (least + more * (window > 1)) * (1 - 1e-12)
+    assert run(rate * 0.9, window).call_time <= here.call_time * (1 + 1e-12)
+    if window > 1:
+        assert run(rate, window + 1).call_time <= here.call_time * (1 + 1e-9)
+
+
+def test_mean_waits_of_constant_service() -> None:
+    # M/D/1 by its formula; M/D/q by q queues that a sequence of calls takes in turn
+    assert constant_service_wait(np.array([0.0, 0.5, 1.0, 2.0])).tolist() == [
+        0,
+        0.5,
+        np.inf,
+        np.inf,
+    ]
+    rng = np.random.default_rng(1)
+    for servers, load in ((2, 0.5), (3, 0.9), (4, 0.8), (8, 0.7)):
+        arrivals = np.cumsum(rng.exponential(1 / (servers * load), 480_000)).reshape(-1, servers)
+        step = np.arange(len(arrivals))[:, None]
+        ends = np.maximum.accumulate(arrivals - step, axis=0) + step + 1
+        waits = (ends - arrivals - 1)[1000:].mean(axis=1)
+        means = waits[: len(waits) // 32 * 32].reshape(32, -1).mean(axis=1)
+        error = means.std(ddof=1) / 32**0.5
+        assert abs(constant_service_wait(load, servers) - means.mean()) < 4 * error

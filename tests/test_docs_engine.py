@@ -145,7 +145,13 @@ def errors(doc: Document) -> None:
 
 def given(doc: Document) -> None:
     """List what is not computed, with the reason."""
-    doc.given("the unit of area: LUTs of a slice", r"hold 2 LUTs for AES and cosine and 4 for SHA")
+    doc.given(
+        "the unit of area: LUTs of a slice, and what they are",
+        r"hold 2 LUTs for AES and cosine and 4 for SHA",
+        r"are 4-input LUTs, the latter 6-input ones; the rows are in 6-input LUTs",
+        r"count a 4-input one as 0\.625",
+    )
+    doc.given("rounds of AES-256", r"of 4 rounds runs the 14 rounds of AES-256 in 4 passes")
     doc.given(
         "which points",
         r"C = 10 to 13",

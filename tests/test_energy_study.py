@@ -26,8 +26,11 @@ complexity = 1.01
 latency_per_byte = 0
 [space]
 platform = { catalog = "powers", options = ["ultrasparc-t2", "small-core-cache"] }
-interface = { catalog = "interfaces", options = ["privileged-dma", "user-port"] }
 acceleration = { integer = [2, 40] }
+[space.interface]
+catalog = "interfaces"
+options = ["privileged-dma", "user-port"]
+rename = { interface_overhead = "overhead", interface_latency = "latency" }
 """
 OBJECTIVES = """
 [[objective]]

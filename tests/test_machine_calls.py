@@ -23,6 +23,7 @@ from objectives.machine import (
     turnaround,
 )
 from objectives.queues import constant_service_wait
+from objectives.sharing import call_service, engine_line
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,8 @@ def test_a_call_takes_what_it_takes_alone_and_more_under_load(
         service = {"first_time": least, "following_time": least}
         spread = {"first_deviation": 0.0, "following_deviation": 0.0}
         times = (set_up, link_time, 0.0, travel, alone, alone + more)
-        return call_time(rate, window, *times, **service, **spread)
+        pace = max(least / window, set_up)
+        return call_time(rate, window, *times, pace, **service, **spread)
 
     here = run(rate, window)
     parts = [v for n, v in vars(here).items() if n != "call_time"]
@@ -180,3 +182,45 @@ def test_mean_waits_of_constant_service() -> None:
         means = waits[: len(waits) // 32 * 32].reshape(32, -1).mean(axis=1)
         error = means.std(ddof=1) / 32**0.5
         assert abs(constant_service_wait(load, servers) - means.mean()) < 4 * error
+
+
+def test_the_break_even_is_near_the_last_slow_granularity() -> None:
+    """One call in flight, no link: slow where set-up, way and the worst phase exceed the host."""
+    rng = np.random.default_rng(3)
+    found = 0
+    for _ in range(60):
+        depth, period, passes = (int(n) for n in rng.integers(1, [9, 13, 5]))
+        design = (int(rng.integers(depth, 33)), depth, 4, period, 20.0)
+        lanes, overhead = int(rng.integers(1, 5)), float(rng.uniform(50, 5000))
+        line = engine_line(*design, lanes, 16.0, passes)
+        pays = call_break_even(
+            90.0,
+            1.01,
+            interface_overhead=overhead,
+            interface_overhead_per_byte=0.0,
+            interface_latency=100.0,
+            interface_latency_per_byte=0.0,
+            shared_link=0,
+            streams=design[0],
+            total_streams=64,
+            stream_data_rate=1e-3,
+            element_bytes=16.0,
+            calls_in_flight=1,
+            **vars(line),
+        ).break_even
+        if not 16 < pays < 1e4:
+            continue
+        found += 1
+        sizes = np.arange(1.0, 2 * pays)
+        slots = np.ceil(np.ceil(sizes / 16) / lanes) * passes
+        worst = call_service(*design, slots).engine_time_worst
+        host = 90 * sizes**1.01
+        slow = sizes[overhead + 100 + worst > host]
+        assert slow.max() < pays
+        # where the line crosses, it is above the worst phase by less than what the lines add
+        slots = np.ceil(np.ceil(pays / 16) / lanes) * passes
+        worst = call_service(*design, slots).engine_time_worst
+        round_time = (period * depth + 4) * np.ceil(design[0] / depth) * 20.0
+        spare = 90 * pays**1.01 - (overhead + 100 + worst)
+        assert -1e-6 <= spare <= round_time + line.engine_rounding_time
+    assert found > 10

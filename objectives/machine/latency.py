@@ -23,6 +23,7 @@ from objectives.machine.quantities import (
     LinkTime,
     LinkWaitTime,
     SetUpTime,
+    StreamInterval,
 )
 from objectives.quantities import CallsInFlight
 from objectives.queues import constant_service_wait
@@ -83,6 +84,7 @@ def call_time(
     interface_latency: InterfaceLatency,
     engine_time_alone: EngineTimeAlone,
     engine_time: EngineTime,
+    stream_interval: StreamInterval,
     one_at_a_time: OneAtATime,
 ) -> CallTime:
     """Return the mean time of a call under load, and its parts.
@@ -98,6 +100,9 @@ def call_time(
     engine_time_alone, engine_time : float or ndarray
         Mean time at the engine without earlier calls of the stream, and with those that come at
         `call_rate` [cycle].
+    stream_interval : float or ndarray
+        Pace b of a stream that always has a request [cycle]: the window's wait is that of M/D/q
+        with a service of q · b, for calls behind others meet the schedule in their own phase.
     one_at_a_time : OneAtATime
         Outputs of :func:`objectives.sharing.following_calls` in cycles; they count if q is 1.
 
@@ -112,12 +117,11 @@ def call_time(
         np.asarray(interface_latency, dtype=np.float64),
     )
     around = way[0] + way[1] + way[2]
-    alone = around + engine_time_alone
     with np.errstate(all="ignore"):
         thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
         thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
-        load = np.multiply(call_rate, alone) / calls_in_flight
-        window = alone * constant_service_wait(load, calls_in_flight)
+        pace = np.asarray(stream_interval, dtype=np.float64)
+        window = constant_service_wait(call_rate * pace, calls_in_flight) * calls_in_flight * pace
         engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
         wait, served = _one_at_a_time(call_rate, one_at_a_time)
     single = np.equal(calls_in_flight, 1)

@@ -122,7 +122,7 @@ def _paces(table: Array) -> Array:
         same = order[window[order] == count]
         for first in range(0, same.size, _ROWS):
             block = same[first : first + _ROWS]
-            pace[block] = _follow(table[:, block], int(count))
+            pace[block] = _follow(table[:, block], max(int(count), 1))
     return pace
 
 

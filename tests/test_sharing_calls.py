@@ -22,7 +22,8 @@ def rounds(streams: int, depth: int, switch: int, period: int) -> tuple[int, int
 
 @pytest.mark.parametrize("model", [call_service, call_latency])
 def test_models_keep_the_contract(model: Any) -> None:
-    check_model(model)
+    check_model(model, pairs=0)  # a schedule period may be a million, which takes seconds
+    check_model(model, fixed={"schedule_period": 12.0}, samples=8, pairs=5_000)
 
 
 # ------------------------------------------------------------------------------ a call by itself

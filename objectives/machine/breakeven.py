@@ -19,7 +19,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.machine.interface import InterfaceLatency, LinkTimePerByte, SetUp, SharedLink
 from objectives.machine.link import meeting_streams
 from objectives.power_law import arrays, interval
@@ -89,6 +89,12 @@ class CallBreakEven:
 
 
 @model
+@moves(
+    break_even="-computational_index +interface_overhead +interface_overhead_per_byte"
+    " +interface_latency +interface_latency_per_byte +shared_link +streams +total_streams"
+    " +stream_data_rate +element_bytes +engine_time_per_byte +engine_rounding_time +engine_delay"
+    " -calls_in_flight",
+)
 @np.errstate(all="ignore")
 def call_break_even(
     kernel: Kernel,
@@ -110,6 +116,10 @@ def call_break_even(
     All of them from `break_even` to `break_even_end` are, whatever the phase of the schedule; not
     all others are slower. The other streams load the link with their data rate, whatever the
     granularity, and their calls are as large; of the wait for the link the mean counts.
+
+    Whatever makes a line steeper or higher, or the host faster, leaves each of the four fewer
+    granularities, and fewer that are in all: `break_even` moves one way with each input but β. Its
+    end does not, since never is inf for both.
 
     Parameters
     ----------

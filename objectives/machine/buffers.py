@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.machine.quantities import BUFFER_BITS
 from objectives.quantities import CallsInFlight, Streams
 
@@ -22,6 +22,9 @@ class CallBuffers:
 
 
 @model
+@moves(
+    buffer_bits="+buffered_granularity +calls_in_flight +streams",
+)
 def call_buffers(
     buffered_granularity: Annotated[
         Floats, Quantity("B", "largest call that the buffers hold", low=0, typical=(16, 1e6))

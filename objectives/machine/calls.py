@@ -16,7 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Quantity, demands, model
+from dse.model import Array, Demand, Quantity, demands, model, moves
 from objectives.machine.interface import InterfaceLatency, SetUp
 from objectives.machine.quantities import (
     CALL_INTERVAL,
@@ -71,6 +71,14 @@ class Terms:
 
 
 @model
+@moves(
+    set_up_time="+granularity +interface_overhead +interface_overhead_per_byte =link_time"
+    " =link_wait_time =interface_latency",
+    travel_time="=granularity =interface_overhead =interface_overhead_per_byte +link_time"
+    " =link_wait_time +interface_latency",
+    turnaround_time="+granularity +interface_overhead +interface_overhead_per_byte +link_time"
+    " +link_wait_time +interface_latency",
+)
 def turnaround(
     granularity: Granularity,
     set_up: SetUp,
@@ -79,6 +87,8 @@ def turnaround(
     interface_latency: InterfaceLatency,
 ) -> Turnaround:
     """Return what a call takes beside the engine.
+
+    Each is a sum that rises with its terms.
 
     Parameters
     ----------
@@ -113,6 +123,10 @@ def turnaround(
     )
 )
 @model
+@moves(
+    call_interval="+link_interval +stream_interval =call_rate",
+    stream_utilization="+link_interval +stream_interval +call_rate",
+)
 def call_interval(
     link_interval: LinkInterval, stream_interval: StreamInterval, call_rate: CallRate
 ) -> Interval:
@@ -137,6 +151,13 @@ def call_interval(
 
 
 @model
+@moves(
+    overhead="=granularity =computational_index =complexity +set_up_time -engine_interval"
+    " +call_interval",
+    latency="=granularity =computational_index =complexity -set_up_time -engine_interval"
+    " +call_interval",
+    acceleration="+granularity +computational_index =set_up_time -engine_interval =call_interval",
+)
 def offload_terms(
     granularity: Granularity,
     kernel: Kernel,
@@ -150,6 +171,9 @@ def offload_terms(
     stream gets from its share of the engine. The rest of the interval is exposed: overhead as far
     as set-up goes, latency beyond. Then :func:`objectives.logca.speedup` at this granularity, with
     no latency per byte, is the host's time over `call_interval`.
+
+    What is exposed is the interval less the engine's part. Overhead is the lesser of it and set-up,
+    latency what it has beyond set-up, so that each moves one way with all three.
 
     Parameters
     ----------

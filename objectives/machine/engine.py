@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, model
+from dse.model import Array, Floats, Quantity, composed_of, model, moves
 from objectives.machine.quantities import ENGINE_AREA, REGISTER_AREA
 from objectives.quantities import CLOCK_PERIOD, ElementBytes, Lanes, Passes, PipelineDepth
 
@@ -107,12 +107,19 @@ class Engine(EngineClock, EngineRate, EngineSize):
 
 
 @model
+@moves(
+    clock_period="+logic_delay +register_delay +routing_delay +unsplit_stages",
+    response_time="+logic_delay +register_delay +routing_delay +unsplit_stages",
+)
 def engine_clock(pipeline_depth: PipelineDepth, stages: Stages) -> EngineClock:
     """Return the clock and the response time of a lane.
 
     ``t(C) = logic_delay · ceil(n / (C − u)) / n + register_delay + routing_delay · C`` with n
     `logic_steps` and u `unsplit_stages` (C − u is at least 1): the slowest stage holds the largest
     number of parts. The response time is ``C · t(C)`` (equation 3).
+
+    Both rise with each delay, and with the stages that hold no logic, which leave more parts to the
+    others. With the depth, and with the number of parts, they may do either.
 
     >>> float(engine_clock(4, 20e-9, 1000, 4e-9, 0.0, 0).clock_period)
     9e-09
@@ -125,6 +132,9 @@ def engine_clock(pipeline_depth: PipelineDepth, stages: Stages) -> EngineClock:
 
 
 @model
+@moves(
+    peak_data_rate="+lanes -clock_period +element_bytes -passes",
+)
 def engine_rate(
     lanes: Lanes,
     clock_period: Annotated[Floats, CLOCK_PERIOD],
@@ -143,6 +153,10 @@ def engine_rate(
 
 
 @model
+@moves(
+    engine_area="+lanes =pipeline_depth +lane_area =stage_area",
+    register_area="+lanes +pipeline_depth =lane_area +stage_area",
+)
 def engine_size(lanes: Lanes, pipeline_depth: PipelineDepth, area: LaneArea) -> EngineSize:
     """Return ``lanes · lane_area`` and ``lanes · stage_area · (C − 1)``.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, model, moves
 from objectives.machine.engine import Elements
 from objectives.power_law import arrays, power
 from objectives.quantities import LANES, Acceleration, Granularity, Kernel
@@ -26,6 +26,10 @@ class LanesFor:
 
 
 @model
+@moves(
+    lane_acceleration="=acceleration +computational_index -clock_period +element_bytes -passes",
+    lanes="+acceleration -computational_index +clock_period -element_bytes +passes",
+)
 def lanes_for(
     acceleration: Acceleration,
     granularity: Granularity,
@@ -41,6 +45,9 @@ def lanes_for(
     A call of ``n = ceil(granularity / element_bytes)`` elements takes ``n · passes`` clocks of one
     lane, so a lane accelerates by ``host_time / (n · passes · clock_period)``. The pipeline is full
     meanwhile: other elements of the call, or other streams, are in its other stages.
+
+    A lane accelerates by a product of powers of what it depends on, but for the granularity, with
+    which the elements jump; lanes are what is asked for over that, rounded up.
 
     Parameters
     ----------

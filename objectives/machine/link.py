@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Floats, Quantity, demands, model
+from dse.model import Array, Demand, Floats, Quantity, demands, model, moves
 from objectives.machine.interface import LinkTimePerByte, SharedLink
 from objectives.machine.quantities import LINK_INTERVAL, LINK_TIME, LINK_WAIT_TIME, CallRate
 from objectives.quantities import Granularity, Streams, TotalStreams
@@ -35,6 +35,16 @@ class Link:
     Demand("link_utilization < 1", "the link carries the calls of all the streams that meet on it")
 )
 @model
+@moves(
+    link_time="+granularity =call_rate +interface_latency_per_byte =shared_link =streams"
+    " =total_streams",
+    link_utilization="+granularity +call_rate +interface_latency_per_byte +shared_link +streams"
+    " +total_streams",
+    link_wait_time="+granularity +call_rate +interface_latency_per_byte +shared_link +streams"
+    " +total_streams",
+    link_interval="+granularity +call_rate +interface_latency_per_byte +shared_link +streams"
+    " +total_streams",
+)
 def link(
     granularity: Granularity,
     call_rate: CallRate,
@@ -48,6 +58,9 @@ def link(
     With occupancy ``x = l · g`` and load ``ρ = link_streams · Λ · x`` the wait is ``ρx / 2(1 − ρ)``
     (M/D/1). A stream that always has a call waiting gets what the others leave: a call each
     ``x / (1 − ρ_others)``.
+
+    Each rises with the occupancy, with the calls and with the streams that meet: wait and interval
+    rise with the load and are inf from 1 on.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, model
+from dse.model import Array, Floats, model, moves
 from objectives.quantities import CALL_RATE, STREAM_DATA_RATE, Granularity
 
 
@@ -19,6 +19,9 @@ class Requests:
 
 
 @model
+@moves(
+    call_rate="+stream_data_rate -granularity",
+)
 def requests(
     stream_data_rate: Annotated[Floats, STREAM_DATA_RATE], granularity: Granularity
 ) -> Requests:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model
+from dse.model import Array, Quantity, model, moves
 from objectives.quantities import ClockPeriod, ElementBytes, Lanes, Passes
 from objectives.sharing.quantities import Pipeline, SchedulePeriod
 from objectives.sharing.schedule import schedule
@@ -35,6 +35,13 @@ class EngineLine:
 
 
 @model
+@moves(
+    engine_time_per_byte="+streams +context_switch -schedule_period +clock_period -lanes"
+    " -element_bytes +passes",
+    engine_rounding_time="+streams +context_switch -schedule_period +clock_period =lanes"
+    " =element_bytes +passes",
+    engine_delay="+streams +context_switch +clock_period =lanes =element_bytes",
+)
 def engine_line(
     pipeline: Pipeline,
     schedule_period: SchedulePeriod,
@@ -53,6 +60,9 @@ def engine_line(
     the rounding up of m, and `engine_delay` is ``H · (1 − d/R) + C``, the pipeline included. All
     times are times the clock. Calls one after the other each have ``m · P/R`` from the end of the
     last one's or from their arrival, whichever is later, and end by `engine_delay` later.
+
+    P/R and H move as :func:`objectives.sharing.schedule.printed_latency` says; the divisor jumps
+    with R and passes.
 
     >>> line = engine_line(8, 4, 4, 4, 1.0, lanes=1, element_bytes=16, passes=1)
     >>> float(16 * line.engine_time_per_byte), float(line.engine_delay)

@@ -26,7 +26,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Floats, Quantity, demands, model
+from dse.model import Array, Demand, Floats, Quantity, demands, model, moves
 from objectives.quantities import CallRate, ClockPeriod
 from objectives.queues import Complex, complex_expm1
 from objectives.sharing.exact import (
@@ -101,6 +101,11 @@ class CallLatency:
 
 
 @model
+@moves(
+    engine_interval="+streams +context_switch -schedule_period +clock_period +lane_elements",
+    engine_time_alone="+clock_period +lane_elements",
+    engine_time_worst="+streams +context_switch +clock_period +lane_elements",
+)
 def call_service(
     pipeline: Pipeline,
     schedule_period: SchedulePeriod,
@@ -108,6 +113,9 @@ def call_service(
     lane_elements: LaneElements,
 ) -> CallService:
     """Return what the schedule gives a stream whose calls do not wait for earlier ones.
+
+    P/R and the time away move as :func:`objectives.sharing.schedule.printed_latency` says. A later
+    slot comes later in every phase of the round, so times rise with `lane_elements`.
 
     Returns
     -------
@@ -142,6 +150,13 @@ def call_service(
     Demand("engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered")
 )
 @model
+@moves(
+    engine_utilization="+streams +context_switch -schedule_period +call_rate +lane_elements"
+    " +clock_period",
+    engine_time="+call_rate +clock_period",
+    element_latency="+call_rate +clock_period",
+    engine_wait_time="+call_rate +clock_period",
+)
 def call_latency(
     pipeline: Pipeline,
     schedule_period: SchedulePeriod,
@@ -154,6 +169,9 @@ def call_latency(
     Assumes calls of one size, Poisson in each stream and independent of the schedule, and room for
     every element that waits. A design takes about R²/2 complex multiplications for R slots a round,
     whatever the size of its calls: tens of microseconds at 32, seconds at the longest period.
+
+    As with single elements (:func:`objectives.sharing.exact.exact_latency`), further calls delay
+    the next ones and hasten none: times rise with the call rate and the clock period.
 
     Returns
     -------

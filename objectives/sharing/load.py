@@ -13,7 +13,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, composed_of, model
+from dse.model import Array, Quantity, composed_of, model, moves
 from objectives.quantities import (
     ENGINES,
     CallRate,
@@ -55,6 +55,11 @@ class ShareOut(LaneArrivals, EngineCount):
 
 
 @model
+@moves(
+    call_elements="=call_rate +granularity -element_bytes =lanes =passes",
+    lane_elements="=call_rate +granularity -element_bytes -lanes +passes",
+    arrival_rate="+call_rate +granularity -element_bytes -lanes +passes",
+)
 def lane_arrivals(
     call_rate: CallRate,
     granularity: Granularity,
@@ -67,6 +72,8 @@ def lane_arrivals(
     The last element of a call may be partly filled, and so may the last elements of its lanes. An
     element that needs several passes comes back to its lane for each, and counts as often.
 
+    Rounding up keeps the order of quotients, so each moves one way with all.
+
     >>> arrivals = lane_arrivals(1e3, 1000.0, 16.0, 4)
     >>> [float(x) for x in (arrivals.call_elements, arrivals.lane_elements, arrivals.arrival_rate)]
     [63.0, 16.0, 16000.0]
@@ -77,6 +84,9 @@ def lane_arrivals(
 
 
 @model
+@moves(
+    engines="+total_streams -streams",
+)
 def engine_count(total_streams: TotalStreams, streams: Streams) -> EngineCount:
     """Return how many engines serve all streams, each of them `streams`; the last may have fewer.
 

@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.table import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.curves import best_of
 from dse.explain.sensitivity import Sensitivity
@@ -163,6 +164,9 @@ class Terminal:
         reach = reaches(evaluator)
         for name, variable in evaluator.space.variables.items():
             count = f"{variable.count:,} values" if variable.count is not None else "continuous"
+            if isinstance(evaluator.space, TableSpace):
+                self._line("variable", f"{name}: {count if variable.count else 'many values'}")
+                continue
             self._line("variable", f"{name}: {count}; {_reached(reach[name])}")
         for objective in evaluator.objectives:
             named = f"{objective.name} [{objective.unit}] {objective.condition}"
@@ -185,6 +189,8 @@ class Terminal:
 
     def _wiring(self, evaluator: Evaluator) -> None:
         """Show what feeds what: quantities, the model that gives them, and what it takes."""
+        if not evaluator.wiring.models:
+            return
         self._out.print("wiring (quantity ← model ← inputs), in the order of evaluation:")
         used = steps(evaluator)
         for step in used:

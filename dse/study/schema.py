@@ -139,6 +139,16 @@ class StudyTable(Table):
     models: list[ModelEntry] = Field(min_length=1, description="in any order")
 
 
+class TableStudyTable(StudyTable):
+    """What is studied: the rows of a table, which no model evaluates."""
+
+    table: StrictStr = Field(min_length=1, description="a CSV file in the study's folder")
+    models: list[ModelEntry] = Field(default_factory=list, description="none")
+    missing: list[StrictStr] = Field(
+        default_factory=list, description="what the table writes for a missing number"
+    )
+
+
 class ObjectiveTable(Table):
     """What is maximized or minimized, under which conditions."""
 
@@ -252,8 +262,25 @@ class StudyFile(Table):
     report: ReportTable = Field(default_factory=ReportTable)
 
 
+class TableStudyFile(StudyFile):
+    """A study of designs that are evaluated already: the rows of a table."""
+
+    study: TableStudyTable
+    space: dict[Literal["columns"], list[StrictStr]] = Field(  # type: ignore[assignment]
+        default_factory=dict, description="columns that tell designs apart; by default, the rest"
+    )
+    columns: dict[str, StrictStr] = Field(
+        default_factory=dict, description="units of the table's columns"
+    )
+
+
+def file_of(content: Any) -> type[StudyFile]:
+    """Return the schema of a study: another one if it names a table."""
+    study = content.get("study") if isinstance(content, dict) else None
+    return TableStudyFile if isinstance(study, dict) and "table" in study else StudyFile
+
+
 _ENTRIES: dict[str, type[Table]] = {
-    "": StudyFile,
     "study": StudyTable,
     "study.models.*": ModelUse,
     "inputs.*": CatalogRow,
@@ -268,7 +295,7 @@ _ENTRIES: dict[str, type[Table]] = {
 }
 LISTS = frozenset({"study.models", "objective", "constraint", "curve", "report.sections"})
 """Sections whose entries are told by their positions."""
-NAMED = frozenset({"inputs", "space"})
+NAMED = frozenset({"inputs", "space", "columns"})
 """Sections whose entries have names."""
 
 
@@ -276,12 +303,16 @@ def table_at(path: str, value: Any) -> type[Table] | None:
     """Return the table that stands at a path such as ``"objective.*"``, ``*`` for any entry."""
     if path == "space.*":
         return _VARIABLES.get(_kind(value) or "")
+    if path == "":
+        return file_of(value)
+    if path == "study" and "table" in value:
+        return TableStudyTable
     return _ENTRIES.get(path)
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the study file's JSON Schema, for editors."""
-    schema = StudyFile.model_json_schema()
+def json_schema(of_table: bool = False) -> dict[str, Any]:
+    """Return the JSON Schema of a study file, or of a study of a table, for editors."""
+    schema = (TableStudyFile if of_table else StudyFile).model_json_schema()
     for table in (schema, *schema.get("$defs", {}).values()):
         if table.get("type") == "object" and "properties" in table:
             table["additionalProperties"] = False

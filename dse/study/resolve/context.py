@@ -153,7 +153,9 @@ class Context:
             self.doubtful.add(near)
             if near in wiring.quantities:
                 remedy += f" [{wiring.quantities[near].unit}]: {wiring.quantities[near].about}"
-        self.add(where, f"unknown {what} '{name}'", remedy)
+        table = getattr(self.file.study, "table", None)
+        message = f"unknown {what} '{name}'" if table is None else f"{table} has no column '{name}'"
+        self.add(where, message, remedy)
 
 
 def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ROW = ""
 """The key of the row among the `Points` of a table: no column has this name."""
 _LISTED = 64  # different numbers up to which a column is a list of values, not a range
+_EXACT = 2.0**53  # whole numbers are floats without loss up to there
 _DECADES = 100.0  # from the least to the greatest number of a range that is spread in the logarithm
 
 
@@ -82,8 +83,7 @@ class TableSpace(Space):
     def labels(self, points: Points) -> dict[str, NDArray[Any]]:
         """Return the variables of these designs as they stand in the table, and other texts."""
         names = dict.fromkeys([*self.variables, *self.texts])
-        every = {**self.numbers, **self.texts}
-        return {name: every[name][points[ROW]] for name in names}
+        return {name: self._labels[name][points[ROW]] for name in names}
 
     def from_labels(self, labels: Mapping[str, Any]) -> Points:
         """Return the rows that are nearest to values of the variables."""
@@ -105,6 +105,11 @@ class TableSpace(Space):
             else:
                 found[name] = self.numbers[name]
         return found
+
+    @cached_property
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        """Every column as people write it: whole numbers without a point."""
+        return {name: _whole(values) for name, values in self.numbers.items()} | {**self.texts}
 
     @cached_property
     def _unit(self) -> Array:
@@ -144,6 +149,11 @@ class TableSpace(Space):
             else:
                 columns.append(unit[:, i : i + 1])
         return np.concatenate(columns, axis=1)
+
+
+def _whole(values: Array) -> NDArray[Any]:
+    whole = np.isfinite(values).all() and np.abs(values).max() < _EXACT
+    return values.astype(np.int64) if whole and (values == np.floor(values)).all() else values
 
 
 def variable_of(values: NDArray[Any]) -> Variable:

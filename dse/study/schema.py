@@ -266,8 +266,9 @@ class TableStudyFile(StudyFile):
     """A study of designs that are evaluated already: the rows of a table."""
 
     study: TableStudyTable
-    space: dict[Literal["columns"], list[StrictStr]] = Field(  # type: ignore[assignment]
-        default_factory=dict, description="columns that tell designs apart; by default, the rest"
+    space: dict[str, Any] = Field(
+        default_factory=dict,
+        description='columns = ["lanes", …]: those that tell designs apart; by default, the rest',
     )
     columns: dict[str, StrictStr] = Field(
         default_factory=dict, description="units of the table's columns"
@@ -304,9 +305,11 @@ def table_at(path: str, value: Any) -> type[Table] | None:
     if path == "space.*":
         return _VARIABLES.get(_kind(value) or "")
     if path == "":
-        return file_of(value)
-    if path == "study" and "table" in value:
-        return TableStudyTable
+        study = value.get("study")
+        models = isinstance(study, dict) and "models" in study
+        return file_of(value) if models else TableStudyFile
+    if path == "study" and ("table" in value or "models" not in value):
+        return TableStudyTable  # a key may be table, misspelt
     return _ENTRIES.get(path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.objectives import resolve_objectives
 from dse.study.schema import TableStudyFile
-from dse.study.table_file import DesignTable, read_table
+from dse.study.table_file import RESERVED, DesignTable, read_table
 
 _TEXTS = 100
 """Different texts up to which a column is a variable: more are names of designs."""
@@ -39,6 +40,7 @@ def resolve_table(ctx: Context, file: TableStudyFile) -> Evaluator:
         ctx.adopt("study.table", error)
         return Evaluator(Wiring((), {}, frozenset()), Space({}), (), ())
     ctx.files.append(path)
+    ctx.texts = frozenset(table.texts)
     units = _units(ctx, file, table)
     about = f"column of {file.study.table}"
     columns = {name: Quantity(units[name], about) for name in table.numbers}
@@ -75,6 +77,7 @@ def _refuse(ctx: Context, file: TableStudyFile) -> None:
                 if getattr(entry, key, None):
                     message = "binds inputs of models, and a table has none"
                     ctx.add(f"{where}.{key}", message, "name the column that holds those values")
+                    ctx.doubtful.update(getattr(entry, key))
 
 
 def _units(ctx: Context, file: TableStudyFile, table: DesignTable) -> dict[str, str]:
@@ -132,7 +135,13 @@ def _variables(
     ctx: Context, file: TableStudyFile, table: DesignTable, used: set[str]
 ) -> tuple[str, ...]:
     """Return the columns that tell designs apart: those named, else what nothing else uses."""
+    for key in file.space.keys() - {"columns"}:
+        message = "a table has the designs that it has: its [space] takes columns alone"
+        ctx.add(f"space.{key}", message, 'write columns = ["name", …]')
     named = file.space.get("columns")
+    if named is not None and not _are_texts(named):
+        ctx.add("space.columns", "is not a list of names", 'write columns = ["name", …]')
+        named = []
     if named is None:
         return tuple(n for n in table.names if n not in used and not _reason(table, n))
     for i, name in enumerate(named):
@@ -147,6 +156,10 @@ def _variables(
         elif reason := _reason(table, name):
             ctx.add(where, f"'{name}' is not a variable: {reason}", "leave it out")
     return tuple(n for n in dict.fromkeys(named) if n in table.names and not _reason(table, n))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
 def _reason(table: DesignTable, name: str) -> str:
@@ -169,6 +182,9 @@ def _note(ctx: Context, space: TableSpace, table: DesignTable) -> None:
             f"variables are the columns that no objective and no constraint uses: "
             f"{_listed(space.variables)}; name others in [space] columns"
         )
+    for name in sorted(RESERVED):
+        if f"table_{name}" in table.names:
+            ctx.notes.append(f"the table's column {name} is called table_{name}")
     without = {n: reason for n in table.names if (reason := _reason(table, n))}
     for reason in dict.fromkeys(without.values()):
         names = [n for n in without if without[n] == reason]

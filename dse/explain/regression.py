@@ -226,9 +226,9 @@ def _fitted(matrix: Array, target: Array) -> tuple[list[Array], float]:
 
     By sums of products, which of parts add up: each fit takes as long as it has terms, not rows.
     """
-    part = np.random.default_rng(0).permutation(len(target)) % _PARTS
     whole = np.column_stack([np.ones(len(target)), matrix, target])
-    sums = [whole[part == k].T @ whole[part == k] for k in range(_PARTS)]
+    shuffled = whole[np.random.default_rng(0).permutation(len(target))]
+    sums = [part.T @ part for part in np.array_split(shuffled, _PARTS)]
     variances, directions = _spread(matrix)
     found = [
         _crossed(sums, directions[:, variances > least], float(target @ target))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from dse.evaluate.space import Choice
+from dse.evaluate.table import TableSpace
 from dse.problems import InputError, Problem
 from dse.result import compare as comparing
 from dse.result import folder as folders
@@ -31,7 +32,7 @@ class Study(ResolvedStudy):
         size = self.evaluator.space.size
         designs = "a continuous space" if size is None else f"{size:,} designs"
         models = ", ".join(model.name for model in self.evaluator.wiring.models)
-        return f"<Study '{self.name}': {models}; {designs}>"
+        return f"<Study '{self.name}': {models or 'a table'}; {designs}>"
 
     def evaluate(self, designs: pd.DataFrame) -> pd.DataFrame:
         """Evaluate designs of one's own.
@@ -49,9 +50,13 @@ class Study(ResolvedStudy):
         Raises
         ------
         InputError
-            If a variable is missing or unknown, or a choice has an unknown option.
+            If a variable is missing or unknown, a choice has an unknown option, or the study is of
+            a table, which has no models.
         """
         space = self.evaluator.space
+        if isinstance(space, TableSpace):
+            message = "a study of a table has no models: it knows the designs of its table alone"
+            raise InputError("designs", [Problem("", message, "look them up in the table")])
         problems = [Problem(n, "is missing") for n in space.variables if n not in designs]
         for name, variable in space.variables.items():
             if isinstance(variable, Choice) and name in designs:

@@ -206,9 +206,9 @@ def list_command(name: str | None) -> None:
 
 
 @commands.command("schema")
-@click.argument("what", type=click.Choice(["study", "profile"]), default="study")
+@click.argument("what", type=click.Choice(["study", "table", "profile"]), default="study")
 def schema_command(what: str) -> None:
-    """Print the JSON Schema of a study file, for editors, or of a program's profile."""
+    """Print the JSON Schema of a study file, for editors; of a study of a table; of a profile."""
     if what == "profile":
         from dse.profile.document import Profile
 
@@ -216,7 +216,7 @@ def schema_command(what: str) -> None:
         return
     from dse.study.schema import json_schema
 
-    click.echo(json.dumps(json_schema(), indent=2))
+    click.echo(json.dumps(json_schema(what == "table"), indent=2))
 
 
 commands.add_command(profile)

@@ -263,6 +263,7 @@ def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _E
     StoppedError
         If a section or the explanations could not be written; the report then lacks them.
     """
+    from dse.explain.trends import trends
     from dse.explain.verdict import explain
     from dse.report import write_report
 
@@ -272,6 +273,7 @@ def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _E
         explanations = explain(study, result, notable(result, explained))
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
+    sections = [*trends(explanations[0].regressions if explanations else ()), *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring)
     if failed:

@@ -17,8 +17,10 @@ from rich.table import Table
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import SUBSET
+from dse.evaluate.table import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.curves import best_of
+from dse.explain.regression import Regression
 from dse.explain.sensitivity import Sensitivity
 from dse.explain.verdict import Explanation
 from dse.model.quantity import Quantity
@@ -30,6 +32,8 @@ from dse.search.base import UNLIMITED, Progress
 from dse.study.catalog import Catalog
 from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
+
+_EFFECTS = 8  # variables shown of a regression
 
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
@@ -168,6 +172,9 @@ class Terminal:
         reach = reaches(evaluator)
         for name, variable in evaluator.space.variables.items():
             count = f"{variable.count:,} values" if variable.count is not None else "continuous"
+            if isinstance(evaluator.space, TableSpace):
+                self._line("variable", f"{name}: {count if variable.count else 'many values'}")
+                continue
             self._line("variable", f"{name}: {count}; {_reached(reach[name])}")
         for objective in evaluator.objectives:
             named = f"{objective.name} [{objective.unit}] {objective.condition}"
@@ -190,6 +197,8 @@ class Terminal:
 
     def _wiring(self, evaluator: Evaluator) -> None:
         """Show what feeds what: quantities, the model that gives them, and what it takes."""
+        if not evaluator.wiring.models:
+            return
         self._out.print("wiring (quantity ← model ← inputs), in the order of evaluation:")
         used = steps(evaluator)
         for step in used:
@@ -227,7 +236,10 @@ class Terminal:
             words = [f"{p.name} {p.share:.0%}" for p in sorted(parts, key=lambda p: -p.share)]
             condition = ", ".join(each for each in (objective, scenario) if each)
             self._out.print(escape(f"{total} (for {condition}): {', '.join(words)}"))
-        self._sensitivities(explanation.sensitivities)
+        if explanation.regressions:
+            self._regressions(explanation.regressions)
+        else:
+            self._sensitivities(explanation.sensitivities)
         for regions in explanation.regions:
             condition = f" ({regions.condition})" if regions.condition else ""
             self._out.print(escape(f"optimization regions of {regions.objective}{condition}:"))
@@ -256,6 +268,23 @@ class Terminal:
             self._out.print("no single input is a bottleneck")
         else:
             self._out.print("no input declares which way it improves (better = …)")
+
+    def _regressions(self, found: Sequence[Regression]) -> None:
+        """Show what moves the objectives of a table, the greatest weights first."""
+        for regression in found:
+            self._out.print(escape(str(regression)))
+            table = Table(box=None, pad_edge=False)
+            for head in ("variable", "weight", "from", "to", "changes it by"):
+                left: Literal["left", "right"] = "left" if head == "variable" else "right"
+                table.add_column(head, justify=left, overflow="fold")
+            for e in regression.effects[:_EFFECTS]:
+                weight = f"{e.weight:.2f} ± {e.error:.2f}"
+                change = regression.told(e.change)
+                table.add_row(escape(e.variable), weight, escape(e.low), escape(e.high), change)
+            if regression.effects:
+                self._out.print(table)
+        if alike := found[0].alike:
+            self._out.print(escape(f"not told apart, for they move together: {', '.join(alike)}"))
 
     def curves(self, explanation: Explanation) -> None:
         """Show for each curve where each quantity is best, and what it is at the design."""

@@ -2,6 +2,8 @@
 
 `space`, `variables`
     Designs: what each variable may be, numbered and as points of the unit cube.
+`table`
+    Designs that were evaluated elsewhere: rows of a table.
 `wiring`, `conflicts`
     Models joined by quantity name, and what cannot be joined.
 `conditions`, `objective`, `constraint`, `demanded`

@@ -13,6 +13,7 @@ from dse.evaluate.space import Points
 from dse.explain.breakdown import Part, breakdowns, scenario_labels
 from dse.explain.curves import Curve, curves_of
 from dse.explain.regions import Regions, sweep
+from dse.explain.regression import Regression, regressions
 from dse.explain.sensitivity import Sensitivity, sensitivities
 from dse.model.quantity import Array
 from dse.model.values import tell
@@ -90,6 +91,8 @@ class Explanation:
         Whether every constraint holds and every objective has a value.
     violations : tuple of Violation
         Why it is not feasible.
+    regressions : tuple of Regression
+        Of a table: what the variables do to each objective over all rows.
     """
 
     design: int
@@ -101,6 +104,7 @@ class Explanation:
     scenarios: tuple[ScenarioValue, ...] = ()
     feasible: bool = True
     violations: tuple[Violation, ...] = ()
+    regressions: tuple[Regression, ...] = ()
 
 
 def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> list[Explanation]:
@@ -133,7 +137,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
     swept: list[tuple[Regions, ...]] = [()] * count
     if study.regions is not None:
         swept = [(each,) for each in sweep(evaluator, study.regions, study.rule, columns)]
-    found = []
+    found, trends = [], regressions(evaluator)
     for row, number in enumerate(numbers):
         one = {name: float(values[row]) for name, values in columns.items()}
         values: dict[str, Any] = {n: v[row] for n, v in labels.items()}
@@ -152,6 +156,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
                 scenarios=scenarios[row],
                 feasible=bool(judged.feasible[row]),
                 violations=_violations(evaluator, judged, row),
+                regressions=trends,
             )
         )
     return found

@@ -28,7 +28,7 @@ function nextSteps(explanation) {
   if (!explanation.next.length) {
     const why = explanation.sensitivities.length
       ? "No single input limits this design: improving any one of them gains too little to count."
-      : "No input of this study declares which way it improves.";
+      : explanation.without;
     return make("p", { class: "next" }, why);
   }
   const items = explanation.next.map((i) => {

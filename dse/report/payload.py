@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dse.explain.breakdown import Part
 from dse.explain.sensitivity import Sensitivity, change_next
+from dse.explain.trends import TITLE
 from dse.explain.verdict import Explanation
 from dse.model.section import Section
 from dse.model.values import INFINITE, PREFIXES, as_data, change, tell
@@ -27,6 +28,8 @@ from dse.report.front import Shown, default_axes, held, shown
 from dse.report.panels import of_design, of_run
 from dse.report.sections import section_data
 from dse.result.record import ROLES, Result
+
+_MODELS = "No input of this study declares which way it improves."
 
 
 def payload(
@@ -109,6 +112,7 @@ def _explanation(explanation: Explanation, units: dict[str, str]) -> dict[str, A
         "violations": [str(each) for each in explanation.violations],
         "parts": _breakdown(explanation.parts),
         "sensitivities": [_sensitivity(item, units.get(item.objective, "1")) for item in items],
+        "without": _MODELS if not explanation.regressions else f"See: {TITLE}.",
         "next": [items.index(item) for item in change_next(items)],
         "panels": of_design(explanation),
     }

@@ -15,12 +15,13 @@ from dse.model.expression import ExpressionError, read_relation
 from dse.model.quantity import Array
 from dse.problems import DseError, InputError, Problem, nearest
 
-Role: TypeAlias = Literal["objective", "variable", "input", "constraint"]
+Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column"]
 ROLES: Mapping[Role, str] = {
     "objective": "Objectives",
     "variable": "Variables",
     "input": "Inputs set by options",
     "constraint": "Constrained",
+    "column": "Other columns of the table",
 }
 """What a column can be, and the heading of all such columns, in the order that people read them."""
 
@@ -32,8 +33,8 @@ class Column:
     Parameters
     ----------
     role : Role
-        An objective, a variable of the space, an input that a chosen row sets, or a constraint's
-        quantity.
+        An objective, a variable of the space, an input that a chosen row sets, a constraint's
+        quantity, or another column of a table.
     """
 
     name: str

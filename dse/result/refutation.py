@@ -7,6 +7,7 @@ refutes the certificate.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from dse.evaluate.cells import Axis
 from dse.evaluate.judging import judge
+from dse.evaluate.space import Points
+from dse.evaluate.table import TableSpace
 from dse.model.quantity import Array
 from dse.result.record import Result
 from dse.search.cover import Cover, relaxed
@@ -51,7 +54,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     Parameters
     ----------
     designs : int
-        How many to try.
+        How many to try; of a table, all are.
     seed : int
         Of the draw.
 
@@ -67,12 +70,9 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     cover.add(result.front.points)
     share = np.full(len(evaluator.objectives), max(gap, _ROUNDING))
     floor = np.array([study.plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
-    places = _places(study, result, designs, np.random.default_rng(seed))
-    axes = _axes(study)
-    feasible = 0
-    for low in range(0, len(places), _TOGETHER):
-        part = places[low : low + _TOGETHER]
-        points = {axis.name: axis.at(part[:, i]) for i, axis in enumerate(axes)}
+    tried, feasible = 0, 0
+    for points in _tried(study, result, designs, np.random.default_rng(seed)):
+        low, tried = tried, tried + len(next(iter(points.values())))
         judged = judge(evaluator, points, low)
         rows = np.flatnonzero(judged.feasible)
         feasible += len(rows)
@@ -83,8 +83,23 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
             names = [o.name for o in evaluator.objectives]
             values = dict(zip(names, judged.objectives[row].tolist(), strict=True))
             design = {n: v[0] for n, v in labels.items()}
-            return Refutation(low + len(part), feasible, design, values)
-    return Refutation(len(places), feasible, None, None)
+            return Refutation(tried, feasible, design, values)
+    return Refutation(tried, feasible, None, None)
+
+
+def _tried(
+    study: ResolvedStudy, result: Result, count: int, rng: np.random.Generator
+) -> Iterator[Points]:
+    """Yield the designs that are tried, some together: of a table, all."""
+    space = study.evaluator.space
+    if isinstance(space, TableSpace):
+        for low in range(0, space.size, _TOGETHER):
+            yield space.from_index(np.arange(low, min(low + _TOGETHER, space.size)))
+        return
+    places, axes = _places(study, result, count, rng), _axes(study)
+    for low in range(0, len(places), _TOGETHER):
+        part = places[low : low + _TOGETHER]
+        yield {axis.name: axis.at(part[:, i]) for i, axis in enumerate(axes)}
 
 
 def _axes(study: ResolvedStudy) -> tuple[Axis, ...]:

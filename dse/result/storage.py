@@ -251,11 +251,14 @@ def _rows(
 def _trials(
     evaluator: Evaluator, numbers: NDArray[np.int64], points: Points, objectives: Any
 ) -> list[FrozenTrial]:
-    """Return feasible designs as finished trials; ``design`` is their number."""
+    """Return feasible designs as finished trials; ``design`` is their number.
+
+    A trial lacks the variables that are missing (NaN) in a table's row.
+    """
     labels = evaluator.space.labels(points)
     shared = distributions(evaluator.space)
     names = list(evaluator.space.variables)
-    columns = [labels[n].tolist() for n in names]
+    rows = zip(*(labels[n].tolist() for n in names), strict=True) if names else ((),) * len(numbers)
     holds = {f"constraints:{constraint.name}": 0.0 for constraint in evaluator.constraints}
     return [
         FrozenTrial(
@@ -266,13 +269,11 @@ def _trials(
             values=values,
             datetime_start=None,
             datetime_complete=None,
-            params=dict(zip(names, row, strict=True)),
-            distributions=shared,
+            params=(params := {n: v for n, v in zip(names, row, strict=True) if v == v}),
+            distributions=shared if len(params) == len(shared) else {n: shared[n] for n in params},
             user_attrs={"design": number},
             system_attrs=holds,
             intermediate_values={},
         )
-        for number, values, row in zip(
-            numbers.tolist(), objectives.tolist(), zip(*columns, strict=True), strict=True
-        )
+        for number, values, row in zip(numbers.tolist(), objectives.tolist(), rows, strict=True)
     ]

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Choice, Points
+from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
-from dse.result.record import Certificate, Column, Result
+from dse.result.record import Certificate, Column, Result, Role
 from dse.result.spare import affordable
 from dse.search.base import Progress
 from dse.search.outcome import Outcome
@@ -75,9 +76,14 @@ def front_of(study: ResolvedStudy, result: Result) -> Outcome:
     evaluator, front = study.evaluator, result.front.designs
     count, constraints = len(front), len(evaluator.constraints)
     values = front[[o.name for o in evaluator.objectives]].to_numpy(dtype=np.float64)
+    space = evaluator.space
+    if isinstance(space, TableSpace):
+        points = space.from_index(front.index.to_numpy())
+    else:
+        points = space.from_labels({n: front[n].to_numpy() for n in space.variables})
     return Outcome(
         front.index.to_numpy(),
-        evaluator.space.from_labels({n: front[n].to_numpy() for n in evaluator.space.variables}),
+        points,
         Evaluated(values, np.full((count, constraints), np.nan), np.ones(count, dtype=bool)),
         np.ones(count, dtype=bool),
         Tally.empty(constraints),
@@ -194,9 +200,7 @@ def _columns(study: ResolvedStudy) -> dict[str, Column]:
             columns[name] = Column(name, "", variable.about, "variable")
         else:
             columns[name] = Column(name, quantities[name].unit, quantities[name].about, "variable")
-    for name in evaluator.space.quantities():
-        if name not in columns:
-            columns[name] = Column(name, quantities[name].unit, quantities[name].about, "input")
+    columns |= _others(evaluator, columns)
     constrained = {k: name for name, k in _constrained(evaluator).items()}
     objectives = {
         o.name: Column(o.name, o.unit, o.about, "objective") for o in evaluator.objectives
@@ -209,6 +213,25 @@ def _columns(study: ResolvedStudy) -> dict[str, Column]:
             about = quantities[constraint.quantity].about
             columns[name] = Column(name, constraint.unit, about, "constraint")
     return columns | objectives
+
+
+def _others(evaluator: Evaluator, known: Mapping[str, Column]) -> dict[str, Column]:
+    """Return what the space sets beside its variables; of a table, its other columns."""
+    space, quantities = evaluator.space, evaluator.wiring.quantities
+    names: list[tuple[str, Role]] = [(name, "input") for name in space.quantities()]
+    if isinstance(space, TableSpace):
+        bounded = {name for c in evaluator.constraints for name in c.names}
+        shown = {o.quantity for o in evaluator.objectives} - bounded
+        names = [(n, "constraint" if n in bounded else "column") for n, _ in names]
+        names = [(n, role) for n, role in names if n not in shown]
+    found = {
+        n: Column(n, quantities[n].unit, quantities[n].about, role)
+        for n, role in names
+        if n not in known
+    }
+    if isinstance(space, TableSpace):
+        found |= {n: Column(n, "", "text", "column") for n in space.texts if n not in known}
+    return found
 
 
 def _constrained(evaluator: Evaluator) -> dict[str, int]:
@@ -268,8 +291,8 @@ def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[st
         each = 3 * len(evaluator.space.variables)
         most = min(most, affordable(evaluator, outcome.points, 0.5) // each)
     rows = np.unique(np.linspace(0, count - 1, most).astype(int))
-    if len(rows) == 0:
-        return []
+    if len(rows) == 0 or isinstance(evaluator.space, TableSpace):
+        return []  # between the rows of a table there is nothing
     unit = evaluator.space.to_unit({n: v[rows] for n, v in outcome.points.items()})
     notes = []
     for i, name in enumerate(evaluator.space.variables):

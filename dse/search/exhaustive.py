@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.judging import joined, some
 from dse.evaluate.space import Space
+from dse.evaluate.table import TableSpace
 from dse.evaluate.tabulate import Tabulated, tabulate
 from dse.evaluate.wiring import Key, ModelError
 from dse.problems import Problem
@@ -257,7 +258,7 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
     on_front = np.zeros(len(numbers), dtype=bool)
     on_front[: len(archive.index)] = True
     size = evaluator.space.size
-    complete = state.done == size
+    complete, tabled = state.done == size, isinstance(evaluator.space, TableSpace)
     return Outcome(
         numbers[order],
         evaluator.space.from_index(numbers[order]),
@@ -267,5 +268,5 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
         convergence([], evaluator.signs),
         complete,
         True,
-        statement("exhaustive", size, state.done, archive.points, 0, complete),
+        statement("exhaustive", size, state.done, archive.points, 0, complete, tabled),
     )

@@ -12,6 +12,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive
 from dse.evaluate.judging import some
 from dse.evaluate.space import Points
+from dse.evaluate.table import ROW, TableSpace
 from dse.search.convergence import Mark, convergence, marks
 from dse.search.tally import Tally
 
@@ -165,18 +166,21 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
     archive, reached = _front(evaluator, judged)
     on_front = np.zeros(len(numbers), dtype=bool)
     on_front[archive.index] = True
-    size = evaluator.space.size
-    complete = size == len(numbers)
+    space = evaluator.space
+    complete = space.size == len(numbers)
+    numbered = isinstance(space, TableSpace)
+    numbers = points[ROW] if numbered else numbers
+    order = np.argsort(numbers, kind="stable")
     return Outcome(
-        numbers,
-        points,
-        judged,
-        on_front,
-        Tally.of(numbers, judged, evaluator.constraints, evaluator.domains),
+        numbers[order],
+        {name: values[order] for name, values in points.items()},
+        some(judged, order),
+        on_front[order],
+        Tally.of(numbers[order], some(judged, order), evaluator.constraints, evaluator.domains),
         convergence(reached, evaluator.signs),
         complete,
-        False,
-        statement(by, size, len(numbers), archive.points, repeats, complete),
+        numbered,
+        statement(by, space.size, len(numbers), archive.points, repeats, complete, numbered),
     )
 
 
@@ -194,7 +198,13 @@ def _front(evaluator: Evaluator, judged: Evaluated) -> tuple[Archive, list[Mark]
 
 
 def statement(
-    by: str, size: int | None, evaluated: int, front: NDArray[np.float64], repeats: int, whole: bool
+    by: str,
+    size: int | None,
+    evaluated: int,
+    front: NDArray[np.float64],
+    repeats: int,
+    whole: bool,
+    tabled: bool = False,
 ) -> str:
     """Return what a certificate says of a search.
 
@@ -210,16 +220,21 @@ def statement(
         The non-dominated points.
     whole : bool
         Whether every design of the space was evaluated.
+    tabled : bool
+        Whether the designs are the rows of a table.
     """
     if whole:
         points = int((~pd.DataFrame(front).duplicated()).sum())
         distinct = f" ({points:,} distinct point{'s' * (points != 1)})"
         are = "is" if len(front) == 1 else "are"
+        looked = "table were looked at" if tabled else "space were evaluated"
         return (
-            f"Complete: all {evaluated:,} designs of the space were evaluated, and the "
+            f"Complete: all {evaluated:,} designs of the {looked}, and the "
             f"{len(front):,} on the front {are} its whole Pareto front"
             f"{distinct if points < len(front) else ''}."
+            f"{' It says nothing of designs that are not in the table.' if tabled else ''}"
         )
+    nearest = tabled and by != "exhaustive"
     share = f" of {size:,}" if size is not None else " of a continuous space"
     how = "exhaustive search" if by == "exhaustive" else by
     draws = evaluated + repeats
@@ -227,4 +242,5 @@ def statement(
     return (
         f"Not certified: {evaluated:,} designs{share} were evaluated by {how}{again}; "
         f"{len(front):,} {'is' if len(front) == 1 else 'are'} non-dominated among them."
+        f"{' A draw stands for the nearest row of the table.' if nearest else ''}"
     )

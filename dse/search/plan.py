@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
+from dse.evaluate.table import TableSpace
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of
 
@@ -23,7 +24,16 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
     What else is wrong is added to `problems`.
     """
     method, reason, space = _method(settings.method, problems), "", evaluator.space
-    if method is None or not space.variables:
+    tabled = isinstance(space, TableSpace)
+    if method is None or not (space.variables or tabled):
+        return None
+    if tabled and method == "bound":
+        message = "bound takes models, and a table has none"
+        problems.append(Problem("search.method", message, "leave it out: all rows are looked at"))
+        return None
+    if not space.variables and method not in ("auto", "exhaustive"):
+        message = f"{method} varies columns, and there is none that no objective or constraint uses"
+        problems.append(Problem("search.method", message, "leave it out: all rows are looked at"))
         return None
     objectives = len(evaluator.objectives)
     if method == "auto":
@@ -36,10 +46,11 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
 def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
     """Return the settings with a method, and why it is that one."""
     size, most = evaluator.space.size, settings.evaluations or AUTO_LIMIT
-    if size is not None and size <= most and not settings.tolerance:
+    wanted = not settings.tolerance or isinstance(evaluator.space, TableSpace)
+    if size is not None and size <= most and wanted:
         return replace(settings, method="exhaustive"), f"{size:,} designs can all be evaluated"
     large = "a continuum" if size is None else f"more than {most:,} designs"
-    if settings.evaluations and not settings.tolerance:
+    if settings.evaluations and wanted:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
     unbounded = Ranges(evaluator).undeclared()

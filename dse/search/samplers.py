@@ -151,7 +151,7 @@ class _Sampling:
         return self._earlier
 
     def outcome(self) -> Outcome:
-        names = self._evaluator.space.variables
+        names = self._batches[0].points
         points = {n: np.concatenate([b.points[n] for b in self._batches]) for n in names}
         judged = joined([b.judged for b in self._batches])
         return of_sample(self._evaluator, points, judged, self._plan.method)

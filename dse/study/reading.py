@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dse.problems import InputError, Problem, nearest
 from dse.study.faults import corrected, faults
-from dse.study.schema import LISTS, StudyFile
+from dse.study.schema import LISTS, StudyFile, file_of
 
 Entry = tuple[str | int, ...]
 """The keys and positions, from 0, that lead to an entry."""
@@ -83,7 +83,7 @@ def parse(raw: Mapping[str, Any], problems: list[Problem]) -> Reading:
     """Check a study's content against the schema, and keep what is sound."""
     content = corrected(_plain(raw), problems)
     try:
-        return Reading(StudyFile.model_validate(content))
+        return Reading(file_of(content).model_validate(content))
     except ValidationError as error:
         details = error.errors(include_url=False)
     problems += faults(details, content)
@@ -128,15 +128,17 @@ def _sound(content: dict[str, Any], unsound: set[Entry]) -> Reading:
     rest = left(content, ())
     values: dict[str, Any] = {"space": {}, "objective": []}
     study = {"name": "study", "models": [], **rest.get("study", {})}
-    models = study["models"]
-    rest["study"] = study | {"models": models or ["none:none"]}
-    for name, table in StudyFile.model_fields.items():
+    models, schema = study["models"], file_of({"study": study})
+    lacking = schema is StudyFile and not models
+    rest["study"] = study | ({"models": ["none:none"]} if lacking else {})
+    for name, table in schema.model_fields.items():
         if name in rest:  # the annotation alone: a list may be shorter than the least
             kind: Any = table.annotation
             values[name] = TypeAdapter(kind).validate_python(rest[name])
-    if not models:
+    if lacking:
         values["study"] = values["study"].model_copy(update={"models": []})
     names = {".".join(s for s in entry if isinstance(s, str)) for entry in unsound}
-    names |= {name for name in ("space", "objective") if not values[name]}
-    names |= set() if models else {"study.models"}
-    return Reading(StudyFile.model_construct(**values), frozenset(names), positions)
+    needed = ("space", "objective") if schema is StudyFile else ("objective",)
+    names |= {name for name in needed if not values[name]}
+    names |= {"study.models"} if lacking else set()
+    return Reading(schema.model_construct(**values), frozenset(names), positions)

@@ -164,6 +164,16 @@ class StudyTable(Table):
     models: list[ModelEntry] = Field(min_length=1, description="in any order")
 
 
+class TableStudyTable(StudyTable):
+    """What is studied: the rows of a table, which no model evaluates."""
+
+    table: StrictStr = Field(min_length=1, description="a CSV file in the study's folder")
+    models: list[ModelEntry] = Field(default_factory=list, description="none")
+    missing: list[StrictStr] = Field(
+        default_factory=list, description="what the table writes for a missing number"
+    )
+
+
 class ObjectiveTable(Table):
     """What is maximized or minimized, under which conditions."""
 
@@ -277,8 +287,26 @@ class StudyFile(Table):
     report: ReportTable = Field(default_factory=ReportTable)
 
 
+class TableStudyFile(StudyFile):
+    """A study of designs that are evaluated already: the rows of a table."""
+
+    study: TableStudyTable
+    space: dict[str, Any] = Field(
+        default_factory=dict,
+        description='columns = ["lanes", …]: those that tell designs apart; by default, the rest',
+    )
+    columns: dict[str, StrictStr] = Field(
+        default_factory=dict, description="units of the table's columns"
+    )
+
+
+def file_of(content: Any) -> type[StudyFile]:
+    """Return the schema of a study: another one if it names a table."""
+    study = content.get("study") if isinstance(content, dict) else None
+    return TableStudyFile if isinstance(study, dict) and "table" in study else StudyFile
+
+
 _ENTRIES: dict[str, type[Table]] = {
-    "": StudyFile,
     "study": StudyTable,
     "study.models.*": ModelUse,
     "inputs.*": CatalogRow,
@@ -293,7 +321,7 @@ _ENTRIES: dict[str, type[Table]] = {
 }
 LISTS = frozenset({"study.models", "objective", "constraint", "curve", "report.sections"})
 """Sections whose entries are told by their positions."""
-NAMED = frozenset({"inputs", "space"})
+NAMED = frozenset({"inputs", "space", "columns"})
 """Sections whose entries have names."""
 
 
@@ -303,12 +331,18 @@ def table_at(path: str, value: Any) -> type[Table] | None:
         return _VARIABLES.get(_kind(value) or "")
     if path == "inputs.*" and _input_kind(value) == "file":
         return ResourceFile
+    if path == "":
+        study = value.get("study")
+        models = isinstance(study, dict) and "models" in study
+        return file_of(value) if models else TableStudyFile
+    if path == "study" and ("table" in value or "models" not in value):
+        return TableStudyTable  # a key may be table, misspelt
     return _ENTRIES.get(path)
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the study file's JSON Schema, for editors."""
-    schema = StudyFile.model_json_schema()
+def json_schema(of_table: bool = False) -> dict[str, Any]:
+    """Return the JSON Schema of a study file, or of a study of a table, for editors."""
+    schema = (TableStudyFile if of_table else StudyFile).model_json_schema()
     for table in (schema, *schema.get("$defs", {}).values()):
         if table.get("type") == "object" and "properties" in table:
             table["additionalProperties"] = False

@@ -8,6 +8,8 @@
     What is asked of designs, and under which conditions.
 `regions`, `curves`, `sections`
     What the report draws and writes beside the front.
+`table`
+    All of it for a study of a table, which has columns in the place of models.
 `checks`
     What the whole must satisfy.
 `context`
@@ -35,7 +37,9 @@ from dse.study.resolve.models import resolve_models
 from dse.study.resolve.objectives import resolve_objectives
 from dse.study.resolve.regions import RegionsPlan, resolve_regions
 from dse.study.resolve.sections import check_sections, resolve_sections
+from dse.study.resolve.table import resolve_table
 from dse.study.resolve.variables import resolve_variables
+from dse.study.schema import TableStudyFile
 
 
 class Resolved(NamedTuple):
@@ -50,6 +54,13 @@ class Resolved(NamedTuple):
 
 def resolve(ctx: Context) -> Resolved:
     """Resolve everything; if `ctx.problems` says what is wrong, then as far as it can be."""
+    if isinstance(ctx.file, TableStudyFile):
+        evaluator = resolve_table(ctx, ctx.file)
+        return Resolved(evaluator, None, (), resolve_sections(ctx), ())
+    return _of_models(ctx)
+
+
+def _of_models(ctx: Context) -> Resolved:
     wiring = _wiring(ctx)
     sections = resolve_sections(ctx)
     wrong = conflicts(wiring)

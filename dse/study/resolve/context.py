@@ -42,6 +42,8 @@ class Context:
     """Of functions that a script gave; see `dse.study.reach.fingerprint`."""
     unseen: bool = False
     """Whether a model could not be loaded: any name may be one of its own."""
+    texts: frozenset[str] = frozenset()
+    """Columns of a table that hold no numbers: known all the same."""
     unread: bool = False
     """Whether rows could not be read: any quantity may be set by them."""
     greatest: dict[str, tuple[float, str]] = field(default_factory=dict)
@@ -146,16 +148,19 @@ class Context:
         of_rows : bool
             Whether rows of a catalog may know it as well.
         """
+        known = wiring.known | self.texts
         unsure = self.unseen or (of_rows and self.unread) or name in self.doubtful
-        near = closest(name, wiring.known, ALIKE if unsure else 0.6)
+        near = closest(name, known, ALIKE if unsure else 0.6)
         if near is None and unsure:
             return
-        remedy = f"did you mean '{near}'?" if near else nearest(name, wiring.known)
+        remedy = f"did you mean '{near}'?" if near else nearest(name, known)
         if near is not None:
             self.doubtful.add(near)
             if near in wiring.quantities:
                 remedy += f" [{wiring.quantities[near].unit}]: {wiring.quantities[near].about}"
-        self.add(where, f"unknown {what} '{name}'", remedy)
+        table = getattr(self.file.study, "table", None)
+        message = f"unknown {what} '{name}'" if table is None else f"{table} has no column '{name}'"
+        self.add(where, message, remedy)
 
 
 def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:

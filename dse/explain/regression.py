@@ -1,0 +1,309 @@
+"""What moves the objectives of a table: least squares over its rows, and how far off that is.
+
+A table has no model to change an input of. Instead a straight line is laid through all rows: each
+variable and each objective in its standard deviations, in the logarithm if it is positive and spans
+more than a decade, and a text as a mark for each of its options. The error is that of rows which
+were left out: a fifth of the rows at a time, against a line through the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.objective import Objective
+from dse.evaluate.table import TableSpace
+from dse.evaluate.variables import Choice
+from dse.model.quantity import Array
+from dse.model.values import number, tell
+
+_PARTS = 5  # parts of the rows, each left out in turn
+_LEAST = 10  # rows below which nothing is said
+_DECADE = 10.0
+_ALIKE = 0.05  # variance, of 1, below which a combination of variables hardly varies
+_SHARE = 0.2  # of such a combination, for a variable to be a part of it
+_LEAST_VARIANCES = (1e-9, 1e-3, 1e-2, _ALIKE)  # of the directions that a line may follow
+_WORSE = 0.01  # share of the variation that a gentler line may foretell less
+_LOOSE = 0.5  # share of the variation that a line should explain before anyone relies on it
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one variable does to one objective, all other variables as they are.
+
+    Parameters
+    ----------
+    variable : str
+        The column.
+    weight, error : float
+        Standard deviations that the objective moves as the variable moves by one of its own, and
+        the standard error of that by leaving parts of the rows out.
+    low, high : str
+        From where to where `change` goes: the tenth and the ninetieth percentile of numbers, or
+        the options with the least and the greatest objective.
+    change : float
+        By what the objective changes: a factor if it is `Regression.logarithmic`, else a difference
+        in its unit.
+    """
+
+    variable: str
+    weight: float
+    error: float
+    low: str
+    high: str
+    change: float
+
+
+@dataclass(frozen=True)
+class Regression:
+    """What the variables of a table do to one objective.
+
+    Parameters
+    ----------
+    objective, unit : str
+        The objective.
+    logarithmic : bool
+        Whether its logarithm was taken.
+    rows : int
+        Rows in which all values are there.
+    explained : float
+        Share of the variation of left-out rows that the others foretell: 1 is all; 0 or less,
+        nothing. NaN if the objective does not vary, or there are too few rows.
+    error : float
+        How far off a left-out row typically is: a factor if `logarithmic`, else in the unit.
+    effects : tuple of Effect
+        The greatest weight first.
+    alike : tuple of str
+        Variables that move together in the table, so that what each does cannot be told.
+    """
+
+    objective: str
+    unit: str
+    logarithmic: bool
+    rows: int
+    explained: float
+    error: float
+    effects: tuple[Effect, ...]
+    alike: tuple[str, ...]
+
+    @property
+    def reliable(self) -> bool:
+        """Whether it explains at least half of the variation."""
+        return self.explained >= _LOOSE
+
+    def told(self, change: float) -> str:
+        """Return a change of the objective in words."""
+        if self.logarithmic:
+            return f"×{number(change)}"
+        return f"{'+' if change >= 0 else ''}{tell(change, self.unit)}"
+
+    def __str__(self) -> str:
+        if np.isnan(self.explained):
+            few = f"only {self.rows:,} complete rows" if self.rows < _LEAST else "it does not vary"
+            return f"{self.objective}: no regression, {few}"
+        off = (
+            f"a factor of {number(self.error)}" if self.logarithmic else tell(self.error, self.unit)
+        )
+        share = f"{max(self.explained, 0.0):.0%}" if self.explained >= 0.0 else "nothing"
+        warning = "" if self.reliable else ": too little to rely on"
+        return (
+            f"{self.objective}: a line through {self.rows:,} rows explains {share} of the "
+            f"variation of rows left out, and is typically off by {off}{warning}"
+        )
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """Variables as columns of a regression, in standard deviations.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (rows, terms)
+        Each of mean 0 and standard deviation 1.
+    owners : ndarray of int, shape (terms,)
+        The position of the variable that each is of.
+    """
+
+    matrix: Array
+    owners: NDArray[np.int64]
+
+
+def regressions(evaluator: Evaluator) -> tuple[Regression, ...]:
+    """Return what moves each objective of a study of a table; nothing for any other study."""
+    space = evaluator.space
+    if not isinstance(space, TableSpace) or not space.variables:
+        return ()
+    columns = {name: _column(space, name) for name in space.variables}
+    known = np.ones(space.size, dtype=bool)
+    for name, values in columns.items():
+        if not isinstance(space.variables[name], Choice):
+            known &= np.isfinite(values)
+    return tuple(_regression(space, columns, known, o) for o in evaluator.objectives)
+
+
+def _column(space: TableSpace, name: str) -> Array:
+    """Return a variable's numbers, or the positions of its texts."""
+    variable = space.variables[name]
+    if isinstance(variable, Choice):
+        return np.searchsorted(np.array(variable.names, dtype=object), space.texts[name]).astype(
+            np.float64
+        )
+    return space.numbers[name]
+
+
+def _regression(
+    space: TableSpace, columns: dict[str, Array], known: NDArray[np.bool_], objective: Objective
+) -> Regression:
+    values = space.numbers[objective.quantity]
+    rows = known & np.isfinite(values)
+    target, logarithmic = _scaled(values[rows])
+    count, spread = int(rows.sum()), float(target.std()) if rows.any() else 0.0
+    nothing = Regression(objective.name, objective.unit, logarithmic, count, np.nan, np.nan, (), ())
+    if count < _LEAST or not spread > 0:
+        return nothing
+    names = list(columns)
+    choices = np.array([isinstance(space.variables[n], Choice) for n in names])
+    terms = _terms([columns[n][rows] for n in names], choices)
+    if not len(terms.owners):
+        return nothing
+    fits, explained = _fitted(terms.matrix, (target - target.mean()) / spread)
+    weights = np.array([_weights(terms, fit, len(names)) for fit in fits])
+    parts = weights[1:]
+    errors = np.sqrt(
+        (len(parts) - 1) / len(parts) * ((parts - parts.mean(axis=0)) ** 2).sum(axis=0)
+    )
+    effects = []
+    for i, name in enumerate(names):
+        if not (terms.owners == i).any():
+            continue  # it does not vary in these rows
+        moved = terms.matrix[:, terms.owners == i] @ fits[0][terms.owners == i] * spread
+        low, high, change = _ends(space, name, columns[name][rows], moved)
+        change = float(np.exp(change)) if logarithmic else change
+        effects.append(Effect(name, float(weights[0, i]), float(errors[i]), low, high, change))
+    off = float(np.sqrt(max(1.0 - explained, 0.0)) * spread)
+    return Regression(
+        objective.name,
+        objective.unit,
+        logarithmic,
+        count,
+        explained,
+        float(np.exp(off)) if logarithmic else off,
+        tuple(sorted(effects, key=lambda e: -e.weight)),
+        tuple(names[i] for i in _alike(terms)),
+    )
+
+
+def _scaled(values: Array) -> tuple[Array, bool]:
+    """Return values, or their logarithms if they are positive and span more than a decade."""
+    if len(values) and values.min() > 0 and values.max() > _DECADE * values.min():
+        return np.log(values), True
+    return values, False
+
+
+def _terms(columns: Sequence[Array], choices: NDArray[np.bool_]) -> _Terms:
+    found: list[Array] = []
+    owners: list[int] = []
+    for i, (values, choice) in enumerate(zip(columns, choices, strict=True)):
+        if choice:  # the first option is where the others start from
+            marks = [(values == option).astype(np.float64) for option in np.unique(values)[1:]]
+        else:
+            marks = [_scaled(values)[0]]
+        for mark in marks:
+            spread = mark.std()
+            if spread > 1e-12 * np.abs(mark).max():
+                found.append((mark - mark.mean()) / spread)
+                owners.append(i)
+    matrix = np.column_stack(found) if found else np.zeros((len(columns[0]), 0))
+    return _Terms(matrix, np.array(owners, dtype=np.int64))
+
+
+def _fitted(matrix: Array, target: Array) -> tuple[list[Array], float]:
+    """Return the coefficients of all rows, of all but each part, and the share explained.
+
+    By sums of products, which of parts add up: each fit takes as long as it has terms, not rows.
+    """
+    whole = np.column_stack([np.ones(len(target)), matrix, target])
+    shuffled = whole[np.random.default_rng(0).permutation(len(target))]
+    sums = [part.T @ part for part in np.array_split(shuffled, _PARTS)]
+    variances, directions = _spread(matrix)
+    found = [
+        _crossed(sums, directions[:, variances > least], float(target @ target))
+        for least in _LEAST_VARIANCES
+        if least == _LEAST_VARIANCES[0] or (variances <= least).any()
+    ]
+    best = max(explained for _, explained in found)
+    return next(each for each in reversed(found) if each[1] >= best - _WORSE)
+
+
+def _crossed(sums: list[Array], basis: Array, variation: float) -> tuple[list[Array], float]:
+    """Return what `_fitted` does, by the sums of products of each part of the rows.
+
+    Parameters
+    ----------
+    basis : ndarray, shape (terms, directions)
+        The directions in which coefficients may lie.
+    """
+    total = np.sum(sums, axis=0)
+    fits, missed = [_solved(total, basis)], 0.0
+    for mine in sums:
+        fit = _solved(total - mine, basis)
+        ahead = np.append(-fit, 1.0)  # the target less what is foretold
+        missed += float(ahead @ mine @ ahead)
+        fits.append(fit)
+    return [fit[1:] for fit in fits], 1.0 - missed / variation
+
+
+def _solved(sums: Array, basis: Array) -> Array:
+    """Return the coefficients of least squares, the constant first, by the sums of products."""
+    size = len(sums) - 1
+    to = np.zeros((size, 1 + basis.shape[1]))
+    to[0, 0], to[1:, 1:] = 1.0, basis
+    fit, *_ = np.linalg.lstsq(to.T @ sums[:size, :size] @ to, to.T @ sums[:size, size], rcond=1e-12)
+    return np.asarray(to @ fit)
+
+
+def _weights(terms: _Terms, fit: Array, count: int) -> Array:
+    """Return by how much each variable moves the target: the standard deviation of its part."""
+    found = np.zeros(count)
+    for i in np.unique(terms.owners):
+        mine = terms.owners == i
+        if mine.sum() == 1:
+            found[i] = abs(fit[mine][0])
+        else:
+            found[i] = (terms.matrix[:, mine] @ fit[mine]).std()
+    return found
+
+
+def _ends(space: TableSpace, name: str, values: Array, moved: Array) -> tuple[str, str, float]:
+    """Return from where to where a variable is said to go, and by what that moves the target."""
+    variable = space.variables[name]
+    if isinstance(variable, Choice):
+        low, high = int(moved.argmin()), int(moved.argmax())
+        texts = [variable.names[int(values[row])] or "(missing)" for row in (low, high)]
+        return texts[0], texts[1], float(moved[high] - moved[low])
+    order = np.argsort(values, kind="stable")
+    low, high = order[int(0.1 * (len(order) - 1))], order[int(np.ceil(0.9 * (len(order) - 1)))]
+    if values[low] == values[high]:
+        low, high = order[0], order[-1]
+    ends = [number(float(values[row])) for row in (low, high)]
+    return ends[0], ends[1], float(moved[high] - moved[low])
+
+
+def _spread(matrix: Array) -> tuple[Array, Array]:
+    """Return how far rows spread in each direction, as variances, and the directions as columns."""
+    variances, directions = np.linalg.eigh(matrix.T @ matrix / len(matrix))
+    return variances, directions
+
+
+def _alike(terms: _Terms) -> list[int]:
+    """Return the variables between which rows hardly spread."""
+    found: set[int] = set()
+    variances, directions = _spread(terms.matrix)
+    for i in np.flatnonzero(variances < _ALIKE):
+        owners = set(terms.owners[np.abs(directions[:, i]) > _SHARE].tolist())
+        found |= owners if len(owners) > 1 else set()
+    return sorted(found)

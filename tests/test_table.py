@@ -1,0 +1,286 @@
+"""Studies of a table: read, searched, explained, reported and certified, against brute force."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dse
+from dse.explain.regression import regressions
+from dse.problems import InputError
+
+STUDY = """
+[study]
+name = "simulated"
+table = "designs.csv"
+[[objective]]
+minimize = "latency"
+[[objective]]
+minimize = "area"
+"""
+
+
+def _study(folder: Path, table: str, text: str = STUDY) -> Path:
+    (folder / "designs.csv").write_text(table, encoding="utf-8")
+    path = folder / "study.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _random(rows: int, seed: int = 0) -> pd.DataFrame:
+    """Return a table with variables, two objectives, another column and missing values."""
+    rng = np.random.default_rng(seed)
+    lanes, depth = 2.0 ** rng.integers(0, 7, rows), rng.integers(1, 33, rows)
+    mode = rng.choice(["burst", "None", "single"], rows)
+    slow = np.select([mode == "burst", mode == "None"], [1.0, 1.5], 4.0)
+    table = pd.DataFrame({"lanes": lanes.astype(int), "depth": depth, "mode": mode})
+    table["latency"] = 1e4 * slow / lanes * np.exp(0.05 * rng.standard_normal(rows))
+    table["area"] = np.round(3 * lanes + depth + rng.random(rows), 1)
+    table["power"] = rng.random(rows)
+    table.loc[rng.random(rows) < 0.02, "latency"] = np.nan
+    return table
+
+
+def _front(points: np.ndarray, feasible: np.ndarray) -> set[int]:
+    """Return the rows that no feasible row dominates, by comparing each with all."""
+    rows = np.flatnonzero(feasible)
+    front = set()
+    for row in rows:
+        others = points[rows]
+        no_worse = (others <= points[row]).all(axis=1)
+        if not (no_worse & (others < points[row]).any(axis=1)).any():
+            front.add(int(row))
+    return front
+
+
+def _dse(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dse", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_front_is_that_of_brute_force(tmp_path: Path, seed: int) -> None:
+    table = _random(1500, seed)
+    more = """
+[[constraint]]
+quantity = "power"
+at_most = 0.8
+[[constraint]]
+relation = "lanes * depth <= 800"
+"""
+    path = _study(tmp_path, table.to_csv(index=False), STUDY + more)
+    result = dse.load(path).run(workers=1)
+    points = table[["latency", "area"]].to_numpy()
+    feasible = ~np.isnan(points).any(axis=1)
+    feasible &= (table["power"] <= 0.8) & (table["lanes"] * table["depth"] <= 800)
+    assert set(result.front.designs.index) == _front(points, feasible.to_numpy())
+    rows = result.front.designs
+    assert np.array_equal(rows["latency"], table["latency"][rows.index])
+    assert np.array_equal(rows["mode"], table["mode"][rows.index])
+    certificate = result.certificate
+    assert (certificate.complete, certificate.designs, certificate.gap) == (True, 1500, 0.0)
+    assert certificate.feasible == feasible.sum()
+    assert "not in the table" in certificate.statement
+
+
+def test_a_run_is_kept_explained_certified_and_reported(tmp_path: Path) -> None:
+    table = _random(400)
+    _study(tmp_path, table.to_csv(index=False))
+    assert _dse("run", "study.toml", "--out", "run", "--quiet", cwd=tmp_path).returncode == 0
+    kept = dse.load_result(tmp_path / "run")
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["certificate"]["complete"] is True
+    assert summary["certificate"]["evaluated"] == 400
+    missing = int(table["latency"].isna().sum())
+    assert any(f"latency has no value (NaN) for {missing} of 400" in n for n in kept.notes)
+    assert kept.columns["power"].role == "variable"
+    (tmp_path / "designs.csv").unlink()  # the run has its own copy
+    certified = _dse("certify", "run", cwd=tmp_path)
+    assert certified.returncode == 0
+    assert "of 400 designs" in certified.stdout
+    number = int(table["latency"].isna().to_numpy().argmax())
+    lacking = _dse("explain", "run", "--design", str(number), cwd=tmp_path)
+    assert "latency has no value" in lacking.stdout
+    told = json.loads(_dse("explain", "run", "--json", cwd=tmp_path).stdout)
+    assert told["sensitivities"] == []
+    assert told["parts"] == []
+    assert [each["objective"] for each in told["regressions"]] == ["latency", "area"]
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "What moves the objectives" in page
+    assert _dse("report", "run", cwd=tmp_path).returncode == 0
+
+
+def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
+    _study(tmp_path, _random(300).to_csv(index=False))
+    _dse("run", "study.toml", "--out", "run", "--quiet", cwd=tmp_path)
+    designs = pd.read_csv(tmp_path / "run" / "designs.csv", index_col="design")
+    designs.loc[designs["latency"].idxmin(), "on_front"] = False
+    designs.to_csv(tmp_path / "run" / "designs.csv")
+    found = _dse("certify", "run", cwd=tmp_path)
+    assert found.returncode == 1
+    assert "REFUTED" in found.stdout
+
+
+def test_filters_and_knee_work_on_a_table(tmp_path: Path) -> None:
+    result = dse.load(_study(tmp_path, _random(500).to_csv(index=False))).run(workers=1)
+    some = result.where("power < 0.5")
+    assert len(some) == (result.front.designs["power"] < 0.5).sum() > 0
+    assert result.knee().name in result.front.designs.index
+    assert list(result.summary()["design"]) == [result.best(n).name for n in ("latency", "area")]
+
+
+def test_comments_units_and_what_is_missing(tmp_path: Path) -> None:
+    table = """\ufeff# a simulator's output
+lanes, mode ,latency [us],energy_pJ,area,,design
+1,None,10,NA,5,,a
+
+# the fast ones
+2,"a, b",FAIL,7,4,,b
+4,None,,8,3,,c
+8,x,4,9,-,,d
+"""
+    text = STUDY.replace('"designs.csv"', '"designs.csv"\nmissing = ["fail"]')
+    study = dse.load(_study(tmp_path, table, text + '[columns]\narea = "mm"\n'))
+    assert [o.unit for o in study.evaluator.objectives] == ["us", "mm"]
+    assert study.evaluator.wiring.quantities["energy_pJ"].unit == "pJ"
+    assert list(study.evaluator.space.variables) == ["lanes", "energy_pJ", "mode", "table_design"]
+    result = study.run(workers=1)
+    assert result.designs["feasible"].tolist() == [True, False, False, False]
+    assert result.designs["mode"].tolist() == ["None", "a, b", "None", "x"]
+    assert result.certificate.feasible == 1
+
+
+def test_a_bound_with_a_unit_is_in_the_columns_unit(tmp_path: Path) -> None:
+    table = "lanes,latency_us,area\n1,900,1\n2,1100,0\n"
+    more = '[[constraint]]\nquantity = "latency_us"\nat_most = "1 ms"\n'
+    text = STUDY.replace('"latency"', '"latency_us"') + more
+    result = dse.load(_study(tmp_path, table, text)).run(workers=1)
+    assert result.designs["feasible"].tolist() == [True, False]
+
+
+def test_equal_rows_all_stay(tmp_path: Path) -> None:
+    table = "lanes,latency,area\n1,5,5\n1,5,5\n2,9,9\n1,4,6\n"
+    study = dse.load(_study(tmp_path, table))
+    assert any(note.startswith("2 designs have the same variables") for note in study.notes)
+    assert list(study.run(workers=1).front.designs.index) == [0, 1, 3]
+
+
+def test_a_table_of_objectives_alone_has_a_front(tmp_path: Path) -> None:
+    result = dse.load(_study(tmp_path, "latency,area\n1,5\n2,3\n3,4\n")).run(tmp_path / "run")
+    assert list(result.front.designs.index) == [0, 1]
+
+
+SAID = [
+    ("a,b\n1,2\n", STUDY, ["has no column 'latency'", "has no column 'area'"]),
+    ("latncy,area\n1,2\n", STUDY, ["did you mean 'latncy'?"]),
+    ("latency,area\n1,2,3\n1,2\n4\n", STUDY, ["line 2 has 3 fields", "line 4 has 1 fields"]),
+    ("latency,area\n1,2\nfailed,3\n", STUDY, ["'failed' in line 3", "study.missing"]),
+    ("latency,area,area\n1,2,3\n", STUDY, ["has 2 columns 'area'"]),
+    ("1,2\n3,4\n", STUDY, ["has no row of names"]),
+    ("latency,area\n", STUDY, ["has no designs"]),
+    ("latency,area\n1,2\n", STUDY.replace("designs.csv", "desings.csv"), ["'designs.csv'?"]),
+    ("latency,area\n1,2\n", STUDY.replace("designs.csv", "../designs.csv"), ["outside"]),
+    ("latency,area\n1,2\n", STUDY.replace("table =", "tabel ="), ["did you mean 'table'?"]),
+    ("latency,area\n1,2\n", STUDY + "at = { lanes = 1 }\n", ["objective[2].at: binds inputs"]),
+    ("latency,area\n1,2\n", STUDY + '[search]\nmethod = "bound"\n', ["bound takes models"]),
+    ("latency,area\n1,2\n", STUDY + '[search]\nmethod = "TPE"\n', ["varies columns"]),
+    (
+        "latency,area,lanes\n1,2,3\n2,1,4\n",
+        STUDY + '[columns]\nlatenci = "s"\narea = "acre"\n[space]\ncolumns = ["lane", "area"]\n',
+        ["did you mean 'latency'?", "unknown unit 'acre'", "'lanes'?", "'area' is an objective"],
+    ),
+    (
+        "latency,area,lanes\n1,2,3\n",
+        STUDY + "[space]\nlanes = { integer = [1, 4] }\n",
+        ["space.lanes: a table has the designs that it has"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("table", "text", "said"), SAID)
+def test_what_is_wrong_is_told(tmp_path: Path, table: str, text: str, said: list[str]) -> None:
+    with pytest.raises(InputError) as error:
+        dse.load(_study(tmp_path, table, text))
+    for words in said:
+        assert words in str(error.value)
+    assert len(error.value.problems) == len(said) or "study.missing" in said
+
+
+def test_regression_finds_what_made_the_table(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    size, depth = 2.0 ** rng.integers(3, 13, 800), rng.integers(1, 9, 800)
+    kind = rng.choice(["fast", "mid", "slow"], 800)
+    factor = np.select([kind == "fast", kind == "mid"], [1.0, 2.0], 3.0)
+    table = pd.DataFrame({"size": size, "depth": depth, "kind": kind, "idle": rng.random(800)})
+    table["latency"] = 7.0 * size**0.5 * factor
+    table["area"] = 100.0 + 4.0 * depth + rng.standard_normal(800)
+    study = dse.load(_study(tmp_path, table.to_csv(index=False)))
+    latency, area = regressions(study.evaluator)
+    assert latency.logarithmic
+    assert not area.logarithmic
+    assert latency.explained == pytest.approx(1.0, abs=1e-9)
+    effects = {e.variable: e for e in latency.effects}
+    assert [e.variable for e in latency.effects[:2]] == ["size", "kind"]
+    low, high = (float(t.replace(",", "")) for t in (effects["size"].low, effects["size"].high))
+    assert effects["size"].change == pytest.approx((high / low) ** 0.5)
+    assert (effects["kind"].low, effects["kind"].high) == ("fast", "slow")
+    assert effects["kind"].change == pytest.approx(3.0)
+    assert effects["idle"].weight < 1e-6
+    deep = area.effects[0]
+    # numpy's own least squares, of the table's variance that is not noise
+    assert deep.variable == "depth"
+    assert deep.change == pytest.approx(4.0 * (float(deep.high) - float(deep.low)), rel=0.02)
+    assert area.error == pytest.approx(1.0, rel=0.1)  # the noise
+    spread = np.std(table["area"])
+    assert area.explained == pytest.approx(1 - 1.0 / spread**2, abs=0.01)
+    assert deep.error < 0.02
+
+
+def test_regression_says_that_nothing_is_explained(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(rng.random((300, 4)), columns=["a", "b", "latency", "area"])
+    found = regressions(dse.load(_study(tmp_path, table.to_csv(index=False))).evaluator)
+    assert all(not each.reliable and each.explained < 0.1 for each in found)
+    assert "too little to rely on" in str(found[0])
+
+
+def test_regression_names_variables_that_move_together(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    a, c = 1 + rng.random(200), 1 + rng.random(200)  # no logarithms
+    table = pd.DataFrame({"a": a, "twice": 2 * a, "c": c, "latency": a + c, "area": 3 - a})
+    latency = regressions(dse.load(_study(tmp_path, table.to_csv(index=False))).evaluator)[0]
+    assert latency.alike == ("a", "twice")
+    weights = {e.variable: e.weight for e in latency.effects}
+    assert weights["a"] == pytest.approx(weights["twice"], rel=1e-6)
+    assert weights["c"] == pytest.approx(np.std(c) / np.std(a + c), rel=1e-6)
+    assert latency.explained == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("method", ["evolution", "TPESampler", "RandomSampler", "NSGAIISampler"])
+def test_samplers_draw_rows_of_the_table(tmp_path: Path, method: str) -> None:
+    table = _random(2000).dropna().reset_index(drop=True)
+    more = f'[search]\nmethod = "{method}"\nevaluations = 150\nseed = 2\n'
+    result = dse.load(_study(tmp_path, table.to_csv(index=False), STUDY + more)).run(tmp_path / "r")
+    assert not result.certificate.complete
+    assert result.designs.index.is_unique
+    for name in ("lanes", "mode", "latency", "area", "power"):
+        assert np.array_equal(result.designs[name], table[name][result.designs.index])
+    points = result.designs[["latency", "area"]].to_numpy()
+    front = _front(points, np.ones(len(points), dtype=bool))
+    assert result.designs["on_front"].to_numpy().nonzero()[0].tolist() == sorted(front)
+
+
+def test_evolution_reaches_every_row_of_a_table(tmp_path: Path) -> None:
+    table = _random(300).dropna()
+    more = '[search]\nmethod = "evolution"\nevaluations = 10000\n'
+    whole = dse.load(_study(tmp_path, table.to_csv(index=False))).run(workers=1)
+    path = _study(tmp_path, table.to_csv(index=False), STUDY + more)
+    result = dse.load(path).run(workers=1)
+    assert result.certificate.complete
+    assert list(result.front.designs.index) == list(whole.front.designs.index)

@@ -9,13 +9,14 @@ from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import scaled
 from dse.model.quantity import Array
 
-GENERATIONS = 20
+GENERATIONS = 30
 """A front that did not grow for so many generations has stalled,"""
 DESIGNS = 10_000
 """and for so many designs."""
 GROWTH = 1e-5
 """By which share what it dominates must grow."""
-_DIRECTIONS = 32
+_DIRECTIONS = 64
+_BLOCK = 256  # designs at once: what a core's cache holds
 _MARGIN = 1.1  # the reference point, in the cube that the first feasible designs span
 
 
@@ -43,6 +44,7 @@ class Stall:
         slopes = np.linalg.norm(directions, axis=1) / directions.T
         self._slopes = slopes[:, :, None].astype(np.float32)
         self._reach = np.zeros(_DIRECTIONS)
+        self._room = np.empty((2, _DIRECTIONS, _BLOCK), dtype=np.float32)
         self._frame: tuple[NDArray[np.bool_], Array, Array] | None = None
         self._volumes: list[float] = []
 
@@ -74,15 +76,17 @@ class Stall:
             shown = _shown(points, logs, self._signs)
             low, high = shown.min(axis=0), shown.max(axis=0)
             self._frame = logs, low, np.where(high > low, high - low, 1.0)
-        logs, low, width = self._frame
-        unit = _MARGIN - (_shown(points, logs, self._signs) - low) / width
+        logs, least, width = self._frame
+        unit = _MARGIN - (_shown(points, logs, self._signs) - least) / width
         gaps = np.maximum(unit.T, 0.0).astype(np.float32)  # single precision is enough, and quick
-        reach, other = np.empty((2, _DIRECTIONS, len(unit)), dtype=np.float32)
-        np.multiply(self._slopes[0], gaps[0], out=reach)
-        for slope, gap in zip(self._slopes[1:], gaps[1:], strict=True):
-            np.multiply(slope, gap, out=other)
-            np.minimum(reach, other, out=reach)
-        np.maximum(self._reach, reach.max(axis=1), out=self._reach)
+        for low in range(0, len(unit), _BLOCK):
+            block = gaps[:, low : low + _BLOCK]
+            reach, other = self._room[:, :, : block.shape[1]]
+            np.multiply(self._slopes[0], block[0], out=reach)
+            for slope, gap in zip(self._slopes[1:], block[1:], strict=True):
+                np.multiply(slope, gap, out=other)
+                np.minimum(reach, other, out=reach)
+            np.maximum(self._reach, reach.max(axis=1), out=self._reach)
 
 
 def _shown(points: Array, logs: NDArray[np.bool_], signs: Array) -> Array:

@@ -19,6 +19,8 @@ from dse.model.quantity import Array
 
 __all__ = ["SUBSET", "Choice", "Integer", "Points", "Real", "Space", "Values", "Variable"]
 
+_NUMBERED = 2**63  # designs of the spaces that are numbered
+
 Points: TypeAlias = dict[str, NDArray[Any]]
 """Designs by variable: numbers, and for a `Choice` the position of the option."""
 
@@ -100,6 +102,32 @@ class Space:
         """Return points of the unit cube that decode to these designs."""
         return np.column_stack([v.to_unit(points[n]) for n, v in self.variables.items()])
 
+    def settled(self, unit: Array) -> tuple[Array, NDArray[np.uint64]]:
+        """Return the points that stand for designs given as points of the unit cube, and codes.
+
+        On a grid a design is given by the middle of its cell. Equal designs have equal codes. In a
+        space that 64 bits number, the code is the number of `from_index`, so that different designs
+        have different ones; in a larger space or a continuum two of 10^6 designs share a code once
+        in 10^7 times.
+        """
+        settled = np.empty(unit.shape)
+        numbered = self.size is not None and self.size < _NUMBERED
+        codes = np.zeros(len(unit), dtype=np.uint64)
+        for i, variable in enumerate(self.variables.values()):
+            if variable.count is None:
+                fixed = isinstance(variable, Real) and variable.low == variable.high
+                settled[:, i] = 0.0 if fixed else np.minimum(np.maximum(unit[:, i], 0.0), 1.0)
+                digits = (settled[:, i] + 0.0).view(np.uint64)  # of -0.0 as of 0.0
+            else:
+                position = variable.place(np.minimum(np.maximum(unit[:, i], 0.0), 1.0))
+                settled[:, i] = variable.middle(position)
+                digits = position.view(np.uint64)
+            if numbered:
+                codes = codes * np.uint64(variable.count or 1) + digits
+            else:
+                codes = _mixed(codes, digits)
+        return settled, codes
+
     def columns(self, points: Points) -> dict[str, Array]:
         """Return the quantities that these designs set, by quantity name."""
         columns: dict[str, Array] = {}
@@ -140,3 +168,11 @@ class Space:
         if isinstance(variable, Real) and variable.steps is None:
             return min(max(value, variable.low), variable.high)
         return float(variable.at(variable.position(np.array([value])))[0])
+
+
+def _mixed(codes: NDArray[np.uint64], digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix digits into codes: a step of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    mixed = (codes ^ digits) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,17 +44,30 @@ class Real:
         return self.steps
 
     def levels(self) -> Array:
-        """Return the values of the grid, ascending."""
+        """Return the values of the grid, ascending; read-only."""
+        return self._grid
+
+    @cached_property
+    def _grid(self) -> Array:
         if self.steps is None:
             raise ValueError("a continuous variable has no levels")
         spread = np.geomspace if self.log else np.linspace
         grid = np.asarray(spread(self.low, self.high, self.steps), dtype=np.float64)
         grid[-1], grid[0] = self.high, self.low  # to the last bit
+        grid.flags.writeable = False  # it is kept
         return grid
 
     def at(self, position: Positions) -> Array:
         """Return the values at these positions of the grid."""
         return self.levels()[position]
+
+    def place(self, unit: Array) -> Positions:
+        """Return positions on the grid for coordinates in [0, 1]."""
+        return _level(unit, len(self.levels()))
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that stand for these positions."""
+        return _middle(position, len(self.levels()))
 
     def position(self, values: NDArray[Any]) -> Positions:
         """Return the positions of the nearest values of the grid."""
@@ -62,7 +76,7 @@ class Real:
     def from_unit(self, unit: Array) -> Array:
         """Return values for coordinates in [0, 1]."""
         if self.steps is not None:
-            return self.at(_level(unit, self.steps))
+            return self.at(self.place(unit))
         if self.log:
             values = np.exp(np.log(self.low) + unit * (np.log(self.high) - np.log(self.low)))
         else:
@@ -74,7 +88,7 @@ class Real:
     def to_unit(self, values: NDArray[Any]) -> Array:
         """Return coordinates in [0, 1] that decode to these values."""
         if self.steps is not None:
-            return _middle(self.position(values), self.steps)
+            return self.middle(self.position(values))
         if self.high == self.low:
             return np.zeros(np.shape(values))
         ends = np.array([self.low, self.high])
@@ -121,21 +135,28 @@ class Integer:
         steps = np.ceil((np.asarray(values) - self.low) / self.step - 0.5)
         return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
 
+    def place(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        if not self.log:
+            return _level(unit, self.count)
+        values = np.exp(np.log(self.low) + unit * np.log((self.high + 1) / self.low))
+        steps = (np.floor(values) - self.low) // self.step
+        return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that stand for these positions."""
+        if not self.log:
+            return _middle(position, self.count)
+        values = self.at(position)
+        return np.asarray(np.log((values + 0.5) / self.low) / np.log((self.high + 1) / self.low))
+
     def from_unit(self, unit: Array) -> Array:
         """Return values for coordinates in [0, 1]."""
-        if self.log:
-            values = np.exp(np.log(self.low) + unit * np.log((self.high + 1) / self.low))
-            steps = (np.floor(values) - self.low) // self.step
-            return self.at(np.clip(steps, 0, self.count - 1).astype(np.int64))
-        return self.at(_level(unit, self.count))
+        return self.at(self.place(unit))
 
     def to_unit(self, values: NDArray[Any]) -> Array:
         """Return coordinates in [0, 1] that decode to these values."""
-        if self.log:
-            return np.asarray(
-                np.log((values + 0.5) / self.low) / np.log((self.high + 1) / self.low)
-            )
-        return _middle(self.position(values), self.count)
+        return self.middle(self.position(values))
 
 
 @dataclass(frozen=True)
@@ -161,13 +182,21 @@ class Values:
         """Return the positions of the nearest values."""
         return _nearest(self.levels(), values)
 
+    def place(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        return _level(unit, self.count)
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that stand for these positions."""
+        return _middle(position, self.count)
+
     def from_unit(self, unit: Array) -> Array:
         """Return values for coordinates in [0, 1]."""
-        return self.at(_level(unit, self.count))
+        return self.at(self.place(unit))
 
     def to_unit(self, values: NDArray[Any]) -> Array:
         """Return coordinates in [0, 1] that decode to these values."""
-        return _middle(self.position(values), self.count)
+        return self.middle(self.position(values))
 
 
 @dataclass(frozen=True)
@@ -207,13 +236,21 @@ class Choice:
         """Return the positions themselves."""
         return np.asarray(values, dtype=np.int64)
 
-    def from_unit(self, unit: Array) -> Positions:
+    def place(self, unit: Array) -> Positions:
         """Return positions for coordinates in [0, 1]."""
         return _level(unit, self.count)
 
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that stand for these positions."""
+        return _middle(position, self.count)
+
+    def from_unit(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        return self.place(unit)
+
     def to_unit(self, values: NDArray[Any]) -> Array:
         """Return coordinates in [0, 1] that decode to these positions."""
-        return _middle(self.position(values), self.count)
+        return self.middle(self.position(values))
 
     def columns(self, position: NDArray[np.int64]) -> dict[str, Array]:
         """Return the quantities that the options at these positions set."""

@@ -24,6 +24,7 @@ _SCRIPTS = ("data.js", "plots.js", "panels.js", "design.js", "page.js")
 _STOPPED = {
     "complete": "The search went through the whole space.",
     "evaluations": "The search used up its evaluations.",
+    "stalled": "The search ended since the front has stalled.",
     "interrupted": "The search was interrupted; run the study again to go on.",
     "timeout": "The search ran out of its time.",
 }

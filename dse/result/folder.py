@@ -27,7 +27,7 @@ FORMAT = 2
 _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
-FINISHED = ("complete", "evaluations", "timeout")
+FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
 
 

@@ -61,8 +61,8 @@ class Certificate:
     statement : str
         The same in a sentence.
     stopped : str
-        Why the search ended: ``"complete"``, ``"evaluations"``, ``"interrupted"``, ``"timeout"`` or
-        the error.
+        Why the search ended: ``"complete"``, ``"evaluations"``, ``"stalled"``, ``"interrupted"``,
+        ``"timeout"`` or the error.
     numbered : bool
         Whether designs are numbered as the space numbers them, and not as they were found.
     tolerance : float

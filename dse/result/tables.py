@@ -114,9 +114,11 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         if tally.odd[:, 2].any():
             statement += " But values are outside their declared domains: see the notes."
     else:
-        stopped = "evaluations" if stopped == "complete" else stopped
+        if stopped == "complete":
+            stopped = "stalled" if outcome.ended else "evaluations"
         why = {
             "evaluations": "the evaluations that the study allows were used",
+            "stalled": outcome.ended,
             "interrupted": "it was interrupted",
             "timeout": f"the time of {plan.timeout:g} s was over" if plan.timeout else "",
         }.get(stopped, stopped)

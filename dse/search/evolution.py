@@ -1,34 +1,35 @@
 """Evolution: NSGA-II over whole generations as arrays, for spaces too large to enumerate.
 
-Ranking by non-dominated sorting and crowding distance, feasible designs first (Deb et al., A fast
-and elitist multiobjective genetic algorithm: NSGA-II, IEEE TEC 2002), simulated binary crossover
-and polynomial mutation for numbers, uniform crossover for choices. The first generation is a
-Latin hypercube; in a finite space no design is evaluated twice.
+Parents are selected as `selection` says and varied as `variation` says. No design is evaluated
+twice, and none that a relation between variables alone forbids. The search ends when it has used
+its evaluations, when no design is left, or when its front has stalled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.front import is_nondominated, ranks, scaled
+from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.drawing import Drawing
 from dse.search.outcome import Outcome, of_sample
-from dse.search.variation import children
+from dse.search.selection import selected
+from dse.search.stall import GROWTH, Stall
+from dse.search.variation import children, first
 from dse.search.workers import NEVER, Judges, Workers, is_late
 
 EVALUATIONS = 100_000
 """Designs that are evaluated if the study does not say."""
-_DRAWS = 4  # rounds of random designs before those left are counted
-_LEFT = 20  # a space of at most this many times the designs seen is listed for what is left
 
 
 def plan(
@@ -62,6 +63,10 @@ def start(
     return _Evolution(evaluator, plan, Judges(evaluator, workers, chunk), state)
 
 
+ALL = "every design that the relations between variables allow was evaluated"
+_NONE_LEFT = "no further design was found that no relation between variables forbids"
+
+
 class _Evolution:
     def __init__(
         self,
@@ -74,7 +79,9 @@ class _Evolution:
         self._state: Evolved | None = None
         if arrays:
             judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
-            self._state = Evolved(arrays["unit"], judged, arrays["parents"])
+            rows = arrays["parents"][judged.feasible[arrays["parents"]]]
+            front = int(is_nondominated(judged.objectives[rows] * evaluator.signs).sum())
+            self._state = Evolved(arrays["unit"], judged, arrays["parents"], front)
         self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
@@ -85,11 +92,8 @@ class _Evolution:
     def progress(self) -> Progress:
         if self._state is None:
             return Progress(0, self._plan.evaluations, 0)
-        rows = self._state.parents[self._state.judged.feasible[self._state.parents]]
-        points = self._state.judged.objectives[rows] * self._evaluator.signs
-        front = int(is_nondominated(points).sum())
         done = len(self._state.unit)
-        return Progress(done, self._plan.evaluations, front, kept=done)
+        return Progress(done, self._plan.evaluations, self._state.front, kept=done)
 
     def earlier(self) -> Progress:
         return self._earlier
@@ -97,8 +101,23 @@ class _Evolution:
     def outcome(self) -> Outcome:
         if self._state is None:
             raise ValueError("the search has not begun")
-        points = self._evaluator.space.from_unit(self._state.unit)
-        return of_sample(self._evaluator, points, self._state.judged, self._plan.method)
+        state, points = self._state, self._evaluator.space.from_unit(self._state.unit)
+        found = of_sample(self._evaluator, points, state.judged, self._plan.method)
+        if found.complete:
+            return found
+        names = [constraint.name for constraint in Beforehand.of(self._evaluator).constraints]
+        if not names:
+            return replace(found, ended=state.ended)
+        relations = " and ".join(f"'{name}'" for name in names)
+        if state.ended == ALL:
+            told = (
+                f"Complete: all {len(found.numbers):,} designs of the space that {relations} allow "
+                f"were evaluated; the {int(found.on_front.sum()):,} non-dominated are its whole "
+                "Pareto front."
+            )
+            return replace(found, complete=True, statement=told)
+        told = f"{found.statement} What violates {relations} was replaced before any model ran."
+        return replace(found, statement=told, ended=state.ended)
 
     def state(self) -> dict[str, NDArray[Any]]:
         if self._state is None:
@@ -125,11 +144,17 @@ class Evolved:
         What they give.
     parents : ndarray of int
         Rows of the population, best first.
+    front : int
+        How many of the candidates for it were feasible and non-dominated.
+    ended : str
+        Why the search ended before its evaluations were used; empty if it has not.
     """
 
     unit: Array
     judged: Evaluated
     parents: NDArray[np.int64]
+    front: int = 0
+    ended: str = ""
 
 
 def evolve(
@@ -156,18 +181,25 @@ def evolve(
     DesignError
         If a model raises.
     """
-    state = start
+    state, space = start, evaluator.space
+    signs = evaluator.signs
     judges = judges or Judges(evaluator)
-    seen: set[bytes] = set() if start is None else set(_keys(start.unit))
+    drawing = Drawing(evaluator, _nowhere(space) if start is None else start.unit)
+    stall = Stall(signs, plan.generation)
     history = _history(evaluator, start)
     while state is None or len(state.unit) < plan.evaluations:
-        done = 0 if state is None else len(state.unit)
         if state is not None and is_late(until):
             return
-        unit = _generation(evaluator.space, plan, state, seen)
+        done = 0 if state is None else len(state.unit)
+        if state is not None and _stalled(stall, state.judged, space, plan):
+            yield replace(state, ended=_why(stall, done))
+            return
+        unit = _generation(space, plan, state, drawing)
         if len(unit) == 0:
-            return  # every design of a finite space has been evaluated
-        new = judges.judge(evaluator.space.from_unit(unit), done, until)
+            if state is not None:
+                yield replace(state, ended=ALL if drawing.exhausted else _NONE_LEFT)
+            return
+        new = judges.judge(space.from_unit(unit), done, until)
         unit, objectives, constrained, feasible = (
             rows.added(more)
             for rows, more in zip(
@@ -180,22 +212,39 @@ def evolve(
         candidates = np.arange(done, len(unit))
         if state is not None:
             candidates = np.concatenate([state.parents, candidates])
-        rank, crowd = _fitness(evaluator, judged, candidates)
-        order = np.lexsort((candidates, -crowd, rank))[: plan.generation]
-        state = Evolved(unit, judged, candidates[order])
+        parents, front = selected(evaluator, judged, candidates, plan.generation, signs)
+        state = Evolved(unit, judged, parents, front)
         yield state
 
 
-def _generation(space: Space, plan: Plan, state: Evolved | None, seen: set[bytes]) -> Array:
-    """Return new designs, as points of the unit cube."""
+def _generation(space: Space, plan: Plan, state: Evolved | None, drawing: Drawing) -> Array:
+    """Return new designs, as points of the unit cube; none if no more is found."""
     done = 0 if state is None else len(state.unit)
     rng = np.random.default_rng([plan.seed, done])
     count = min(plan.generation, plan.evaluations - done)
     if state is None:
-        unit = _first(space, count, rng)
-    else:
-        unit = children(space, state.unit[state.parents], count, rng)
-    return _fresh(space, seen, unit, count, rng)
+        return drawing.fresh(first(space, count, rng), count, rng, _nowhere(space))
+    parents = state.unit[state.parents]
+    return drawing.fresh(children(space, parents, count, rng), count, rng, parents)
+
+
+def _nowhere(space: Space) -> Array:
+    return np.empty((0, len(space.variables)))
+
+
+def _stalled(stall: Stall, judged: Evaluated, space: Space, plan: Plan) -> bool:
+    """Tell whether to end: a budget for a whole space is spent on it, and certifies its front."""
+    if space.size is not None and space.size <= plan.evaluations:
+        return False
+    stall.grown(judged)
+    return stall.has_stalled
+
+
+def _why(stall: Stall, done: int) -> str:
+    return (
+        f"the front has stalled: of {done:,} evaluations, the last {stall.window:,} let what it "
+        f"dominates grow by no more than {GROWTH:.3%}"
+    )
 
 
 class _Rows:
@@ -227,91 +276,3 @@ def _history(evaluator: Evaluator, start: Evolved | None) -> tuple[_Rows, _Rows,
     widths = (len(evaluator.space.variables), len(evaluator.objectives), len(evaluator.constraints))
     unit, objectives, constrained = (_Rows(np.empty((0, width))) for width in widths)
     return unit, objectives, constrained, _Rows(np.empty(0, dtype=bool))
-
-
-def _first(space: Space, count: int, rng: np.random.Generator) -> Array:
-    """Draw a Latin hypercube: each variable's range evenly covered."""
-    cells = np.tile(np.arange(count)[:, None], (1, len(space.variables)))
-    return np.asarray((rng.permuted(cells, axis=0) + rng.random(cells.shape)) / count)
-
-
-def _keys(unit: Array) -> list[bytes]:
-    """Return what tells designs apart: the bytes of their points."""
-    rows = np.ascontiguousarray(unit)
-    keys: list[bytes] = rows.view(f"V{rows.shape[1] * rows.itemsize}").ravel().tolist()
-    return keys
-
-
-def _fresh(
-    space: Space, seen: set[bytes], unit: Array, count: int, rng: np.random.Generator
-) -> Array:
-    """Return up to `count` designs that were not seen, filled up at random; they are seen now.
-
-    Each design is given by one point of the cube: on grids by the middle of its cell.
-    """
-    found: list[Array] = []
-    missing = count
-    for attempt in range(_DRAWS + 2):
-        canonical = space.to_unit(space.from_unit(np.clip(unit, 0.0, 1.0)))
-        rows: list[int] = []
-        for row, key in enumerate(_keys(canonical)):
-            if key not in seen and len(rows) < missing:
-                seen.add(key)
-                rows.append(row)
-        found.append(canonical[rows])
-        missing -= len(rows)
-        if missing == 0:
-            break
-        if attempt < _DRAWS:
-            unit = rng.random((missing * 2, len(space.variables)))
-        else:
-            unit = _left(space, seen, missing, rng)
-    return np.concatenate(found)
-
-
-def _left(space: Space, seen: set[bytes], count: int, rng: np.random.Generator) -> Array:
-    """Draw designs of a finite space that were not seen, if listing them is not too much."""
-    size = space.size
-    if size is None or size > _LEFT * len(seen):
-        return np.zeros((0, len(space.variables)))
-    known = np.frombuffer(b"".join(seen)).reshape(-1, len(space.variables))
-    left = np.ones(size, dtype=bool)
-    left[space.to_index(space.from_unit(known))] = False
-    return space.to_unit(space.from_index(rng.permutation(np.flatnonzero(left))[:count]))
-
-
-def _fitness(
-    evaluator: Evaluator, judged: Evaluated, rows: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Array]:
-    """Return rank (less is better) and crowding distance (more is better) of these rows."""
-    points = judged.objectives[rows] * evaluator.signs
-    feasible = judged.feasible[rows]
-    rank = np.zeros(len(rows), dtype=np.int64)
-    crowd = np.zeros(len(rows))
-    if feasible.any():
-        inside = points[feasible]
-        rank[feasible] = ranks(inside)
-        crowd[feasible] = _crowding(scaled(inside, evaluator.signs)[0], rank[feasible])
-    if not feasible.all():
-        violation = np.maximum(evaluator.violations(judged.constrained[rows]), 0.0)
-        finite = np.isfinite(violation)
-        largest = np.where(finite, violation, 0.0).max(axis=0)
-        with np.errstate(all="ignore"):
-            share = np.where(finite, violation / np.where(largest > 0, largest, 1.0), 2.0)
-        total = share.sum(axis=1) + np.isnan(points).any(axis=1) * (violation.shape[1] + 1.0)
-        worst = rank[feasible].max(initial=0) + 1
-        order = np.argsort(np.argsort(total[~feasible], kind="stable"), kind="stable")
-        rank[~feasible] = worst + order
-    return rank, crowd
-
-
-def _crowding(unit: Array, rank: NDArray[np.int64]) -> Array:
-    """Return for each point how far its neighbours on its own front are apart; inf at the ends."""
-    distance = np.zeros(len(unit))
-    for column in unit.T:
-        order = np.lexsort((column, rank))
-        value, front = column[order], rank[order]
-        gaps = np.full(len(unit), np.inf)
-        gaps[1:-1] = np.where(front[2:] == front[:-2], value[2:] - value[:-2], np.inf)
-        distance[order] += gaps
-    return distance

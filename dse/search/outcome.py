@@ -65,6 +65,8 @@ class Outcome:
         What the certificate says, in a sentence.
     gap : Gap or None
         What a search that bounds has proven.
+    ended : str
+        Why the search ended before it had used its evaluations, in words; empty if it did not.
     """
 
     numbers: NDArray[np.int64]
@@ -77,6 +79,7 @@ class Outcome:
     numbered: bool
     statement: str
     gap: Gap | None = None
+    ended: str = ""
 
 
 def bounded(

@@ -1,0 +1,66 @@
+"""The comparison with peers runs, and what it measures is what it says."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks import peer_problems, peers
+from benchmarks.peer_searches import SEARCHES, Task, installed
+from dse.evaluate.front import is_nondominated
+
+
+def test_the_comparison_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["peers", "--quick", "queue"])
+    peers.main()
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line[:26].strip(): line[26:].split() for line in lines if "." in line[26:]}
+    assert set(SEARCHES) >= set(rows) - {"dse exhaustive"} >= {"dse evolution", "sobol"}
+    missing = [label for label in SEARCHES if not installed(label)]
+    assert all(label in lines[0] for label in missing)
+    assert rows["dse exhaustive"][3:] == ["1.0000", "1.000"]
+    assert all(0.0 <= float(share) <= 1.0 for row in rows.values() for share in row[3:])
+
+
+def test_shares_are_of_the_true_front() -> None:
+    study = peer_problems.queue(4)
+    points, _, designs = peers.enumerated(study.evaluator)
+    assert designs == study.evaluator.space.size
+    truth = peers.Truth.of(points, study.evaluator.signs, "")
+    assert truth.volume(points) == pytest.approx(1.0)
+    assert truth.covered(points) == 1.0
+    half = truth.points[::2]
+    assert 0.0 < truth.volume(half) < 1.0
+    assert truth.covered(half) < 1.0
+
+
+def test_a_penalty_is_worse_than_any_feasible_design() -> None:
+    judge = peer_problems.queue(4).evaluator
+    task = Task(judge, np.ones(3, dtype=bool), 0, 1.0)
+    found = task.judged(np.random.default_rng(0).random((500, 4)))
+    seen = task.penalized(found)
+    assert 0 < found.feasible.sum() < 500
+    assert seen[found.feasible].max() < seen[~found.feasible].min()
+    best = is_nondominated(seen)
+    assert found.feasible[best].all()
+    assert np.array_equal(
+        is_nondominated(seen[found.feasible]),
+        is_nondominated(task.points()),
+    )
+
+
+def test_twenty_variables_are_four_times_five() -> None:
+    evaluator = peer_problems.twenty().evaluator
+    assert len(evaluator.space.variables) == 20
+    # four equal parts are as fast as one, and cost four times as much
+    one = {"a": 8.0, "c": 100.0, "o": 1000.0, "l": 0.1, "b": 1.0}
+    given = {f"{name}{k}": np.array([value]) for name, value in one.items() for k in range(1, 5)}
+    found = peer_problems.chip(**given)
+    times = 1000 + 100 + 0.1 * 1024 + 100 * 1024 / 8
+    assert found.whole_speedup == pytest.approx(100 * 1024 / times)
+    assert found.mean_break_even == pytest.approx(1100 / (100 * 7 / 8 - 0.1))
+    assert found.whole_cost == pytest.approx(4 * (1600 + 3000 + 300 + 300 + 20000))

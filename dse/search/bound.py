@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,8 @@ from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
-from dse.search.boxes import collapsed, enumerated, halves, middles, shares, sizes
-from dse.search.cover import Cover, relaxed
+from dse.search.boxes import Open, change, collapsed, enumerated, halves, middles, shares, sizes
+from dse.search.cover import Cover, missed, reached, relaxed
 from dse.search.outcome import Gap, Outcome, bounded
 from dse.search.tally import Tally
 from dse.search.workers import NEVER, Judges, Workers, is_late
@@ -43,8 +43,6 @@ _FEWEST = 1 << 10
 _SECONDS = 0.3  # that a batch should take
 _MEASURED = 4  # halvings after which it is measured anew which variable matters
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
-_LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
-_DOUBLINGS = 12
 _KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
 _AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
@@ -84,51 +82,6 @@ def start(
 ) -> Search:
     """Return the search; see `base.Method`."""
     return _Bounding(evaluator, plan, Judges(evaluator, workers, chunk), state)
-
-
-@dataclass(frozen=True)
-class _Open:
-    """Boxes that are still to be looked at.
-
-    Parameters
-    ----------
-    boxes : Boxes
-        Which.
-    ideal : ndarray, shape (boxes, objectives)
-        No design of the box betters it.
-    widths : ndarray, shape (boxes, variables)
-        How much of the box's uncertainty each variable makes.
-    age : ndarray of int, shape (boxes,)
-        Halvings since the widths were measured.
-    miss : ndarray of int, shape (boxes,)
-        How far what is found is from covering the ideal, in doublings of the tolerance.
-    """
-
-    boxes: Boxes
-    ideal: Array
-    widths: Array
-    age: NDArray[np.int64]
-    miss: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.age)
-
-    def rows(self, rows: Any) -> _Open:
-        columns = (self.ideal, self.widths, self.age, self.miss)
-        return _Open(self.boxes.rows(rows), *(column[rows] for column in columns))
-
-    def joined(self, other: _Open) -> _Open:
-        boxes = Boxes(
-            np.concatenate([self.boxes.level, other.boxes.level]),
-            np.concatenate([self.boxes.cell, other.boxes.cell]),
-        )
-        return _Open(
-            boxes,
-            np.concatenate([self.ideal, other.ideal]),
-            np.concatenate([self.widths, other.widths]),
-            np.concatenate([self.age, other.age]),
-            np.concatenate([self.miss, other.miss]),
-        )
 
 
 class _LateError(Exception):
@@ -219,7 +172,7 @@ class _Bounding:
         self._boxes, begun, self._batch, self._settled = arrays["boxes"].tolist()
         self._begun = bool(begun)
         boxes = Boxes(arrays["level"], arrays["cell"])
-        self._open = _Open(boxes, arrays["ideal"], arrays["widths"], arrays["age"], arrays["miss"])
+        self._open = Open(boxes, arrays["ideal"], arrays["widths"], arrays["age"], arrays["miss"])
         self._cover.add(arrays["cover"])
         self._front.add(arrays["index"], arrays["points"], arrays["beside"])
         judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
@@ -238,7 +191,7 @@ class _Bounding:
             self._tally,
             Gap(
                 self._plan.tolerance,
-                self._gap(),
+                max(reached(self._cover, self._open.ideal, self._floor), self._plan.tolerance),
                 self._boxes,
                 1.0 - float(shares(self._ranges, self._open.boxes).sum())
                 if len(self._open)
@@ -275,7 +228,7 @@ class _Bounding:
             return
         self._open = self._open.joined(opened.rows(~self._dominated(opened.ideal)))
 
-    def _halved(self, batch: _Open) -> _Open:
+    def _halved(self, batch: Open) -> Open:
         """Return those halves of boxes that may hold a design for the front."""
         batch = self._measured(batch)
         variable = np.argmax(np.where(batch.boxes.level > 0, batch.widths, -1.0), axis=1)
@@ -301,7 +254,7 @@ class _Bounding:
                 self._slice = min(2 * self._slice, _MOST)
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def _taken(self) -> _Open:
+    def _taken(self) -> Open:
         """Take boxes out: what misses most, so that the gap falls; of very many, the smallest."""
         if len(self._open) <= self._batch:
             batch, self._open = self._open, self._open.rows(slice(0, 0))
@@ -312,33 +265,20 @@ class _Bounding:
         self._open = self._open.rows(np.sort(order[self._batch :]))
         return batch
 
-    def _opened(self, boxes: Boxes, widths: Array, age: NDArray[np.int64]) -> _Open:
+    def _opened(self, boxes: Boxes, widths: Array, age: NDArray[np.int64]) -> Open:
         """Return those boxes that may hold a design for the front."""
         self._boxes += len(boxes.level)
         bounds = self._bounds(boxes)
-        found = _Open(boxes, bounds.ideal, widths, age, np.zeros_like(age)).rows(bounds.possible)
+        found = Open(boxes, bounds.ideal, widths, age, np.zeros_like(age)).rows(bounds.possible)
         found = found.rows(~self._dominated(found.ideal))
-        return replace(found, miss=self._missed(found.ideal))
-
-    def _missed(self, ideal: Array) -> NDArray[np.int64]:
-        """Return by how many doublings of the tolerance nothing found covers ideal points."""
-        missed = np.zeros(len(ideal), dtype=np.int64)
-        left = np.arange(len(ideal))
-        tolerance = np.maximum(self._tolerance, _LEAST)
-        for _ in range(_DOUBLINGS):
-            left = left[~self._cover.weakly(relaxed(ideal[left], tolerance, self._floor))]
-            if not len(left):
-                break
-            missed[left] += 1
-            tolerance = 2 * tolerance
-        return missed
+        return replace(found, miss=missed(self._cover, found.ideal, self._tolerance, self._floor))
 
     def _dominated(self, ideal: Array) -> NDArray[np.bool_]:
         if self._plan.tolerance:
             return self._cover.weakly(relaxed(ideal, self._tolerance, self._floor))
         return self._cover.strictly(ideal)
 
-    def _measured(self, batch: _Open) -> _Open:
+    def _measured(self, batch: Open) -> Open:
         """Measure what each variable does to the bounds of old boxes: they at its middle value."""
         old = np.flatnonzero(batch.age >= _MEASURED)
         if not len(old):
@@ -352,18 +292,18 @@ class _Bounding:
             if not len(rows):
                 continue
             after = self._bounds(collapsed(self._ranges, boxes.rows(rows), i))
-            change = _change(before.ideal[rows], after.ideal).sum(axis=1)
-            tighter = _change(before.least[rows], after.least) + _change(
+            width = change(before.ideal[rows], after.ideal).sum(axis=1)
+            tighter = change(before.least[rows], after.least) + change(
                 before.most[rows], after.most
             )
-            change += (tighter * undecided[rows]).sum(axis=1)
-            change[~after.possible] += 4.0
-            widths[rows, i] = change + 1e-6 * boxes.level[rows, i]
+            width += (tighter * undecided[rows]).sum(axis=1)
+            width[~after.possible] += 4.0
+            widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
         measured, age = batch.widths.copy(), batch.age.copy()
         measured[old], age[old] = widths, 0
         return replace(batch, widths=measured, age=age)
 
-    def _evaluate(self, places: NDArray[np.int64], held: _Open | None) -> None:
+    def _evaluate(self, places: NDArray[np.int64], held: Open | None) -> None:
         """Evaluate designs; what is good goes into the cover, and into the front.
 
         Each is of a box; seeds are of none.
@@ -395,7 +335,7 @@ class _Bounding:
             self._cover.thin()
             self._settled = len(self._cover)
 
-    def _audit(self, places: NDArray[np.int64], judged: Evaluated, held: _Open | None) -> None:
+    def _audit(self, places: NDArray[np.int64], judged: Evaluated, held: Open | None) -> None:
         """Hold designs to the bounds of their boxes; seeds to those of random ones around them."""
         if held is None:
             rows = np.resize(np.arange(len(places)), min(_AUDITED, 4 * len(places)))
@@ -418,25 +358,6 @@ class _Bounding:
 
     # ------------------------------------------------------------------------------ what came out
 
-    def _gap(self) -> float:
-        """Return the least tolerance for which what is found covers all that is open."""
-        ideal = self._open.ideal
-        if not len(ideal):
-            return self._plan.tolerance
-        if not self._covers(ideal, 1e9):
-            return np.inf
-        low, high = 0.0, 1e9
-        for _ in range(60):
-            middle = np.sqrt(max(low, 1e-9) * high)
-            low, high = (low, middle) if self._covers(ideal, middle) else (middle, high)
-            if high <= 1.01 * max(low, 1e-9):
-                break
-        return max(high, self._plan.tolerance)
-
-    def _covers(self, ideal: Array, tolerance: float) -> bool:
-        shares = np.full(ideal.shape[1], tolerance)
-        return bool(self._cover.weakly(relaxed(ideal, shares, self._floor)).all())
-
     def _kept(
         self, archive: Archive
     ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]], Evaluated]:
@@ -457,11 +378,3 @@ class _Bounding:
             self._evaluator.space.to_index(points) if self._numbered else np.arange(len(first))
         )
         return numbers, points, some(every, first)
-
-
-def _change(before: Array, after: Array) -> Array:
-    """Return by which share bounds changed, at most 2; any change of an infinite one is 2."""
-    with np.errstate(all="ignore"):
-        share = np.abs(after - before) / np.maximum(np.abs(after), np.abs(before))
-    share = np.where(before == after, 0.0, np.where(np.isfinite(share), share, 2.0))
-    return np.asarray(np.minimum(share, 2.0))

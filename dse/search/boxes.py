@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,52 @@ from numpy.typing import NDArray
 from dse.evaluate.ranges import Boxes, Ranges
 from dse.model.quantity import Array
 
-MOST = 2.0**62  # designs of a box; more than that are not counted
+
+@dataclass(frozen=True)
+class Open:
+    """Boxes that are still to be looked at.
+
+    Parameters
+    ----------
+    boxes : Boxes
+        Which.
+    ideal : ndarray, shape (boxes, objectives)
+        No design of the box betters it.
+    widths : ndarray, shape (boxes, variables)
+        How much of the box's uncertainty each variable makes.
+    age : ndarray of int, shape (boxes,)
+        Halvings since the widths were measured.
+    miss : ndarray of int, shape (boxes,)
+        How far what is found is from covering the ideal, in doublings of the tolerance.
+    """
+
+    boxes: Boxes
+    ideal: Array
+    widths: Array
+    age: NDArray[np.int64]
+    miss: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.age)
+
+    def rows(self, rows: Any) -> Open:
+        """Return some of them: positions, or a mask."""
+        columns = (self.ideal, self.widths, self.age, self.miss)
+        return Open(self.boxes.rows(rows), *(column[rows] for column in columns))
+
+    def joined(self, other: Open) -> Open:
+        """Return these and others."""
+        boxes = Boxes(
+            np.concatenate([self.boxes.level, other.boxes.level]),
+            np.concatenate([self.boxes.cell, other.boxes.cell]),
+        )
+        return Open(
+            boxes,
+            np.concatenate([self.ideal, other.ideal]),
+            np.concatenate([self.widths, other.widths]),
+            np.concatenate([self.age, other.age]),
+            np.concatenate([self.miss, other.miss]),
+        )
 
 
 def places(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -88,3 +134,11 @@ def halves(ranges: Ranges, boxes: Boxes, variable: NDArray[np.int64]) -> tuple[B
     there = (second[rows, variable] << level[rows, variable]) < ends[variable]
     both = Boxes(np.concatenate([level, level[there]]), np.concatenate([cell, second[there]]))
     return both, np.concatenate([rows, rows[there]])
+
+
+def change(before: Array, after: Array) -> Array:
+    """Return by which share bounds changed, at most 2; any change of an infinite one is 2."""
+    with np.errstate(all="ignore"):
+        share = np.abs(after - before) / np.maximum(np.abs(after), np.abs(before))
+    share = np.where(before == after, 0.0, np.where(np.isfinite(share), share, 2.0))
+    return np.asarray(np.minimum(share, 2.0))

@@ -19,6 +19,9 @@ _BLOCK = 2_048
 """Designs of a block: its rows of bits stay in the cache."""
 _POINTS = 8_192  # looked at together
 _PIVOTS = 64
+_LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
+_DOUBLINGS = 12
+_HUGE = 1e9
 
 
 class _Block(NamedTuple):
@@ -140,3 +143,35 @@ def relaxed(points: Array, tolerance: Array, floor: Array) -> Array:
     factor = 1.0 + tolerance
     worse = np.where(points < 0, points / factor, points * factor)
     return np.maximum(worse, points + tolerance * floor)
+
+
+def missed(cover: Cover, ideal: Array, tolerance: Array, floor: Array) -> NDArray[np.int64]:
+    """Return by how many doublings of a tolerance nothing found covers ideal points."""
+    found = np.zeros(len(ideal), dtype=np.int64)
+    left = np.arange(len(ideal))
+    tolerance = np.maximum(tolerance, _LEAST)
+    for _ in range(_DOUBLINGS):
+        left = left[~cover.weakly(relaxed(ideal[left], tolerance, floor))]
+        if not len(left):
+            break
+        found[left] += 1
+        tolerance = 2 * tolerance
+    return found
+
+
+def reached(cover: Cover, ideal: Array, floor: Array) -> float:
+    """Return the least tolerance, to a hundredth, for which what is found covers ideal points."""
+
+    def covers(tolerance: float) -> bool:
+        shares = np.full(ideal.shape[1], tolerance)
+        return bool(cover.weakly(relaxed(ideal, shares, floor)).all())
+
+    if not len(ideal):
+        return 0.0
+    if not covers(_HUGE):
+        return np.inf
+    low, high = 0.0, _HUGE
+    while high > 1.01 * max(low, 1 / _HUGE):
+        middle = float(np.sqrt(max(low, 1 / _HUGE) * high))
+        low, high = (low, middle) if covers(middle) else (middle, high)
+    return high

@@ -213,14 +213,14 @@ def slow_link(doc: Document) -> None:
 def test_figures_of_catalogs() -> None:
     doc = Document("docs/catalogs.md")
     discrete, apu = row("interfaces", "discrete-gpu"), row("interfaces", "integrated-gpu")
-    per_byte = discrete["latency_per_byte"]
+    per_byte = discrete["interface_latency_per_byte"]
     doc.says(
         "3×10³ cycles | @ cycle/B | As cycles per byte the print gives C/L = @,",
         per_byte,
         174 / 3e3,
     )
     doc.says("PCI Express 2.0 x16 moves @ GB/s each way", 16 * 5e9 * 8 / 10 / 8 / 1e9)
-    doc.says("15 cycles | @ cycle/B", apu["latency_per_byte"])
+    doc.says("15 cycles | @ cycle/B", apu["interface_latency_per_byte"])
     doc.says(
         "an overhead of @ cycles, against @ for AES",
         *(row("accelerators", f"{k}-sparc-t4")["overhead"] for k in ("sha", "aes")),
@@ -232,6 +232,18 @@ def test_figures_of_catalogs() -> None:
     doc.says("512 · 2 · 720 MHz are @ GFLOPS", gpu)
     doc.says("C/L of AES is @ and @ and above A (@ and @)", 174 / per_byte, 174 / 15, 30, 7)
     derived(doc, gpu)
+    doc.says("* `LUT4`: @ of a LUT", 1 / 1.6)
+    doc.says("* `ALM`: @ LUT", 622_000 / 234_720 / 1.6)
+    doc.says("Stratix V 5SGXA7: @ an ALM", 622_000 / 234_720)
+    doc.given(
+        "counts of the makers, with their sources",
+        r"4-input LUT and a flip-flop, and Xilinx counts 1\.6 logic cells a 6-input LUT",
+        r"7 Series FPGAs",
+        r"\(UG474\) 1\.9",
+        r"622,000 logic elements, each a 4-input LUT and a flip-flop, in the 234,720 ALMs",
+        r"Stratix V 5SGXA7",
+        r"over 1\.6\.",
+    )
     doc.given(
         "printed by the paper or by a device's data sheet",
         r"\| 3×10³ cycles",
@@ -272,7 +284,11 @@ def derived(doc: Document, gpu: float) -> None:
     doc.says(
         "With the @ cycle/B that Table 5", row("kernels", "aes-gpu-host")["computational_index"]
     )
-    doc.says("gives @ · 262,144 / 4.4 = @ cycles, if", card["latency_per_byte"], card["overhead"])
+    doc.says(
+        "gives @ · 262,144 / 4.4 = @ cycles, if",
+        card["interface_latency_per_byte"],
+        card["interface_overhead"],
+    )
     doc.says("262,144 / 4.4 = @ cycles, if", 43.5 * 262_144 / 4.4)
     hsa = row("accelerators", "gemm-shared-memory-gpu")
     doc.says("@ / (856 − 737.28) = @. Overhead", gpu, gpu / (856 - gpu))

@@ -64,9 +64,9 @@ def test_check_prints_the_wiring_at_any_width(
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     text = " ".join(" ".join(lines).split())
-    assert "arrival_rate ← objectives.sharing:lane_arrivals ← input: stream_rate" in text
-    assert "← row of interface: interface_overhead, interface_latency" in text
-    assert "nothing asks for what these give: objectives.sharing:best_schedule_period" in text
+    assert "call_rate ← objectives.machine:requests ← input: stream_data_rate, granularity" in text
+    assert "← row of interface: interface_overhead, interface_overhead_per_byte" in text
+    assert "nothing asks for what these give: objectives.machine:engine_rate" in text
 
 
 def test_a_variable_that_moves_only_some_objectives_is_noted() -> None:

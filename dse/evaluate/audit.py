@@ -12,12 +12,14 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import ModelError
@@ -86,6 +88,11 @@ class _Watch:
     size: int
     problems: list[Problem] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def _wanted(self) -> NDArray[np.bool_]:
+        """Which designs no constraint on variables alone excludes."""
+        return Beforehand.of(self.evaluator).allowed(self.points)
 
     def evaluate(self) -> None:
         """Judge the sample, each model under watch."""
@@ -187,6 +194,8 @@ class _Watch:
             if declared.contains_all(value):
                 continue
             bad = ~declared.contains(value) & allowed
+            if _width(bad) == self.size:
+                bad &= self._wanted  # of what a constraint excludes, nothing is wanted
             if bad.any():
                 place = tuple(np.argwhere(np.atleast_1d(bad))[0])
                 shown = self._shown(

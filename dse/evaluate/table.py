@@ -76,6 +76,11 @@ class TableSpace(Space):
         """Return points of the unit cube to which these rows are the nearest."""
         return np.asarray(self._unit[points[ROW]])
 
+    def settled(self, unit: Array) -> tuple[Array, NDArray[np.uint64]]:
+        """Return the points of the nearest rows, and the rows, which tell designs apart."""
+        rows = self._nearest(unit)
+        return np.asarray(self._unit[rows]), rows.astype(np.uint64)
+
     def columns(self, points: Points) -> dict[str, Array]:
         """Return every column of numbers of these designs."""
         return {name: values[points[ROW]] for name, values in self.numbers.items()}

@@ -35,8 +35,9 @@ class Tally:
     missed : ndarray, shape (constraints,)
         The violations of that design.
     odd : ndarray of int, shape (columns, 4)
-        For each objective and then each constraint: designs whose value is NaN, and the first of
-        them; designs whose value is outside the declared domain, and the first of them.
+        For each objective and then each constraint: designs whose value is NaN though no constraint
+        excludes them, and the first of them; designs whose value is outside the declared domain,
+        and the first of them.
     """
 
     evaluated: int
@@ -105,7 +106,7 @@ class Tally:
             distance,
             nearest,
             missed,
-            _odd(index, judged, domains),
+            _odd(index, judged, domains, np.asarray((amounts > 0).any(axis=1))),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -165,15 +166,19 @@ _NONE = np.iinfo(np.int64).max
 
 
 def _odd(
-    index: NDArray[np.int64], judged: Evaluated, domains: tuple[Quantity | None, ...]
+    index: NDArray[np.int64],
+    judged: Evaluated,
+    domains: tuple[Quantity | None, ...],
+    excluded: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
+    """Count what `Tally.odd` tells; a design that a constraint excludes needs no value."""
     found = np.tile(np.array([0, _NONE, 0, _NONE]), (len(domains), 1))
     columns = (*judged.objectives.T, *judged.constrained.T)
     for row, domain, values in zip(found, domains, columns, strict=False):
         if domain is None or domain.contains_all(values):
             continue  # nearly always: the least and the greatest value tell
         nan = np.isnan(values)
-        for k, marked in ((0, nan), (2, ~nan & ~domain.contains(values))):
+        for k, marked in ((0, nan & ~excluded), (2, ~nan & ~domain.contains(values))):
             if marked.any():
                 row[k], row[k + 1] = marked.sum(), index[marked].min()
     return found

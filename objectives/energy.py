@@ -8,7 +8,10 @@ catalog ``powers`` is a :class:`Powers`. No other model knows of this one.
 Assumptions, beside LogCA's: the host is active in set-up and waits for the rest of the call; what
 waits draws its idle power; the engine draws its idle power during the whole call, and none while
 the host works by itself; powers do not depend on granularity or on what is computed. If streams
-share an engine, each call pays for all of its idle power, which is an upper bound.
+share an engine, each call pays for all of its idle power, which is an upper bound. The times are
+those of LogCA alone, of calls one at a time: after ``objectives.machine:offload_terms`` overhead is
+only what is not hidden, and the time of computing holds the slots of other streams, so that neither
+is what the host or the engine draws power for.
 """
 
 from __future__ import annotations

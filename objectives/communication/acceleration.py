@@ -60,7 +60,7 @@ class Acceleration:
     computation_time: Annotated[Array, _part("computing in accelerators")]
     local_time: Annotated[Array, _part("data in the accelerators' stores")]
     global_time: Annotated[Array, _part("data on the shared medium")]
-    call_time: Annotated[Array, _part("overhead and latency of the calls")]
+    calls_time: Annotated[Array, _part("overhead and latency of the calls")]
     medium_bytes: Annotated[Array, Quantity("B", "bytes over the shared medium", low=0)]
     store_bytes: Annotated[Array, Quantity("B", "bytes in the accelerators' stores", low=0)]
     accelerators: Annotated[Array, Quantity("1", "accelerators", low=0, integer=True)]

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Demand, Floats, Quantity, demands, model
 from objectives.communication.acceleration import computing, placed
 from objectives.communication.area import parallel_code, stored
 from objectives.communication.designs import design_work, product
@@ -167,6 +167,7 @@ class ProgramRun:
 
 
 @model
+@demands(Demand("run_utilization < 1", "a stream can run the program as often as it is asked to"))
 @np.errstate(all="ignore")
 def program_run(
     calls_per_run: Annotated[Floats, CALLS_PER_RUN],

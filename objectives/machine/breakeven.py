@@ -32,7 +32,7 @@ StreamDataRate = Annotated[
         "B/cycle",
         "data that one stream asks to have processed a cycle",
         above=0,
-        typical=(1e-5, 1e-3),
+        typical=(1e-4, 1e-2),
     ),
 ]
 EngineTimePerByte = Annotated[

@@ -122,7 +122,8 @@ def _paces(table: Array) -> Array:
         same = order[window[order] == count]
         for first in range(0, same.size, _ROWS):
             block = same[first : first + _ROWS]
-            pace[block] = _follow(table[:, block], max(int(count), 1))
+            found = _follow(table[:, block], max(int(count), 1))
+            pace[block] = np.maximum(pace[block], found)  # a mean of a finite time may be less
     return pace
 
 
@@ -175,9 +176,3 @@ def end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
     """Return the clock at which what entered in a slot leaves the pipeline."""
     rounds = np.floor(slot / period)
     return np.asarray(rounds * length + (slot - rounds * period + 1) * depth)
-
-
-def ends_at(arrived: Array, length: Array, depth: Array, period: Array, batch: Array) -> Array:
-    """Return the clock at which a call of `batch` elements ends that finds no earlier one."""
-    slot = next_slot(arrived, length, depth, period)
-    return end_of(slot + batch - 1, length, depth, period)

@@ -215,7 +215,7 @@ class _Bounding:
         taken = self._taken()
         batch = taken.rows(~self._dominated(taken.ideal))
         try:
-            few = sizes(self._ranges, batch.boxes) <= (1 if self._plan.tolerance else _SMALL)
+            few = sizes(self._ranges, batch.boxes) <= _SMALL
             opened = self._halved(batch.rows(~few))
             places, box = enumerated(self._ranges, batch.boxes.rows(few))
             held = batch.rows(few).rows(box)

@@ -29,6 +29,7 @@ from dse.result.compare import Comparison
 from dse.result.record import Result
 from dse.result.refutation import Refutation
 from dse.search.base import UNLIMITED, Progress
+from dse.search.outcome import share
 from dse.study.catalog import Catalog
 from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
@@ -112,7 +113,7 @@ class Terminal:
     def refutation(self, result: Result, found: Refutation) -> None:
         """Show what a certificate withstood, or the design that refutes it."""
         gap = result.certificate.gap or 0.0
-        by = f" by more than {gap:.2%}" if gap else ""
+        by = f" by more than {share(gap)}" if gap else ""
         if found.design is None or found.values is None:
             self.say(
                 f"Not refuted: of {found.tried:,} designs, {found.feasible:,} are feasible and "

@@ -192,6 +192,23 @@ def test_a_certificate_is_put_to_the_test(tmp_path: Path) -> None:
     assert found.values is not None
 
 
+def test_a_search_that_would_never_end_is_refused() -> None:
+    with pytest.raises(InputError, match=r"never end: .*'cost' moves with 'size'"):
+        study(bare, None, tolerance=0.01)
+    result = study(bare, None, tolerance=0.01, evaluations=500).run()
+    assert not result.certificate.complete
+    assert result.certificate.evaluated <= 500
+    assert result.certificate.gap is None
+
+
+def test_the_certificate_names_the_floor() -> None:
+    function = moves(**DECLARED)(low)
+    result = study(function, None, tolerance=0.01, floor={"cost": 1, "gain": 1}).run()
+    assert "worse by at most 1 %, or of 1 of cost and 1 of gain for less than that, in each" in (
+        result.certificate.statement
+    )
+
+
 def test_a_front_of_a_continuum_needs_a_tolerance() -> None:
     with pytest.raises(InputError, match=r"no front of a continuum is exact: size, speed"):
         study(made, None)
@@ -209,7 +226,7 @@ def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     assert outcome.gap is not None
     assert not outcome.complete
     assert 1e-6 < outcome.gap.reached < np.inf
-    assert "Certified up to" in outcome.statement
+    assert "Certified within" in outcome.statement
     # a long run finds nothing that is better by more
     cover = Cover(2)
     cover.add(outcome.judged.objectives[outcome.on_front] * evaluator.signs)

@@ -128,9 +128,25 @@ class Ranges:
 
     def undeclared(self) -> list[str]:
         """Return in sentences which moves would have to be declared for bounds to be tight."""
+        return list(dict.fromkeys(sentence for sentence, _ in self._unknown()))
+
+    def endless(self) -> list[str]:
+        """Return those of `undeclared` that a continuous variable feeds: no halving ends there."""
+        continuous = {axis.name for axis in self.axes if axis.continuous}
+        wiring = self.evaluator.wiring
         found: list[str] = []
+        for sentence, name in self._unknown():
+            producer = wiring.producers.get(name)
+            names = {name} if producer is None else wiring.upstream[producer.name]
+            if continuous & names and sentence not in found:
+                found.append(sentence)
+        return found
+
+    def _unknown(self) -> list[tuple[str, str]]:
+        """Return which moves are not declared, in sentences, each with the input."""
+        found: list[tuple[str, str]] = []
         Walk(self, self.whole(), found).bounds()
-        return list(dict.fromkeys(found))
+        return found
 
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return the designs at places (designs, variables) of the ascending orders."""
@@ -212,7 +228,9 @@ def _extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
 class Walk:
     """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
 
-    def __init__(self, ranges: Ranges, boxes: Boxes, undeclared: list[str] | None = None) -> None:
+    def __init__(
+        self, ranges: Ranges, boxes: Boxes, undeclared: list[tuple[str, str]] | None = None
+    ) -> None:
         self._ranges, self._boxes = ranges, boxes
         self._undeclared = undeclared
         self._wiring = ranges.evaluator.wiring
@@ -326,7 +344,7 @@ class Walk:
                 unknown = unknown | moved
                 if self._undeclared is not None and moved.any():
                     what = f"{model.name} does not declare how '{name}' moves with '{each}'"
-                    self._undeclared.append(what)
+                    self._undeclared.append((what, each))
             taken[each] = given
             pattern.append(side * move if move else -1)
         return taken, unknown, tuple(pattern)

@@ -28,6 +28,7 @@ from dse.evaluate.ranges import Bounds, Boxes, Ranges
 from dse.evaluate.refuted import around, hold
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
+from dse.model.values import show
 from dse.problems import Problem
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
 from dse.search.boxes import Open, change, collapsed, enumerated, halves, middles, shares, sizes
@@ -196,17 +197,24 @@ class _Bounding:
                 1.0 - float(shares(self._ranges, self._open.boxes).sum())
                 if len(self._open)
                 else 1.0,
+                self._floors(),
             ),
             self._numbered,
         )
 
     # --------------------------------------------------------------------------------- the search
 
+    def _floors(self) -> str:
+        """Return below which values the tolerance is a share of these, in words."""
+        units = {o.name: o.unit for o in self._evaluator.objectives}
+        words = [f"{show(v, units[n])} of {n}" for n, v in self._plan.floor.items() if v]
+        return " and ".join(words)
+
     def _sow(self) -> None:
         """Evaluate random designs, so that there is something to drop boxes by."""
         rng = np.random.default_rng(self._plan.seed)
         size = self._evaluator.space.size
-        count = _SEEDS if size is None else max(1, min(_SEEDS, size // 20))
+        count = int(max(1, min(_SEEDS, _SEEDS if size is None else size // 20, self._most)))
         columns = [rng.integers(0, axis.count, count) for axis in self._ranges.axes]
         self._evaluate(np.column_stack(columns), None)
 
@@ -256,13 +264,14 @@ class _Bounding:
 
     def _taken(self) -> Open:
         """Take boxes out: what misses most, so that the gap falls; of very many, the smallest."""
-        if len(self._open) <= self._batch:
+        most = int(min(self._batch, max(1, (self._most - self._tally.evaluated) // _SMALL)))
+        if len(self._open) <= most:
             batch, self._open = self._open, self._open.rows(slice(0, 0))
             return batch
         first = self._open.boxes.level.sum(axis=1) if len(self._open) > _DEEP else -self._open.miss
         order = np.argsort(first, kind="stable")
-        batch = self._open.rows(order[: self._batch])
-        self._open = self._open.rows(np.sort(order[self._batch :]))
+        batch = self._open.rows(order[:most])
+        self._open = self._open.rows(np.sort(order[most:]))
         return batch
 
     def _opened(self, boxes: Boxes, widths: Array, age: NDArray[np.int64]) -> Open:

@@ -31,12 +31,15 @@ class Gap:
         Boxes whose bounds were computed.
     decided : float
         Share of the space that was evaluated or proven not to matter.
+    floors : str
+        Below which values the tolerance is a share of these, in words; empty for none.
     """
 
     tolerance: float
     reached: float
     boxes: int
     decided: float
+    floors: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,11 +139,21 @@ def _bounded(
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {evaluated:,} evaluations "
             f"and {gap.boxes:,} bounds; {len(front):,} designs {are} non-dominated among them."
         )
+    floors = f", or of {gap.floors} for less than that," if gap.floors else ""
     return (
-        f"Certified up to {gap.reached:.3g}: no design of {space} is better than one on the front "
-        f"by more than {gap.reached:.2%} in any objective; {evaluated:,} were evaluated, "
-        f"{len(front):,} {are} on the front."
+        f"Certified within {share(gap.reached)}: for every feasible design of {space}, one on the "
+        f"front is worse by at most {share(gap.reached)}{floors} in each objective. {evaluated:,} "
+        f"were evaluated, {len(front):,} {are} on the front."
     )
+
+
+def share(value: float) -> str:
+    """Return a share in words: as percent, a large one as a factor.
+
+    >>> share(0.0123), share(3.5)
+    ('1.23 %', 'a factor of 4.5')
+    """
+    return f"{100 * value:.3g} %" if value <= 1 else f"a factor of {1 + value:.3g}"
 
 
 def _large(size: int) -> str:

@@ -40,7 +40,17 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
         settings, reason = _chosen(settings, evaluator)
         method = settings.method
     found = method_of(method).plan(method, settings, space, objectives, problems)
+    if method == "bound" and not (settings.timeout or settings.evaluations):
+        _check_that_it_ends(evaluator, problems)
     return replace(found, reason=reason)
+
+
+def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
+    endless = Ranges(evaluator).endless() if not problems else []
+    if endless:
+        remedy = "give the continuous variables steps = N, a timeout, or declare it with @moves"
+        message = f"bound would never end: {'; '.join(endless[:3])}"
+        problems.append(Problem("search.method", message, remedy))
 
 
 def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:

@@ -177,7 +177,10 @@ def _settings(
 ) -> Settings:
     """Return what the study asks of its search, texts with units read."""
     units = {objective.name: objective.unit for objective in objectives}
+    before = len(problems)
     tolerance = _number(table.tolerance, "1", "search.tolerance", problems)
+    if len(problems) > before:
+        tolerance = 0.01  # any: it is told that what was given is none
     if not 0 <= tolerance <= 10:
         problems.append(Problem("search.tolerance", f"is {tolerance:g}", "allowed: 0 to 10"))
     floor = {}

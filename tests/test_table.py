@@ -284,3 +284,20 @@ def test_evolution_reaches_every_row_of_a_table(tmp_path: Path) -> None:
     result = dse.load(path).run(workers=1)
     assert result.certificate.complete
     assert list(result.front.designs.index) == list(whole.front.designs.index)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("1,3\n2,fast\n", "column 'latency' does not hold numbers: 'fast' in line 3"),
+        ("1,NA\n2,NA\n", "column 'latency' has no value in any row"),
+    ],
+)
+def test_a_column_without_numbers_is_told_once(tmp_path: Path, rows: str, told: str) -> None:
+    content = '[[objective]]\nminimize = "latency"\n[[objective]]\nminimize = "lanes"\n'
+    (tmp_path / "rows.csv").write_text(f"lanes,latency\n{rows}", encoding="utf-8")
+    path = tmp_path / "rows.toml"
+    path.write_text(f'[study]\nname = "rows"\ntable = "rows.csv"\n{content}', encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        dse.load(path)
+    assert [problem.message for problem in error.value.problems] == [told]

@@ -148,6 +148,8 @@ class Context:
         of_rows : bool
             Whether rows of a catalog may know it as well.
         """
+        if name in self.texts and name in self.doubtful:
+            return  # it is a column of texts, which is told
         known = wiring.known | self.texts
         unsure = self.unseen or (of_rows and self.unread) or name in self.doubtful
         near = closest(name, known, ALIKE if unsure else 0.6)

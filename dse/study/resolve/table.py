@@ -120,7 +120,8 @@ def _check_texts(ctx: Context, file: TableStudyFile, table: DesignTable) -> None
         if name in table.texts:
             bad = table.not_numbers(name, file.study.missing)
             remedy = "leave a missing value empty, or name what stands for it in study.missing"
-            ctx.add(where, f"column '{name}' does not hold numbers: {bad}", remedy)
+            what = f"does not hold numbers: {bad}" if bad else "has no value in any row"
+            ctx.add(where, f"column '{name}' {what}", remedy)
             ctx.doubtful.add(name)
 
 

@@ -1,0 +1,143 @@
+"""Contradictions that a study of the shipped chain can hold: each is refused, or told in words."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.problems import InputError
+
+ROOT = Path(__file__).parents[1]
+
+
+def crypto(**changes: Any) -> dict[str, Any]:
+    """Return the content of studies/crypto.toml, with some inputs or variables in other words."""
+    content = tomllib.loads((ROOT / "studies" / "crypto.toml").read_text(encoding="utf-8"))
+    for name, value in changes.items():
+        table = "space" if name in content["space"] or isinstance(value, dict) else "inputs"
+        content[table][name] = value
+    return content
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """Return the same with few values of each variable."""
+    few = {
+        "lanes": {"values": [1, 2]},
+        "pipeline_depth": {"values": [4, 8]},
+        "streams": {"values": [8, 64]},
+        "schedule_period": {"values": [2, 8]},
+        "calls_in_flight": {"values": [1, 2]},
+    }
+    return crypto(**few | changes)
+
+
+def messages(content: dict[str, Any]) -> str:
+    with pytest.raises(InputError) as error:
+        dse.from_mapping(content)
+    return str(error.value)
+
+
+def test_a_load_that_nothing_carries_names_load_and_carrier() -> None:
+    with pytest.raises(InputError) as error:
+        dse.from_mapping(small(stream_data_rate="4 GB/s")).run()
+    told = str(error.value)
+    assert "the engine's slots of a stream carry the calls it is offered" in told
+    assert "engine_utilization < 1" in told
+
+
+def test_designs_that_cannot_carry_their_load_are_counted_with_the_reason() -> None:
+    result = dse.from_mapping(small(stream_data_rate="20 MB/s", total_streams=64)).run()
+    told = " ".join(result.notes)
+    assert "designs are infeasible, for this does not hold: the engine's slots of a stream" in told
+    front = result.front.designs
+    assert (front["stream_utilization"] < 1).all()
+
+
+def test_a_lane_has_one_acceleration() -> None:
+    # the acceleration of a lane follows from clock, element and host: it cannot be given beside
+    assert "'base_acceleration'" in messages(crypto(base_acceleration=1.0))
+
+
+def test_lanes_are_given_or_follow_from_an_acceleration() -> None:
+    content = crypto(acceleration=8)
+    content["study"]["models"].append("objectives.machine:lanes_for")
+    told = messages(content)
+    assert "'lanes' is given twice" in told
+    assert "lanes_for" in told
+
+
+def test_what_is_hidden_is_not_a_knob() -> None:
+    assert "overlap" in messages(crypto(overlap={"real": [0.0, 0.75]}))
+
+
+def test_areas_in_two_cells_are_refused() -> None:
+    content = crypto()
+    next(c for c in content["constraint"] if c.get("quantity") == "area")["at_most"] = "400 kLUT4"
+    assert "'kLUT4' is in LUT4, not LUT" in messages(content)
+
+
+def test_elements_are_not_calls() -> None:
+    content = crypto(call_rate="4000 element/s")
+    content["study"]["models"].remove("objectives.machine:requests")
+    assert "'element/s' counts elements, not calls" in messages(content)
+
+
+def test_a_rate_typed_beside_the_one_that_follows_is_refused() -> None:
+    told = messages(crypto(call_rate=4000))
+    assert "'call_rate' is given twice" in told
+    assert "objectives.machine:requests" in told
+
+
+def test_a_variable_that_reaches_only_some_objectives_is_noted() -> None:
+    notes = dse.from_mapping(crypto()).notes
+    assert "schedule_period has no part in area" in notes
+
+
+def test_streams_meet_on_the_link() -> None:
+    few, many = (
+        dse.from_mapping(small(total_streams=total))
+        .run()
+        .designs.set_index(
+            ["engine", "lanes", "pipeline_depth", "streams", "schedule_period", "calls_in_flight"]
+        )
+        for total in (64, 128)
+    )
+    shared = few[few["shared_link"] == 1]["link_utilization"].max()
+    assert many[many["shared_link"] == 1]["link_utilization"].max() > shared
+
+
+SHIPPED = sorted(path.stem for path in (ROOT / "studies").glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", ["crypto", "compress"])
+def test_feasible_designs_carry_their_load_and_take_their_own_set_up(name: str) -> None:
+    evaluator = dse.load(ROOT / "studies" / f"{name}.toml").evaluator
+    size = evaluator.space.size or 0
+    numbers = np.unique(np.random.default_rng(0).integers(0, size, 20_000))
+    points = evaluator.space.from_index(numbers)
+    feasible = evaluator.evaluate(points).feasible
+    assert feasible.sum() > 200
+    columns = evaluator.space.columns(points)
+    loads = ("engine_utilization", "link_utilization", "stream_utilization")
+    names = (*loads, "call_interval", "set_up_time", "calls_in_flight")
+    found = dict(
+        zip(names, evaluator.wiring.evaluate([(n, {}) for n in names], columns), strict=True)
+    )
+    for each in loads:
+        assert (np.broadcast_to(found[each], feasible.shape)[feasible] < 1).all()
+    single = feasible & (found["calls_in_flight"] == 1)
+    assert single.any()
+    own = np.broadcast_to(found["set_up_time"], feasible.shape)
+    assert (found["call_interval"] >= own * (1 - 1e-12))[single].all()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_areas_of_a_study_are_in_one_unit(name: str) -> None:
+    quantities = dse.load(ROOT / "studies" / f"{name}.toml").evaluator.wiring.quantities
+    areas = {q.unit.split("/")[0] for n, q in quantities.items() if n.split("_")[0] == "area"}
+    assert areas <= {"LUT"} or areas <= {"instruction"}

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 import dse
 from dse.run import run
 from tests.crypto_examples import CLOCK, STUDY, VARIABLES, Design, design, random_designs
-from tests.system_simulation import saturated_interval, simulate
 
 OBJECTIVES = ["speedup", "break_even", "call_time", "area"]
 
@@ -198,31 +197,6 @@ def test_from_the_break_even_on_calls_are_as_fast_as_on_the_host() -> None:
             # the mean over half the calls starts and ends anywhere in a round
             slack = round_clocks * s.clock_period / (20 * s.calls_in_flight)
             assert _worst_interval(late, round_clocks) <= d.host_time / CLOCK + slack
-
-
-def _interval_error(d: Design, speedup: float, seed: int) -> float:
-    simulated = saturated_interval(d.system, 1_500, seed).mean
-    return d.host_time / speedup / CLOCK / simulated - 1
-
-
-def _time_error(d: Design, call_time: float, seed: int) -> float:
-    return call_time / CLOCK / simulate(d.system, 16_000, seed).call_time.mean - 1
-
-
-def test_times_of_designs_on_the_front_are_those_of_the_simulation(
-    result: tuple[dse.StudyResult, Path],
-) -> None:
-    front = records(result[0].front.designs)
-    for seed, at in enumerate(np.linspace(0, len(front) - 1, 30).astype(int)):
-        row = front[at]
-        assert abs(_interval_error(design(row), row["speedup"], seed)) < 0.05, row
-        assert abs(_time_error(design(row), row["call_time"], seed)) < 0.05, row
-
-
-def test_times_of_random_designs_are_those_of_the_simulation() -> None:
-    for seed, (d, values, row) in enumerate(feasible()[:30]):
-        assert abs(_interval_error(d, values["speedup"], seed)) < 0.05, row
-        assert abs(_time_error(d, values["call_time"], seed)) < 0.05, row
 
 
 def test_sampled_search_finds_much_of_the_front(

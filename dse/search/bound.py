@@ -264,7 +264,8 @@ class _Bounding:
 
     def _taken(self) -> Open:
         """Take boxes out: what misses most, so that the gap falls; of very many, the smallest."""
-        most = int(min(self._batch, max(1, (self._most - self._tally.evaluated) // _SMALL)))
+        left = (self._most - self._tally.evaluated) / _SMALL
+        most = int(max(1, min(self._batch, left)))
         if len(self._open) <= most:
             batch, self._open = self._open, self._open.rows(slice(0, 0))
             return batch

@@ -236,7 +236,7 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     number = one("#design-title").text.split()[1]
     assert int(number.replace(",", "")) in front_of(found).index
     assert one("#limits-title").text == f"What limits design {number}"
-    assert "improve" in one("#limits .next").text
+    assert "improve" in one("#design .next").text
     row = found.designs.loc[int(number.replace(",", ""))]
     assert str(row["interface"]) in one("#design-values").text
     lines = one("#bottlenecks tbody").text
@@ -247,7 +247,7 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     assert not below[0].is_displayed()
     click(chrome, one("#bottlenecks p button"))
     assert below[0].is_displayed()
-    assert len(chrome.find_elements(By.CSS_SELECTOR, "#limits .bar")) == 2
+    assert len(chrome.find_elements(By.CSS_SELECTOR, "#design .bar")) == 2
 
 
 def test_a_row_chooses_a_design_by_mouse_and_by_key(
@@ -262,8 +262,8 @@ def test_a_row_chooses_a_design_by_mouse_and_by_key(
     rows[3].send_keys(Keys.ENTER)
     assert one("#design-title").text.startswith(f"Design {front.index[3]:,}")
     assert rows[3].get_attribute("aria-current") == "true"
-    assert one("#limits code").text.startswith("dse explain ")
-    assert one("#limits code").text.endswith(f" --design {front.index[3]}")
+    assert one("#design code").text.startswith("dse explain ")
+    assert one("#design code").text.endswith(f" --design {front.index[3]}")
 
 
 def test_brushed_lines_filter_the_table(
@@ -352,7 +352,7 @@ def test_a_report_without_a_front_says_so(
     found.designs["on_front"] = False
     visit(found, 1)
     assert "No feasible design was found." in one("#best").text
-    assert not one("#explore").is_displayed()
+    assert not one("#front").is_displayed()
 
 
 def test_a_thinned_front_is_said_to_be_one(

@@ -130,7 +130,7 @@ function start() {
   showSections();
   tellThinned();
   if (!front.length) {
-    for (const id of ["explore", "limits", "on-front"]) $(id).hidden = true;
+    for (const id of ["front", "design", "on-front"]) $(id).hidden = true;
     $("best").replaceChildren(make("caption", {}, "No feasible design was found."));
     return;
   }

@@ -49,6 +49,7 @@ def page(
     return environment.from_string(_own("page.html")).render(
         result=result,
         certificate=result.certificate,
+        standing=standing(result.certificate),
         stopped=stopped(result.certificate),
         figures=key_figures(result),
         constants=[(name, tell(value, unit)) for name, (value, unit) in result.constants.items()],
@@ -60,6 +61,13 @@ def page(
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
         hashes=" ".join(_hash(text) for text in scripts.values()),
     )
+
+
+def standing(certificate: Certificate) -> str:
+    """Return in few words how far the front goes."""
+    if certificate.complete:
+        return "Certified"
+    return "Best front found" if certificate.non_dominated else "No design on a front yet"
 
 
 def stopped(certificate: Certificate) -> str:

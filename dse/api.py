@@ -179,9 +179,9 @@ class Front(Rows):
         shown = self.source.designs.loc[self.designs.index]
         return front_figure(replace(self.source, designs=shown), x, y)
 
-    def where(self, relation: str) -> Front:
-        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``."""
-        return Front(super().where(relation).designs, self.source)
+    def where(self, text: str) -> Front:
+        """Return the designs that a filter names, such as ``"area < 200 kLUT and lanes > 1"``."""
+        return Front(super().where(text).designs, self.source)
 
 
 class StudyResult(Result):
@@ -197,9 +197,9 @@ class StudyResult(Result):
         """The non-dominated designs."""
         return Front(super().front.designs, self)
 
-    def where(self, relation: str) -> Front:
-        """Return the designs of the front that satisfy a relation between columns."""
-        return self.front.where(relation)
+    def where(self, text: str) -> Front:
+        """Return the designs of the front that a filter names; see `dse.model.filter`."""
+        return self.front.where(text)
 
     def plot(self) -> Figure:
         """Return the front as a Plotly figure, dominated designs in the background."""

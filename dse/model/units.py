@@ -95,6 +95,31 @@ def is_unit(unit: str) -> bool:
     return True
 
 
+@functools.cache
+def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int]]]]:
+    """Return the prefixes with their factors, and the units with what `base` says of each.
+
+    >>> prefixes, units = vocabulary()
+    >>> prefixes["Ki"], units["B"], units["%"]
+    (1024.0, (1.0, {'[information]': 1}), (0.01, {}))
+    """
+    prefixes: dict[str, float] = {}
+    units: dict[str, tuple[float, dict[str, int]]] = {}
+    for line in _DEFINITIONS:
+        name, figure, *symbols = line.split(" = ")
+        if name.endswith("-"):
+            prefixes |= {symbol.rstrip("-"): float(figure) for symbol in symbols}
+        else:
+            units |= {symbol: base(symbol) for symbol in (name, *symbols)}
+    return prefixes, units
+
+
+def known() -> list[str]:
+    """Return the units that a text may have, with their prefixes."""
+    prefixes, units = vocabulary()
+    return [prefix + unit for unit in units if unit != "%" for prefix in ("", *prefixes)] + ["%"]
+
+
 def base(unit: str) -> tuple[float, dict[str, int]]:
     """Return how many basic units a unit is, and the powers of its dimensions.
 

@@ -222,7 +222,9 @@ def load_result(folder: str | Path) -> Result:
             ],
         )
     try:
-        columns = {c["name"]: Column(**c) for c in content["columns"]}
+        columns = {
+            c["name"]: Column(**c | {"options": tuple(c["options"])}) for c in content["columns"]
+        }
         designs = pd.read_csv(
             folder / DESIGNS,
             index_col="design",

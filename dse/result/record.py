@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from dse.evaluate.objective import Objective
-from dse.model.expression import ExpressionError, read_relation
 from dse.model.quantity import Array
 from dse.problems import DseError, InputError, Problem, nearest
+from dse.result.where import holding
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column"]
 ROLES: Mapping[Role, str] = {
@@ -35,12 +35,15 @@ class Column:
     role : Role
         An objective, a variable of the space, an input that a chosen row sets, a constraint's
         quantity, or another column of a table.
+    options : tuple of str
+        What a variable that is a choice may be, in the study's order; else empty.
     """
 
     name: str
     unit: str
     about: str
     role: Role
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -160,30 +163,20 @@ class Front:
 
         return knee(self.points, np.array([o.sign for o in self.objectives]))
 
-    def where(self, relation: str) -> Front:
-        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``.
+    def where(self, text: str) -> Front:
+        """Return the designs that a filter names, such as ``"area < 200 kLUT and lanes > 1"``.
+
+        Parameters
+        ----------
+        text : str
+            In the language of `dse.model.filter`.
 
         Raises
         ------
         InputError
-            If it is not a relation, or not one between columns of numbers.
+            With every problem of the filter.
         """
-        try:
-            read = read_relation(str(relation))
-        except ExpressionError as error:
-            raise InputError(self.source.name, [Problem("where", str(error))]) from None
-        numbers = self.designs.select_dtypes("number")
-        problems = [
-            Problem("where", f"column '{n}' does not hold numbers")
-            if n in self.designs
-            else Problem("where", f"no column '{n}'", nearest(n, map(str, self.designs)))
-            for n in sorted(read.names)
-            if n not in numbers
-        ]
-        if problems:
-            raise InputError(self.source.name, problems)
-        holds = read.violation({n: self.designs[n].to_numpy() for n in read.names}) <= 0
-        return Front(self.designs[holds], self.source)
+        return Front(self.designs[holding(self.source, self.designs, str(text))], self.source)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume up to a reference point.
@@ -279,9 +272,9 @@ class Result:
         """Return the design of the front that is nearest to the ideal."""
         return self.front.knee()
 
-    def where(self, relation: str) -> Front:
-        """Return the designs of the front that satisfy a relation between columns."""
-        return self.front.where(relation)
+    def where(self, text: str) -> Front:
+        """Return the designs of the front that a filter names; see `Front.where`."""
+        return self.front.where(text)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume of the front; see `Front.hypervolume`."""

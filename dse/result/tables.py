@@ -199,7 +199,7 @@ def _columns(study: ResolvedStudy) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     for name, variable in evaluator.space.variables.items():
         if isinstance(variable, Choice):
-            columns[name] = Column(name, "", variable.about, "variable")
+            columns[name] = Column(name, "", variable.about, "variable", variable.names)
         else:
             columns[name] = Column(name, quantities[name].unit, quantities[name].about, "variable")
     columns |= _others(evaluator, columns)

@@ -1,0 +1,55 @@
+"""Designs of a result that a filter names; see `dse.model.filter` for its language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dse.model.filter import CLOCK, Field, FilterError, read_filter
+from dse.problems import InputError
+
+if TYPE_CHECKING:
+    from dse.result.record import Result
+
+_NUMBER = "design"  # the index, which a filter may name as any column
+
+
+def fields_of(result: Result) -> dict[str, Field]:
+    """Return what a filter may compare: each column, and the number of a design."""
+    found = {_NUMBER: Field()}
+    for name, column in result.columns.items():
+        if pd.api.types.is_numeric_dtype(result.designs[name].dtype):
+            found[name] = Field(column.unit or "1")
+        else:
+            every = column.options or sorted(set(result.designs[name].astype(str)))
+            found[name] = Field("", tuple(every))
+    return found
+
+
+def holding(result: Result, designs: pd.DataFrame, text: str) -> NDArray[np.bool_]:
+    """Tell which designs a filter names.
+
+    Parameters
+    ----------
+    designs : DataFrame
+        Of the result, indexed by design number.
+
+    Raises
+    ------
+    InputError
+        With every problem of the filter.
+    """
+    try:
+        found = read_filter(text, fields_of(result), CLOCK in result.constants)
+    except FilterError as error:
+        problems = [problem.inside("where") for problem in error.problems]
+        raise InputError(result.name, problems) from None
+    values = {name: designs[name].to_numpy() for name in found.names if name in designs}
+    if _NUMBER in found.names:
+        values[_NUMBER] = designs.index.to_numpy()
+    if CLOCK in found.names and CLOCK not in values:
+        values[CLOCK] = np.array(result.constants[CLOCK][0])
+    return found.holds(values, len(designs))

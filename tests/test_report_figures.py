@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dse
 from dse.api import StudyResult
 from dse.evaluate.front import knee
+from dse.evaluate.objective import Objective
 from dse.model.section import Heatmap
 from dse.model.values import prefixed
 from dse.problems import InputError
@@ -23,6 +27,7 @@ from dse.report.panels import of_run
 from dse.report.payload import payload
 from dse.report.regions_plot import region_colors, regions_plot
 from dse.report.section_plot import section_plot
+from dse.result.record import Column, Result
 from dse.run import run
 from tests.report_examples import regions_of, result
 from tests.toy import MODEL, STUDY
@@ -160,6 +165,76 @@ def test_numbers_are_packed_in_single_precision() -> None:
 
 def test_one_objective_is_drawn_against_the_first_variable() -> None:
     assert default_axes(result(1)) == ("acceleration", "speedup", "interface")
+
+
+def four_designs(
+    objectives: Sequence[tuple[str, Literal["minimize", "maximize"], str]],
+    values: Sequence[Sequence[float]],
+) -> Result:
+    """Return a result whose front is four designs: objectives by name, direction and unit."""
+    found = result(2, 100)
+    named = tuple(Objective(n, n, way, unit, "", "") for n, way, unit in objectives)
+    front = pd.DataFrame(dict(zip([n for n, _, _ in objectives], values, strict=True)))
+    front = front.assign(lanes=[1, 2, 4, 4], wide=7, feasible=True, on_front=True)
+    columns = {n: Column(n, unit, "", "objective") for n, _, unit in objectives}
+    columns |= {n: Column(n, "1", "", "variable") for n in ("wide", "lanes")}
+    return replace(found, designs=front, objectives=named, columns=columns)
+
+
+UP, DOWN = [1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("objectives", "values", "expected"),
+    [
+        # what the ratio is traded for, and not what goes with it
+        (
+            (("time", "minimize", "s"), ("area", "minimize", "LUT"), ("speedup", "maximize", "1")),
+            (DOWN, UP, UP),
+            ("area", "speedup", "time"),
+        ),
+        # a ratio comes before another maximized objective
+        (
+            (("rate", "maximize", "B/s"), ("gain", "maximize", "1"), ("area", "minimize", "LUT")),
+            (DOWN, UP, UP),
+            ("area", "gain", "rate"),
+        ),
+        # no minimized objective is traded for it
+        (
+            (("gain", "maximize", "1"), ("time", "minimize", "s"), ("rate", "maximize", "B/s")),
+            (UP, DOWN, DOWN),
+            ("rate", "gain", "time"),
+        ),
+        # all minimized
+        (
+            (("time", "minimize", "s"), ("bytes", "minimize", "B"), ("area", "minimize", "LUT")),
+            (DOWN, [2, 1, 3, np.inf], UP),
+            ("area", "time", "bytes"),
+        ),
+        # colour is what varies: neither the third objective nor the first variable does
+        (
+            (("gain", "maximize", "1"), ("area", "minimize", "LUT"), ("time", "minimize", "s")),
+            (UP, UP, [5, 5, 5, 5]),
+            ("area", "gain", "lanes"),
+        ),
+    ],
+)
+def test_the_benefit_is_drawn_against_what_it_costs(
+    objectives: Any, values: Any, expected: tuple[str, str, str]
+) -> None:
+    assert default_axes(four_designs(objectives, values)) == expected
+
+
+def test_few_whole_numbers_are_the_ticks_of_their_axis() -> None:
+    lanes = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    linear, log = (scale_of(lanes, 5, log, "never") for log in (False, True))
+    assert log.whole == lanes.tolist()
+    assert linear.whole == lanes.tolist()
+    assert [text for _, text in log.ticks or []] == ["1", "2", "4", "8", "16"]
+    crowded = scale_of(np.array([1.0, 2.0, 64.0]), 3, False, "never")
+    assert crowded.whole == [1.0, 64.0]
+    assert scale_of(lanes / 3, 5, False, "never").whole is None
+    assert scale_of(np.arange(1.0, 100.0), 5, False, "never").whole is None
 
 
 def test_the_page_and_the_figure_draw_the_same_axes_and_colours() -> None:

@@ -184,9 +184,9 @@ def test_known_units() -> None:
         (12_345.6, "cycle", "12,346 cycle"),
         (9_999.96, "cycle", "10,000 cycle"),
         (1_234_567.0, "LUT", "1,234,567 LUT"),
-        (5e7, "LUT", "5.000e+07 LUT"),
+        (5e7, "LUT", "5×10⁷ LUT"),
         (0.1 + 0.2, "1", "0.3"),
-        (1e-20, "s", "1e-08 ps"),
+        (1e-20, "s", "1×10⁻⁸ ps"),
     ],
 )
 def test_show(value: float, unit: str, words: str) -> None:

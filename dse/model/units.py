@@ -60,6 +60,8 @@ word = 4 * byte
 
 
 _POWER = re.compile(r"(\*\*|\^)\s*-?\d(?![\d.]|\s*(\*\*|\^))")  # one digit, no towers
+_TEN = re.compile(r"(?<=\d)×10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")  # as reports write it
+_RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _LONGEST = 60  # characters of a unit
 KNOWN_UNITS = (
     "known are B, bit, s, cycle, Hz, m, J, W, LUT, LUT4, ALM, element, call, stream…, "
@@ -250,10 +252,10 @@ def split(text: str) -> tuple[float, str, str]:
     UnitError
         If the text does not begin with a number.
 
-    >>> split("1.16 GHz")
-    (1.16, '1.16', 'GHz')
+    >>> split("1.16 GHz"), split("5×10⁷ LUT")
+    ((1.16, '1.16', 'GHz'), (50000000.0, '5e7', 'LUT'))
     """
-    stripped = text.strip()
+    stripped = _TEN.sub(lambda found: f"e{found[1].translate(_RAISED)}", text.strip())
     for end in range(len(stripped), 0, -1):
         head = stripped[:end].rstrip()
         try:

@@ -7,7 +7,7 @@ tables of prefixes and words as data.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ PREFIXES: Mapping[str, Mapping[str, float]] = {
 """The prefixes of each unit that takes any, with what they stand for."""
 INFINITE: Mapping[str, str] = {"s": "saturated", "cycle": "saturated", "B": "never"}
 """What an infinite value means, by unit: a time without end, an amount that never suffices."""
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MOST = 17  # digits tell every number from its neighbours
 
 
@@ -73,7 +74,7 @@ def show(value: float, unit: str, inside: Quantity | None = None) -> str:
     if inside is not None and inside.contains(value):
         for digits in range(4, _MOST + 1):
             text = number(value / scale, digits)
-            if inside.contains(float(text.replace(",", "")) * scale):
+            if inside.contains(float(_plain(text)) * scale):
                 break
     return text if unit == "1" else f"{text} {shown}"
 
@@ -92,29 +93,82 @@ def _prefix(size: float, unit: str) -> tuple[float, str]:
 def number(value: float, digits: int = 4) -> str:
     """Return a number in so many digits; whole ones below ten million in full.
 
-    >>> number(1234567.0), number(0.123456), number(12345.6), number(5e7)
-    ('1,234,567', '0.1235', '12,346', '5.000e+07')
+    >>> number(1234567.0), number(0.123456), number(12345.6), number(5e7), number(3.2194e-7)
+    ('1,234,567', '0.1235', '12,346', '5×10⁷', '3.219×10⁻⁷')
     """
     size, most = abs(value), 10.0**digits - 0.5
     if size < 1e7 and value == round(value):
         return f"{int(value):,}"
     if most <= size < 1e7:
         return f"{value:,.0f}"
-    return f"{value:,.{digits}g}" if size < most else f"{value:.{digits - 1}e}"
+    return _powered(f"{value:,.{digits}g}")
+
+
+def _powered(text: str) -> str:
+    """Return a number with its power of ten as people write it."""
+    head, e, power = text.partition("e")
+    return f"{head}×10{str(int(power)).translate(SUPERSCRIPT)}" if e else text
+
+
+def _plain(text: str) -> str:
+    """Return a number that `number` wrote as `float` reads it."""
+    head, times, power = text.replace(",", "").partition("×10")
+    back = {new: old for old, new in SUPERSCRIPT.items()}
+    return f"{head}e{power.translate(back)}" if times else head
+
+
+def decimals(values: ArrayLike) -> int | None:
+    """Return how many decimals align a column of numbers; None if they span too much for any.
+
+    The smallest gets three digits.
+
+    >>> decimals([18.93, 4.535, 1.078]), decimals([3.0, 20_000.0]), decimals([1e-6, 1.5])
+    (2, 0, None)
+    """
+    x = np.asarray(values, dtype=np.float64)
+    x = np.abs(x[np.isfinite(x)])
+    if (x == np.round(x)).all():
+        return 0 if not x.size or x.max() < 1e7 else None
+    x = x[x > 0]
+    if x.max() > 1e5 * x.min() or x.max() >= 1e7 or x.min() < 1e-4:
+        return None
+    return max(0, 2 - math.floor(math.log10(x.min())))
+
+
+def aligned(values: ArrayLike) -> list[str]:
+    """Return a column of numbers whose decimal points are below one another.
+
+    >>> aligned([18.934, 4.5351, np.inf]), aligned([1e-6, 1.5])
+    (['18.93', '4.54', '∞'], ['1×10⁻⁶', '1.5'])
+    """
+    places = decimals(values)
+    return [
+        infinite_word("") if x == np.inf else number(x) if places is None else f"{x:,.{places}f}"
+        for x in np.asarray(values, dtype=np.float64).tolist()
+    ]
 
 
 def prefixed(values: ArrayLike, unit: str) -> tuple[float, str]:
     """Return the scale and the prefixed unit that suit the median of some values.
 
+    A unit that takes no prefix gets a power of ten, if the values are far from 1.
+
     >>> prefixed([2e-7, 3e-7], "s"), prefixed([4096.0], "B"), prefixed([4096.0], "cycle")
     ((1e-09, 'ns'), (1024.0, 'KiB'), (1.0, 'cycle'))
+    >>> prefixed([6.67e7], "element/s")
+    (1000000.0, '10⁶ element/s')
     """
     table = PREFIXES.get(unit, {})
     x = np.abs(np.asarray(values, dtype=np.float64))
     x = x[np.isfinite(x) & (x > 0)]
-    if not table or not x.size:
+    if not x.size or unit in ("", "1"):
         return 1.0, unit
     middle = float(np.median(x))
+    if not table:
+        power = 3 * math.floor(math.log10(middle) / 3)
+        if 1e-4 <= middle < 1e7:
+            return 1.0, unit
+        return 10.0**power, f"10{str(power).translate(SUPERSCRIPT)} {unit}"
     fitting = [(scale, prefix) for prefix, scale in table.items() if scale <= middle]
     scale, prefix = max(fitting) if fitting else min((s, p) for p, s in table.items())
     return scale, prefix + unit
@@ -147,9 +201,50 @@ def count(value: int) -> str:
     """Return how many there are.
 
     >>> count(1234567), count(10**20)
-    ('1,234,567', 'about 1e+20')
+    ('1,234,567', 'about 1×10²⁰')
     """
-    return f"{value:,}" if value < 1e15 else f"about {value:.2g}"
+    return f"{value:,}" if value < 1e15 else f"about {_powered(f'{value:.2g}')}"
+
+
+def plural(value: int, one: str, many: str = "") -> str:
+    """Return how many there are of something.
+
+    >>> plural(1, "design"), plural(1200, "design"), plural(0, "box", "boxes")
+    ('1 design', '1,200 designs', '0 boxes')
+    """
+    return f"{count(value)} {one if value == 1 else many or one + 's'}"
+
+
+def worded(name: str) -> str:
+    """Return the name of a quantity in words.
+
+    >>> worded("interface_latency")
+    'interface latency'
+    """
+    return name.replace("_", " ")
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Return words in a row.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "or")
+    ('a', 'a and b', 'a, b or c')
+    """
+    return f" {last} ".join([", ".join(words[:-1]), *words[-1:]] if len(words) > 1 else words)
+
+
+def conditioned(name: str, condition: str) -> str:
+    """Return a quantity with the conditions it is taken at; of a single input the value alone.
+
+    >>> conditioned("speedup", "at granularity = 1 KiB"), conditioned("area", "")
+    ('speedup at 1 KiB', 'area')
+    >>> conditioned("speedup", "mean over workload")
+    'speedup, mean over workload'
+    """
+    head, equals, value = condition.partition(" = ")
+    if equals and head.startswith("at ") and "=" not in value:
+        return name if name.endswith(condition) else f"{name} at {value}"
+    return name if not condition or name.endswith(condition) else f"{name}, {condition}"
 
 
 def change(before: str, after: str) -> str:
@@ -181,7 +276,7 @@ def cell(value: Any) -> str:
         return "–" if math.isnan(x) else "∞" if x > 0 else "-∞"
     if x.is_integer() and abs(x) < 1e15:
         return f"{x:,.0f}"
-    return f"{x:,.1f}" if 1e4 <= abs(x) < 1e15 else f"{x:.4g}"
+    return f"{x:,.1f}" if 1e4 <= abs(x) < 1e15 else _powered(f"{x:.4g}")
 
 
 def as_data(value: Any) -> Any:

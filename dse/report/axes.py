@@ -25,6 +25,8 @@ VALUES = ("#fde725", "#b5de2b", "#6ece58", "#35b779", "#1f9e89", "#26828e", "#31
 """Colours of numbers, ascending: Viridis, its dark end for the highest."""
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4", "#08306b")
 """Colours of cells, ascending: blues, light for the lowest."""
+_MANY = 24  # distinct whole numbers above which an axis has round ticks instead
+_GAP = 0.05  # of an axis, between neighbouring ticks
 _FEW = 5  # designs of a front below which the others count as near it
 
 
@@ -50,6 +52,9 @@ class Scale(NamedTuple):
     ticks : list of (float, str) or None
         Place (a power of ten if logarithmic) and text, for axes that have no ticks of their own;
         None if any will do.
+    whole : list of float or None
+        The values themselves as ticks of a plotly axis, if they are few whole numbers; of values
+        that lie close only one.
     """
 
     rail: float | None
@@ -57,6 +62,7 @@ class Scale(NamedTuple):
     span: tuple[float, float]
     decades: bool
     ticks: list[tuple[float, str]] | None
+    whole: list[float] | None
 
 
 def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
@@ -90,11 +96,12 @@ def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
     far = bool(np.isposinf(values[:front]).any())
     ticks = None
     if (log or far) and near.size:
-        ticks = _ticks(low, high, log, _whole(values))
+        ticks = _ticks(values[usable], low, high, log)
         if far and rail is not None:
             ticks.append((float(np.log10(rail)) if log else rail, infinite))
     shown = _shown(span, _range(drawn)) if front >= _FEW else None
-    return Scale(rail, shown, span, decades, ticks)
+    whole = None if decades else _few(values[usable], log)
+    return Scale(rail, shown, span, decades, ticks, whole)
 
 
 def placed(values: Array, rail: float | None, log: bool) -> Array:
@@ -114,12 +121,30 @@ def _whole(values: Array) -> bool:
     return bool((x == np.round(x)).all())
 
 
-def _ticks(low: float, high: float, log: bool, whole: bool) -> list[tuple[float, str]]:
+def _ticks(values: Array, low: float, high: float, log: bool) -> list[tuple[float, str]]:
+    inside = values[(values >= low) & (values <= high)]
+    few = _few(inside, log)
     places = np.geomspace(low, high, 5) if log else np.linspace(low, high, 5)
-    places = np.unique(np.round(places) if whole else places)
-    texts = [number(float(f"{place:.2g}")) for place in places]
+    places = np.unique(np.round(places) if _whole(values) else places)
+    places = places if few is None else np.array(few)
+    texts = [number(float(f"{p:.2g}") if few is None else p) for p in places.tolist()]
     at = np.log10(places) if log else places
     return list(zip(at.tolist(), texts, strict=True))
+
+
+def _few(values: Array, log: bool) -> list[float] | None:
+    """Return the distinct values if they are few and whole; None else. Neighbours keep a gap."""
+    if not values.size or not _whole(values):
+        return None
+    distinct = np.unique(values)
+    if distinct.size > _MANY:
+        return None
+    places = np.log10(distinct) if log else distinct
+    kept, gap = [0], _GAP * (places[-1] - places[0])
+    for i in range(1, len(places)):
+        if places[i] - places[kept[-1]] >= gap:
+            kept.append(i)
+    return [float(distinct[i]) for i in kept]
 
 
 def _range(values: Array) -> tuple[float, float]:

@@ -18,7 +18,6 @@ function unpack(packed) {
 }
 const columns = data.columns.map((column) => ({ ...column, values: unpack(column.values) }));
 for (const column of columns) column.options = column.number ? null : [...new Set(column.values)].sort();
-for (const column of columns) column.even = column.number && column.values.some((v) => Number.isFinite(v) && !Number.isInteger(v / column.scale));
 const byName = new Map(columns.map((column) => [column.name, column]));
 const objectives = data.objectives.map((objective) => ({ ...objective, column: byName.get(objective.name) }));
 const objectiveOf = new Map(objectives.map((objective) => [objective.name, objective]));
@@ -34,16 +33,17 @@ const ordered = roles.flatMap(([role]) => withRole(role));
 
 // numbers and elements
 const real = (value) => (value === null ? NaN : value === "inf" ? Infinity : value === "-inf" ? -Infinity : value); // as JSON has them
-/* At least four significant digits; `even` keeps trailing zeros, for columns that align. */
-function digits(x, even = false) {
+/* As dse.model.values.number says it. */
+function digits(x) {
   const size = Math.abs(x);
-  const least = even && size < 1000 ? 4 : 1;
   if (x === 0) return "0";
-  if (Number.isInteger(x) && size < 1e7) return x.toLocaleString("en-US", { minimumSignificantDigits: least });
-  if (size >= 1e7 || size < 1e-4) return x.toExponential(3).replace(even ? "" : /\.?0+e/, even ? "" : "e").replace("e+", "e");
+  if (size >= 1e7 || size < 1e-4) return powered(x.toExponential(3).replace(/\.?0+e/, "e"));
   if (size >= 1000) return Math.round(x).toLocaleString("en-US");
-  return x.toLocaleString("en-US", { maximumSignificantDigits: 4, minimumSignificantDigits: least });
+  return x.toLocaleString("en-US", { maximumSignificantDigits: 4 });
 }
+const powered = (words) => words.replace(/e\+?(-?\d+)$/, (_, power) => `×10${[...power].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[c])).join("")}`);
+/* As dse.model.values.aligned does: one count of decimals a column. */
+const fixed = (x, places) => (places === null ? digits(x) : x.toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places }));
 const nonfinite = (x, word, undefinedWord = "–") => (Number.isNaN(x) ? undefinedWord : x > 0 ? word : "-∞");
 /* As dse.model.values.tell says it. */
 function quantity(x, unit) {
@@ -58,7 +58,7 @@ function quantity(x, unit) {
 const text = (column, row) => (column.number ? quantity(column.values[row], column.unit) : column.values[row]);
 const cell = (column, row) => {
   const value = column.values[row];
-  return !column.number ? value : Number.isFinite(value) ? digits(value / column.scale, column.even) : nonfinite(value, column.infinite);
+  return !column.number ? value : Number.isFinite(value) ? fixed(value / column.scale, column.decimals) : nonfinite(value, column.infinite);
 };
 const plain = (words) => String(words).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 function make(tag, attributes, ...children) {

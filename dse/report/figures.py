@@ -35,7 +35,7 @@ def front_figure(
     result : Result
         What a run found.
     x, y, color : str, optional
-        Columns of `result.designs`; the first objectives if they are not given.
+        Columns of `result.designs`; cost, benefit and what else varies if they are not given.
 
     Raises
     ------
@@ -95,6 +95,7 @@ def _axis(column: Shown) -> dict[str, Any]:
         title
         | looks
         | ({"dtick": 1} if scale.decades else {})
+        | ({"tickvals": scale.whole} if scale.whole else {})
         | ({"range": scale.shown} if scale.shown else {})
     )
 

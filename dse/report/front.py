@@ -6,14 +6,15 @@ column of them.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.model.values import infinite_word, prefixed, titled
+from dse.evaluate.objective import Objective
+from dse.model.values import conditioned, decimals, infinite_word, prefixed, titled
 from dse.report.axes import Scale, evenly, scale_of, spans_decades
 from dse.result.record import Result
 
@@ -103,6 +104,8 @@ class Shown(NamedTuple):
         What an infinite value is called.
     number : bool
         Whether it holds numbers; options else.
+    decimals : int or None
+        How many decimals align the front's values in the shown unit; None if none do.
     scales : tuple of (Scale or None, Scale or None)
         Linear and logarithmic; None if the column has none.
     values : ndarray, shape (designs,)
@@ -120,6 +123,7 @@ class Shown(NamedTuple):
     color_log: bool
     infinite: str
     number: bool
+    decimals: int | None
     scales: tuple[Scale | None, Scale | None]
     values: NDArray[Any]
 
@@ -131,13 +135,14 @@ def shown(result: Result, drawn: Held, name: str) -> Shown:
     about = (column.name, column.role, column.about)
     if not pd.api.types.is_numeric_dtype(series.dtype):
         options = series.astype(str).to_numpy(object)
-        return Shown(*about, "", name, name, 1.0, False, False, "∞", False, (None, None), options)
+        return Shown(
+            *about, "", name, name, 1.0, False, False, "∞", False, None, (None, None), options
+        )
     values = series.to_numpy(np.float64)
     scale, unit = prefixed(values, column.unit)
     title, infinite = titled(name, unit), infinite_word(column.unit)
-    ways = {o.direction for o in result.objectives if o.name == name}
-    hint = {"maximize": " · higher is better", "minimize": " · lower is better"}
-    axis = title + "".join(hint[way] for way in ways)
+    objective = next((o for o in result.objectives if o.name == name), None)
+    axis = title if objective is None else _heading(objective, unit)
     positive = not (values <= 0).any()
     linear, logarithmic = (
         scale_of(values / scale, drawn.front, log, infinite) if positive or not log else None
@@ -157,19 +162,53 @@ def shown(result: Result, drawn: Held, name: str) -> Shown:
         color_log=color_log,
         infinite=infinite,
         number=True,
+        decimals=decimals(near / scale),
         scales=(linear, logarithmic),
         values=values,
     )
 
 
-def default_axes(result: Result) -> tuple[str, str, str]:
-    """Return the columns that x, y and colour show at first: objectives as far as they go.
+def _heading(objective: Objective, unit: str) -> str:
+    """Return what an axis of an objective is called: with its conditions and the better way."""
+    way = "higher" if objective.direction == "maximize" else "lower"
+    return f"{titled(conditioned(objective.name, objective.condition), unit)} · {way} is better"
 
-    One objective is drawn against the first variable.
+
+def default_axes(result: Result) -> tuple[str, str, str]:
+    """Return the columns that x, y and colour show at first: cost, benefit, and what else varies.
+
+    The benefit is the first ratio that is maximized, or else the first maximized objective, or the
+    first of all. The cost is the objective that it is traded for: of the minimized ones, and if it
+    is traded for none of them of all, the one whose ranks on the front fall most as the benefit's
+    rise. Colour is the first other objective, else the first other variable, that varies on the
+    front. One objective is drawn against the first variable that varies.
     """
-    objectives = [objective.name for objective in result.objectives]
+    designs = result.front.designs
+    front = designs.iloc[evenly(np.arange(len(designs)), MOST)]
+    names = [objective.name for objective in result.objectives]
     variables = [n for n, column in result.columns.items() if column.role == "variable"]
-    if len(objectives) == 1:
-        first = variables[0] if variables else objectives[0]
-        return first, objectives[0], (variables[1:] or [objectives[0]])[0]
-    return objectives[0], objectives[1], (objectives[2:] or variables or objectives)[0]
+    varied = [n for n in [*names, *variables] if len(pd.unique(front[n])) > 1]
+    if len(names) == 1:
+        first, *rest = [*(n for n in varied if n in variables), *variables, *names]
+        return first, names[0], [*rest, names[0]][0]
+    benefit = _benefit(result.objectives)
+    cost = _cost(result.objectives, front, benefit)
+    others = [n for n in [*varied, *names] if n not in (cost, benefit)]
+    return cost, benefit, [*others, benefit][0]
+
+
+def _benefit(objectives: Sequence[Objective]) -> str:
+    maximized = [o for o in objectives if o.direction == "maximize"]
+    ratios = [o for o in maximized if o.unit == "1"]
+    return (ratios or maximized or list(objectives))[0].name
+
+
+def _cost(objectives: Sequence[Objective], front: pd.DataFrame, benefit: str) -> str:
+    """Return the objective that a benefit is traded for."""
+    good = {o.name: -o.sign * front[o.name].astype(np.float64).rank() for o in objectives}
+    with np.errstate(invalid="ignore", divide="ignore"):  # what does not vary has no correlation
+        agree = {n: np.nan_to_num(good[benefit].corr(g)) for n, g in good.items() if n != benefit}
+    minimized = [o.name for o in objectives if o.name in agree and o.direction == "minimize"]
+    traded = [n for n in minimized if agree[n] < 0]
+    return min(traded or [n for n in agree if agree[n] < 0] or minimized or list(agree),
+               key=agree.__getitem__)  # fmt: skip

@@ -9,7 +9,7 @@ function tellThinned() {
   $("download").textContent = `Download the ${whole(data.front)} that are drawn (CSV)`;
   $("download").setAttribute("download", "front-drawn.csv");
 }
-const numbered = { name: "design", title: "design", about: "number of the design", number: true, scale: 1, values: designs };
+const numbered = { name: "design", title: "design", about: "number of the design", number: true, scale: 1, decimals: 0, values: designs };
 const tabled = [numbered, ...ordered];
 const inTable = new Map(tabled.map((column) => [column.name, column]));
 const tests = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b, "=": (a, b) => a === b };

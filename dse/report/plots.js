@@ -42,8 +42,9 @@ function axisLayout(which) {
   const exponentformat = type === "log" ? "power" : "SI";
   const layout = { title: { text: plain(column.axis) }, type, automargin: true, separatethousands: true, exponentformat };
   if (!column.number) return { ...layout, categoryorder: "array", categoryarray: [...new Set(column.values)].map(plain) };
-  const { shown, decades } = scaleOf(column, log);
-  return { ...layout, ...(decades ? { dtick: 1 } : {}), ...(shown ? { range: shown, autorange: false } : {}) };
+  const { shown, decades, whole: at } = scaleOf(column, log);
+  const ticks = at ? { tickvals: at, ticktext: at.map((value) => digits(value)) } : decades ? { dtick: 1 } : {};
+  return { ...layout, ...ticks, ...(shown ? { range: shown, autorange: false } : {}) };
 }
 const warped = (values, log) => values.map((v) => (v === null ? null : log ? Math.log10(v) : v));
 const ticksOf = ({ ticks }) => (ticks ? { tickvals: ticks.map(([at]) => at), ticktext: ticks.map(([, words]) => words) } : {});

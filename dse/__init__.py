@@ -1,14 +1,32 @@
 """Design-space exploration for hardware accelerators.
 
->>> import dse
->>> dse.load("studies/crypto.toml").run().front.designs  # doctest: +SKIP
+A script loads a study, changes it, runs it, and asks what was found (docs/scripts.md):
 
-Public names: `load` and `from_mapping` make a `Study`, `load_result` reads a run's `StudyResult`,
-`compare` sets two side by side; `Quantity`, `Resource`, `Floats` and `Array` declare models,
-`demands` and `Demand` what must hold for their outputs to mean anything, `moves` how they move
-with inputs, and `testing.check_model` holds them to their contract; `InputError` is what bad
-input raises.
-Everything is imported when it is first used: ``import dse`` stays light.
+    import dse
+
+    study = dse.load("studies/sparc_evolution.toml")        # everything that is wrong is told at once
+    other = study.with_inputs(clock="2 GHz")                # as if it stood in the file
+    other = other.with_row("interface", "pci", overhead="1 us")
+
+    result, changed = study.run(), other.run()
+    result.front.designs                                    # a pandas DataFrame, one row a design
+    best = result.best("speedup")                           # a Series, named by the design's number
+    print(result.explain(best))                             # what limits it, what to change next
+    result.report("report.html")                            # the page, works offline
+
+    sweep = study.sweep("clock", ["1 GHz", "2 GHz"])        # a run for each value
+    print(sweep.table)
+    print(dse.compare(result, changed))                     # which front is better; what differs
+
+`load` and `from_mapping` make a `Study`; `Study.run` gives a `StudyResult` with its `Front`,
+`Study.sweep` a `Sweep`; `load_result` reads a run folder; `compare` sets two results side by side.
+`Quantity`, `Resource`, `Floats` and `Array` declare models, `demands` and `Demand` what must hold
+for their outputs to mean anything, `moves` how they move with inputs, and `testing.check_model`
+holds them to their contract. Bad input raises `InputError`, a study without a feasible design
+`InfeasibleError`, each with every problem at once; both are a `DseError`.
+
+Numbers are in the base units that ``dse list`` shows, and texts with units are read wherever a
+study file has them. Whole quantities are integers, choices are names.
 """
 
 from __future__ import annotations
@@ -18,23 +36,36 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dse import testing
-    from dse.api import Front, Study, StudyResult, compare, from_mapping, load, load_result
+    from dse.api import (
+        Explanation,
+        Front,
+        Study,
+        StudyResult,
+        Sweep,
+        compare,
+        from_mapping,
+        load,
+        load_result,
+    )
     from dse.model.behaviour import moves
     from dse.model.demand import Demand, demands
     from dse.model.quantity import Array, Floats, Quantity, Resource
-    from dse.problems import DseError, InputError
+    from dse.problems import DseError, InfeasibleError, InputError
 
 _HOMES = {
     "Array": "dse.model.quantity",
     "Demand": "dse.model.demand",
     "DseError": "dse.problems",
+    "Explanation": "dse.api",
     "Floats": "dse.model.quantity",
     "Front": "dse.api",
+    "InfeasibleError": "dse.problems",
     "InputError": "dse.problems",
     "Quantity": "dse.model.quantity",
     "Resource": "dse.model.quantity",
     "Study": "dse.api",
     "StudyResult": "dse.api",
+    "Sweep": "dse.api",
     "compare": "dse.api",
     "demands": "dse.model.demand",
     "from_mapping": "dse.api",
@@ -47,13 +78,16 @@ __all__ = [
     "Array",
     "Demand",
     "DseError",
+    "Explanation",
     "Floats",
     "Front",
+    "InfeasibleError",
     "InputError",
     "Quantity",
     "Resource",
     "Study",
     "StudyResult",
+    "Sweep",
     "compare",
     "demands",
     "from_mapping",

@@ -73,6 +73,10 @@ class InputError(DseError):
         return "\n".join(lines)
 
 
+class InfeasibleError(InputError):
+    """A study of which no design is feasible."""
+
+
 def closest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """Return the known name that this one is nearest to; None if none is near.
 

@@ -15,7 +15,7 @@ import numpy as np
 from dse.evaluate.audit import audit
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
-from dse.problems import DseError, InputError, Problem
+from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.claim import claimed
@@ -63,8 +63,10 @@ def run(
 
     Raises
     ------
+    InfeasibleError
+        If no design is feasible.
     InputError
-        If no design is feasible, or the folder cannot be used.
+        If the folder cannot be used.
     StoppedError
         If a model raised; what was done is saved first.
     """
@@ -168,7 +170,7 @@ def _run(
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         place = "constraint" if study.evaluator.constraints else "objective"
         message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
-        raise InputError(str(study.path or study.name), [Problem(place, message, remedy)])
+        raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))

@@ -321,6 +321,14 @@ class Terminal:
             values = [tell(s.best[objective.name], objective.unit) for s in sides]
             table.add_row(escape(f"best {objective.name}"), *values)
         self._out.print(table)
+        if comparison.differences:
+            self._out.print("what they differ in:")
+            table = Table(box=None, pad_edge=False)
+            for head in ("", *(escape(s.name) for s in sides)):
+                table.add_column(head, overflow="fold")
+            for each in comparison.differences:
+                table.add_row(escape(each.what), escape(each.first), escape(each.second))
+            self._out.print(table)
 
     def listing(
         self, models: Sequence[Listed], catalogs: Sequence[Catalog], name: str | None

@@ -5,14 +5,16 @@ The only module that knows plotly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
-from dse.model.values import tell
+from dse.model.values import prefixed, tell, titled
 from dse.problems import InputError, Problem, nearest
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
 from dse.report.front import Shown, default_axes, held, shown
@@ -67,6 +69,40 @@ def front_figure(
     figure.update_yaxes(**_axis(up))
     _rails(figure, across, up)
     return figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+
+
+def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str, str]]) -> Figure:
+    """Return what the runs along an input found, a plot for each objective.
+
+    Parameters
+    ----------
+    name : str
+        The input.
+    table : DataFrame
+        Columns ``best X`` and ``knee X`` for each objective X, one row a value of the input.
+    objectives : sequence of (str, str)
+        Names and units.
+    """
+    figure = make_subplots(rows=max(len(objectives), 1), shared_xaxes=True, vertical_spacing=0.04)
+    figure.update_layout(template="plotly_white", height=120 + 220 * len(objectives))
+    for row, (objective, unit) in enumerate(objectives, 1):
+        values = {word: table[f"{word} {objective}"].to_numpy() for word in ("best", "knee")}
+        scale, shown_unit = prefixed([*values["best"], *values["knee"]], unit)
+        for (word, drawn), color in zip(values.items(), PALETTE, strict=False):
+            line = go.Scatter(
+                x=[plain(str(value)) for value in table.index],
+                y=drawn / scale,
+                name=word,
+                mode="lines+markers",
+                marker={"color": color},
+                legendgroup=word,
+                showlegend=row == 1,
+            )
+            figure.add_trace(line, row=row, col=1)
+        figure.update_yaxes(title_text=plain(titled(objective, shown_unit)), row=row, col=1)
+    figure.update_xaxes(type="category")
+    figure.update_xaxes(title_text=plain(name), row=max(len(objectives), 1), col=1)
+    return figure
 
 
 def plotly_js() -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dse.evaluate.front import hypervolume, is_nondominated, scaled
 from dse.evaluate.objective import Objective
-from dse.model.values import as_data
+from dse.model.values import as_data, titled
 from dse.problems import InputError, Problem
+from dse.result.differences import Difference, differences
 from dse.result.record import Result
 
 
@@ -39,7 +41,7 @@ class Side:
     best: dict[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two runs side by side."""
 
@@ -48,6 +50,41 @@ class Comparison:
     second: Side
     equal: bool
     """Whether both fronts hold the same points."""
+    differences: tuple[Difference, ...] = ()
+    """What the runs differ in beside their fronts."""
+
+    def table(self) -> pd.DataFrame:
+        """Return the two runs as columns: designs, hypervolume, the best of each objective."""
+        rows: dict[str, Any] = {
+            "designs on the front": [side.front for side in (self.first, self.second)],
+            "not dominated by the other": [side.survive for side in (self.first, self.second)],
+            "dominated by the other": [side.dominated for side in (self.first, self.second)],
+            "hypervolume": [side.hypervolume for side in (self.first, self.second)],
+        }
+        for o in self.objectives:
+            rows[f"best {titled(o.name, o.unit)}"] = [
+                s.best[o.name] for s in (self.first, self.second)
+            ]
+        table = pd.DataFrame(rows, dtype=object).T
+        return table.set_axis([self.first.name, self.second.name], axis=1)
+
+    def differing(self) -> pd.DataFrame:
+        """Return what the runs differ in beside their fronts, one row a difference."""
+        rows = [(d.what, d.first, d.second) for d in self.differences]
+        names = ["what", "first", "second"]
+        return pd.DataFrame(rows, columns=names).set_index("what")
+
+    def __str__(self) -> str:
+        lines = [self.table().to_string(), *(f"differs: {each}" for each in self.differences)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        fronts = "equal fronts" if self.equal else "different fronts"
+        differ = f"{len(self.differences)} differences beside them"
+        return f"<Comparison of {self.first.name} and {self.second.name}: {fronts}, {differ}>"
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html(border=0) + self.differing().to_html(border=0)
 
     def data(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -62,13 +99,23 @@ class Comparison:
             }
             for side in (self.first, self.second)
         ]
-        return {"equal": self.equal, "runs": sides}
+        differ = [asdict(each) for each in self.differences]
+        return {"equal": self.equal, "runs": sides, "differences": differ}
 
 
 def compare(
-    first: Result, second: Result, first_name: str = "", second_name: str = ""
+    first: Result,
+    second: Result,
+    first_name: str = "",
+    second_name: str = "",
+    contents: Sequence[Mapping[str, Any]] = ({}, {}),
 ) -> Comparison:
-    """Compare the fronts of two runs.
+    """Compare the fronts of two runs, and say what differs in what they come from.
+
+    Parameters
+    ----------
+    contents : sequence of mapping
+        What stands in the two studies, if it is known.
 
     Raises
     ------
@@ -111,7 +158,8 @@ def compare(
         survive = int(keep[rows].sum())
         sides.append(Side(name, len(front), survive, len(front) - survive, volume, best))
     equal = np.array_equal(np.unique(fronts[0], axis=0), np.unique(fronts[1], axis=0))
-    return Comparison(first.objectives, sides[0], sides[1], equal)
+    differ = differences(first, second, contents)
+    return Comparison(first.objectives, sides[0], sides[1], equal, differ)
 
 
 def _named(kinds: Sequence[tuple[str, str, str, str]]) -> str:

@@ -20,6 +20,7 @@ from dse.model.values import as_data
 from dse.problems import InputError, Problem
 from dse.result import csv_text
 from dse.result.record import Certificate, Column, Result
+from dse.study.reading import read_toml
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 FORMAT = 2
@@ -114,6 +115,15 @@ def copy_study(study: ResolvedStudy, folder: Path) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     return bool(edited)
+
+
+def content_of(folder: Path) -> Mapping[str, Any]:
+    """Return what stands in the copy of a run's study; nothing if there is no copy."""
+    name = read_json(folder / SUMMARY).get("provenance", {}).get("study")
+    path = folder / STUDY / (name or "study.json")
+    if not path.is_file():
+        return {}
+    return read_toml(path)[1] if name else read_json(path)
 
 
 def study_of(folder: Path) -> ResolvedStudy:

@@ -141,7 +141,14 @@ class Front:
         chosen = self._objective(objective)
         self._filled()
         values = self.designs[chosen.name].to_numpy(dtype=np.float64) * chosen.sign
-        return self.designs.iloc[int(np.argmin(values))]
+        return self.row(int(np.argmin(values)))
+
+    def row(self, position: int) -> pd.Series[Any]:
+        """Return the design in a row of `designs`: plain numbers and texts, named by its number."""
+        plain = [self.designs[name].iloc[position] for name in self.designs]
+        values = [v.item() if isinstance(v, np.generic) else v for v in plain]
+        name = self.designs.index[position]
+        return pd.Series(values, index=self.designs.columns, name=name, dtype=object)
 
     def knee(self) -> pd.Series[Any]:
         """Return the design nearest to the ideal, each objective scaled to its range on the front.
@@ -153,7 +160,7 @@ class Front:
         EmptyFrontError
             If there is no design.
         """
-        return self.designs.iloc[self.knee_row]
+        return self.row(self.knee_row)
 
     @cached_property
     def knee_row(self) -> int:

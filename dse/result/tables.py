@@ -18,6 +18,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
+from dse.model.quantity import Quantity
 from dse.result.record import Certificate, Column, Result, Role
 from dse.result.spare import affordable
 from dse.search.base import Progress
@@ -28,6 +29,7 @@ from dse.study.study import ResolvedStudy
 from dse.study.urls import without_passwords
 
 _BEGINNING = Progress(0, 0, 0)
+_EXACT = 2.0**53  # whole numbers are floats without loss up to there
 
 
 def result_of(
@@ -274,11 +276,33 @@ def designs_table(
         content[name] = judged.constrained[:, k]
     for i, objective in enumerate(evaluator.objectives):
         content[objective.name] = judged.objectives[:, i]
-    table = pd.DataFrame({name: content[name] for name in names})
+    integers = _whole_numbers(study)
+    table = pd.DataFrame({name: whole(content[name], integers.get(name)) for name in names})
     table["feasible"] = judged.feasible
     table["on_front"] = on_front
     table.index = pd.Index(numbers, name="design")
     return table
+
+
+def _whole_numbers(study: ResolvedStudy) -> dict[str, Quantity | None]:
+    """Return what is declared of each column that may hold whole numbers."""
+    evaluator = study.evaluator
+    found: dict[str, Quantity | None] = dict(evaluator.wiring.quantities)
+    found |= {
+        n: found.get(evaluator.constraints[k].quantity) for n, k in _constrained(evaluator).items()
+    }
+    return found | dict(
+        zip((o.name for o in evaluator.objectives), evaluator.domains, strict=False)
+    )
+
+
+def whole(values: NDArray[Any], declared: Quantity | None) -> NDArray[Any]:
+    """Return values of a quantity that is declared whole as integers, if each of them is one."""
+    if declared is None or not declared.integer or values.dtype.kind != "f":
+        return values
+    if not (np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < _EXACT)).all():
+        return values
+    return values.astype(np.int64)
 
 
 def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[str]:

@@ -46,6 +46,9 @@ class CatalogRow(Table):
     catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
     row: StrictStr
     rename: dict[str, Name] = Field(default_factory=dict)
+    override: dict[str, Number] = Field(
+        default_factory=dict, description="figures of the study's own, by their names in this study"
+    )
 
 
 class ResourceFile(Table):
@@ -87,6 +90,10 @@ class CatalogTable(Table):
     catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
     options: list[StrictStr] | None = Field(None, min_length=1, description="rows; all if absent")
     rename: dict[str, Name] = Field(default_factory=dict)
+    override: dict[str, dict[str, Number]] = Field(
+        default_factory=dict,
+        description="by row: figures of the study's own, by their names in this study",
+    )
 
 
 class RowsTable(Table):

@@ -20,7 +20,7 @@ from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.plan import plan
 from dse.study.faults import in_order
-from dse.study.kept import kept_text
+from dse.study.kept import kept_text, to_toml
 from dse.study.plain import plain
 from dse.study.reading import parse, read_toml
 from dse.study.resolve import resolve
@@ -41,6 +41,10 @@ class ResolvedStudy:
         What was written.
     text : str
         The file's text, as it may be kept and shown: without the storage's credentials.
+    content : mapping
+        What the text holds, as it was given.
+    functions : mapping of str to callable
+        The models that a script gave, by the names that the content has for them.
     path : Path or None
         The file; None for a study made in a script.
     evaluator : Evaluator
@@ -69,6 +73,8 @@ class ResolvedStudy:
 
     file: StudyFile
     text: str
+    content: Mapping[str, Any]
+    functions: Mapping[str, Callable[..., Any]]
     path: Path | None
     evaluator: Evaluator
     plan: Plan
@@ -154,6 +160,18 @@ def study_of_mapping(
     return _study(raw, json.dumps(raw, indent=1), None, models or {})
 
 
+def rewritten(study: ResolvedStudy, content: Mapping[str, Any]) -> ResolvedStudy:
+    """Return a study of the same place and functions with another content.
+
+    Raises
+    ------
+    InputError
+        With every problem of the content.
+    """
+    text = to_toml(content) if study.path else json.dumps(content, indent=1)
+    return _study(dict(content), text, study.path, study.functions)
+
+
 def _not_mappings(content: Any, models: Any) -> list[Problem]:
     """Return what is wrong with the kinds of what a script gave."""
     problems = []
@@ -227,6 +245,8 @@ def _study(
     return ResolvedStudy(
         file=file,
         text=text,
+        content=raw,
+        functions=functions,
         path=path,
         evaluator=resolved.evaluator,
         plan=chosen,

@@ -27,7 +27,13 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.evaluate.wiring import Wiring
 from dse.model.section import Writer
-from dse.study.resolve.checks import check_dead, check_given_twice, check_missing, note_reach
+from dse.study.resolve.checks import (
+    check_dead,
+    check_given_twice,
+    check_missing,
+    check_overrides,
+    note_reach,
+)
 from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan, resolve_curves
@@ -70,6 +76,7 @@ def _of_models(ctx: Context) -> Resolved:
     space = Space(resolve_variables(ctx, wiring))
     wiring = replace(wiring, varied=frozenset(space.quantities()))
     check_given_twice(ctx, wiring, space)
+    check_overrides(ctx, wiring)
     before = len(ctx.problems)
     objectives = resolve_objectives(ctx, wiring)
     constraints = resolve_constraints(ctx, wiring)

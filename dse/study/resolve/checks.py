@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
@@ -9,7 +12,8 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.trace import reaches
 from dse.evaluate.wiring import Wiring
-from dse.study.resolve.context import Context
+from dse.study.resolve.context import Context, shown
+from dse.study.schema import CatalogRow, CatalogTable
 
 _NAMED = 3  # targets in a message
 
@@ -36,6 +40,29 @@ def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
                 f"leave it out and take what {model} gives, leave that model out, "
                 f'or rename its output: rename = {{ {name} = "another_name" }}',
             )
+
+
+def check_overrides(ctx: Context, wiring: Wiring) -> None:
+    """Demand that a model takes what the study sets of a row, and note it."""
+    overridden = [
+        (f"{section}.{key}.override", option, name, number)
+        for section, entries in (("inputs", ctx.file.inputs), ("space", ctx.file.space))
+        for key, entry in entries.items()
+        for option, numbers in _overrides(entry).items()
+        for name, number in numbers.items()
+    ]
+    for where, option, name, number in overridden:
+        if name in wiring.quantities:
+            text = f"{name} of {option} is {shown(number)}, the study's own figure"
+            ctx.notes.append(f"{where}: {text}")
+        elif name not in ctx.doubtful and not ctx.incomplete:
+            ctx.add(f"{where}.{name}", f"no model takes '{name}'", "leave it out")
+
+
+def _overrides(entry: Any) -> Mapping[str, Mapping[str, float | str]]:
+    if isinstance(entry, CatalogRow):
+        return {entry.row: entry.override}
+    return entry.override if isinstance(entry, CatalogTable) else {}
 
 
 def check_missing(
@@ -103,7 +130,12 @@ def check_dead(
             )
     for name in wiring.constants:
         if name not in used and name in ctx.file.inputs and name != "clock":  # it converts texts
-            ctx.notes.append(f"inputs.{name} is not used by any objective or constraint")
+            ctx.notes.append(unused(name))
+
+
+def unused(name: str) -> str:
+    """Return the note that an input has no effect."""
+    return f"inputs.{name} is not used by any objective or constraint"
 
 
 def note_reach(ctx: Context, evaluator: Evaluator) -> None:

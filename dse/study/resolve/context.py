@@ -150,7 +150,7 @@ class Context:
         """
         if name in self.texts and name in self.doubtful:
             return  # it is a column of texts, which is told
-        known = wiring.known | self.texts
+        known = wiring.known | self.texts | {"clock"}
         unsure = self.unseen or (of_rows and self.unread) or name in self.doubtful
         near = closest(name, known, ALIKE if unsure else 0.6)
         if near is None and unsure:

@@ -32,7 +32,30 @@ def rows_of(ctx: Context, where: str, table: CatalogTable | CatalogRow) -> dict[
             message = f"catalog '{table.catalog}' has no row '{option}'"
             ctx.add(where, message, nearest(option, every))
             ctx.doubtful.update(*every.values())
-    return {option: every[option] for option in asked if option in every}
+    rows = {option: every[option] for option in asked if option in every}
+    overrides = {table.row: table.override} if isinstance(table, CatalogRow) else table.override
+    for option, numbers in overrides.items():
+        if option in rows:
+            rows[option] = _overridden(ctx, where, option, rows[option], numbers)
+        elif option not in asked:
+            ctx.add(f"{where}.override", f"'{option}' is not an option", nearest(option, asked))
+    return rows
+
+
+def _overridden(
+    ctx: Context, where: str, option: str, row: Figures, numbers: Mapping[str, float | str]
+) -> Figures:
+    """Return a row with the study's own figures in the place of the catalog's."""
+    own = dict(row)
+    for name, number in numbers.items():
+        if name not in row:
+            message = f"the row '{option}' has no figure '{name}'"
+            ctx.add(f"{where}.override", message, nearest(name, row))
+            ctx.doubtful.add(name)
+        else:
+            text = number if isinstance(number, str) else repr(number)  # in the base unit
+            own[name] = Figure(text, row[name].unit, "the study")
+    return own
 
 
 def _catalog(ctx: Context, where: str, name: str) -> Catalog | None:

@@ -1,0 +1,74 @@
+"""What limits a design, as scripts hold it: in a line, as text, and as HTML in notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+import pandas as pd
+
+from dse.api.views import page
+from dse.explain import verdict
+from dse.model.values import tell
+from dse.result.record import Result
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(verdict.Explanation):
+    """What limits one design, and what to change next; see `dse.explain.verdict.Explanation`.
+
+    Parameters
+    ----------
+    objectives : tuple of str
+        The names of the study's objectives.
+    units : mapping of str to str
+        Of the values, by name.
+    """
+
+    objectives: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: verdict.Explanation, result: Result) -> Explanation:
+        """Return an explanation of a design of a result as scripts hold it."""
+        units = {n: c.unit for n, c in result.columns.items()}
+        units |= {n: unit for n, (_, unit) in result.constants.items()}
+        given = {each.name: getattr(found, each.name) for each in fields(verdict.Explanation)}
+        return cls(**given, objectives=tuple(o.name for o in result.objectives), units=units)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of design {self.design}: {self._verdict()}>"
+
+    def __str__(self) -> str:
+        table = self.bottlenecks()
+        told = "no single input is a bottleneck" if table.empty else table.to_string()
+        return "\n".join([f"design {self.design}: {self._verdict()}", *self._parts(), told])
+
+    def _repr_html_(self) -> str:
+        return page(str(self).partition("\n")[0], self.bottlenecks(), self._parts())
+
+    def bottlenecks(self) -> pd.DataFrame:
+        """Return the inputs that are bottlenecks, the largest gain first."""
+        rows = [
+            (s.label, *s.shown, s.objective, s.gained) for s in self.sensitivities if s.bottleneck
+        ]
+        return pd.DataFrame(rows, columns=["improve", "from", "to", "objective", "gain"])
+
+    def _verdict(self) -> str:
+        if not self.feasible:
+            return f"infeasible: {'; '.join(map(str, self.violations))}"
+        return ", ".join(f"{n} = {self._told(n)}" for n in self.objectives)
+
+    def _told(self, name: str) -> str:
+        return tell(float(self.values[name]), self.units.get(name) or "1")
+
+    def _parts(self) -> list[str]:
+        """Return a line for each total that is made of parts."""
+        totals = dict.fromkeys((p.total, p.objective, p.scenario) for p in self.parts)
+        lines = []
+        for key in totals:
+            parts = [p for p in self.parts if (p.total, p.objective, p.scenario) == key]
+            words = [f"{p.name} {p.share:.0%}" for p in sorted(parts, key=lambda p: -p.share)]
+            condition = ", ".join(each for each in key[1:] if each)
+            lines.append(f"{key[0]} (for {condition}): {', '.join(words)}")
+        return lines

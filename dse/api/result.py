@@ -1,0 +1,214 @@
+"""Results and fronts, with what can be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from dse.api import views
+from dse.api.explanation import Explanation
+from dse.problems import InputError, Problem
+from dse.result import compare as comparing
+from dse.result import folder as folders
+from dse.result.record import Front as Rows
+from dse.result.record import Result
+from dse.study.study import ResolvedStudy
+
+if TYPE_CHECKING:
+    from dse.report.figures import Figure
+
+
+class Front(Rows):
+    """Non-dominated designs; see `dse.result.record.Front`."""
+
+    def __repr__(self) -> str:
+        return views.front_line(self)
+
+    def _repr_html_(self) -> str:
+        return views.front_html(self)
+
+    def plot(self, x: str | None = None, y: str | None = None) -> Figure:
+        """Return these designs as a Plotly figure.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            Columns; the first two objectives if they are not given.
+        """
+        from dse.report.figures import front_figure
+
+        shown = self.source.designs.loc[self.designs.index]
+        return front_figure(replace(self.source, designs=shown), x, y)
+
+    def where(self, text: str) -> Front:
+        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``."""
+        return Front(super().where(text).designs, self.source)
+
+
+@dataclass(frozen=True, repr=False)
+class StudyResult(Result):
+    """What a run found: its tables, its front, and what explains them.
+
+    The tables are those of `dse.result.record.Result`: ``designs``, ``convergence``,
+    ``certificate``, ``notes``, ``constants``. `best` and `knee` return one design, a Series whose
+    name is the design's number.
+
+    Parameters
+    ----------
+    origin : ResolvedStudy or Path or None
+        The study that was run, or the run's folder.
+    """
+
+    origin: ResolvedStudy | Path | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, result: Result, origin: ResolvedStudy | Path | None = None) -> StudyResult:
+        """Return a result as scripts hold it."""
+        return cls(
+            **{each.name: getattr(result, each.name) for each in fields(Result)}, origin=origin
+        )
+
+    def __repr__(self) -> str:
+        return views.result_line(self)
+
+    def _repr_html_(self) -> str:
+        return views.result_html(self)
+
+    @cached_property
+    def front(self) -> Front:
+        """The non-dominated designs."""
+        return Front(super().front.designs, self)
+
+    def where(self, text: str) -> Front:
+        """Return the designs of the front that satisfy a relation between columns."""
+        return self.front.where(text)
+
+    def plot(self) -> Figure:
+        """Return the front as a Plotly figure, dominated designs in the background."""
+        from dse.report.figures import front_figure
+
+        return front_figure(self)
+
+    def explain(self, design: int | pd.Series[Any] | None = None) -> Explanation:
+        """Say what limits a design and what to change next.
+
+        Parameters
+        ----------
+        design : int or Series, optional
+            A design's number, as in the front's index, or a row of the front; the knee if it is
+            not given.
+
+        Raises
+        ------
+        InputError
+            If there is no such design, or the study is not at hand.
+        EmptyFrontError
+            If no design is given, and there is no knee.
+        """
+        from dse.explain.verdict import explain
+
+        number = number_of(self, self.knee() if design is None else design)
+        return Explanation.of(explain(self._study, self, [number])[0], self)
+
+    def report(self, path: str | Path) -> None:
+        """Write the report into a file.
+
+        Raises
+        ------
+        InputError
+            If the study is not at hand.
+        OSError
+            If the file cannot be written.
+        """
+        from dse.run import report
+
+        report(self._study, self, Path(path))
+
+    def save(self, folder: str | Path) -> None:
+        """Write tables and summary into a folder, from which `dse.load_result` reads them.
+
+        Raises
+        ------
+        InputError
+            If the folder holds a run, whose tables would be lost.
+        """
+        if (Path(folder) / folders.MARKER).exists():
+            problem = Problem("", "holds a run of a study", "give another folder")
+            raise InputError(str(folder), [problem])
+        folders.save(self, Path(folder))
+
+    @cached_property
+    def _study(self) -> ResolvedStudy:
+        """The study that was run; of a run folder, the copy there."""
+        if isinstance(self.origin, Path):
+            return folders.study_of(self.origin)
+        if self.origin is None:
+            remedy = "ask the study: study.explain(result, design), study.report(result, path)"
+            raise InputError(self.name, [Problem("", "its study is not at hand", remedy)])
+        return self.origin
+
+
+def number_of(result: Result, design: Any) -> int:
+    """Return the number of a design that is given by it, or by its row.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    number = design.name if isinstance(design, pd.Series) else design
+    if isinstance(number, Integral) and not isinstance(number, bool):
+        return int(number)
+    kind = "a row without a number" if isinstance(design, pd.Series) else type(design).__name__
+    given = repr(design) if isinstance(design, str | int | float | list | tuple | None) else kind
+    message = f"{given} is not the number of a design"
+    remedy = "give whole numbers, as in the front's index, or rows of it such as result.knee()"
+    raise InputError(result.name, [Problem("designs", message, remedy)])
+
+
+def load_result(folder: str | Path) -> StudyResult:
+    """Read the result of a run from its folder.
+
+    Raises
+    ------
+    InputError
+        If the folder holds none, or another version of the layout.
+    """
+    return StudyResult.of(folders.load_result(folder), Path(folder))
+
+
+def compare(
+    first: StudyResult, second: StudyResult, first_name: str = "", second_name: str = ""
+) -> comparing.Comparison:
+    """Compare two runs: the fronts, and what differs in their studies.
+
+    Parameters
+    ----------
+    first, second : StudyResult
+        Runs with the same objectives.
+    first_name, second_name : str
+        What to call them; the names of their studies if they are not given.
+
+    Raises
+    ------
+    InputError
+        If their objectives differ, or a front is empty.
+    """
+    contents = [_content(result) for result in (first, second)]
+    names = [first_name or first.name, second_name or second.name]
+    if names[0] == names[1]:
+        names = [f"{names[0]} (first)", f"{names[1]} (second)"]
+    return comparing.compare(first, second, *names, contents)
+
+
+def _content(result: StudyResult) -> Mapping[str, Any]:
+    """Return what stands in a result's study; nothing if it is not at hand."""
+    if isinstance(result.origin, Path):
+        return folders.content_of(result.origin)
+    return {} if result.origin is None else result.origin.content

@@ -1,0 +1,243 @@
+"""Studies, with what can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dse.api import views
+from dse.api.explanation import Explanation
+from dse.api.result import StudyResult, number_of
+from dse.api.sweep import Sweep
+from dse.problems import InfeasibleError, InputError, Problem
+from dse.result.record import Result
+from dse.study import edit
+from dse.study.study import ResolvedStudy, read_study, study_of_mapping
+
+
+class Study(ResolvedStudy):
+    """A study that is ready to evaluate designs and to run; made by `load` and `from_mapping`."""
+
+    def __repr__(self) -> str:
+        return views.study_line(self)
+
+    def _repr_html_(self) -> str:
+        return views.study_html(self)
+
+    def with_inputs(self, **inputs: Any) -> Study:
+        """Return a study with other inputs, as if they stood in its file.
+
+        Parameters
+        ----------
+        **inputs
+            By name: what a file would hold, a number in the base unit or a text with a unit. A
+            variable is held at the value, or at the option. A figure of a row that ``[inputs]``
+            takes becomes the study's own. Conditions (``at``, ``over``) stay as they are.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown or has no effect, or a value cannot be; with every problem.
+        """
+        return Study(**vars(edit.with_inputs(self, inputs)))
+
+    def with_row(self, variable: str, row: str, **figures: Any) -> Study:
+        """Return a study with other figures in one row of a catalog.
+
+        Parameters
+        ----------
+        variable : str
+            The entry of ``[space]`` or ``[inputs]`` that takes the row.
+        row : str
+            The row's name, such as ``"axi-dma"``.
+        **figures
+            By quantity: a number in the base unit or a text with a unit.
+
+        Raises
+        ------
+        InputError
+            If there is no such entry, row or figure, or a value cannot be; with every problem.
+        """
+        return Study(**vars(edit.with_row(self, variable, row, figures)))
+
+    def sweep(self, name: str, values: Iterable[Any], *, workers: int | None = None) -> Sweep:
+        """Run the study once for each value of an input, or of a variable.
+
+        Parameters
+        ----------
+        name : str
+            As `with_inputs` takes it.
+        values : iterable
+            At least one.
+        workers : int, optional
+            As `run` takes it.
+
+        Returns
+        -------
+        Sweep
+            The results by value, and tables of their best and knee designs.
+
+        Raises
+        ------
+        InputError
+            If a value cannot be, with every problem, before anything is run.
+        """
+        given = list(values) if not isinstance(values, str) else [values]
+        if not given:
+            raise InputError(self.name, [Problem(name, "no value is given", 'such as ["1 GHz"]')])
+        studies, problems = {}, list[Problem]()
+        for value in given:
+            try:
+                studies[str(value)] = self.with_inputs(**{name: value})
+            except InputError as error:
+                problems += error.problems
+        if problems:
+            raise InputError(self.name, problems)
+        results, infeasible = {}, {}
+        for value, study in studies.items():
+            try:
+                results[value] = study.run(workers=workers)
+            except InfeasibleError as error:
+                infeasible[value] = error.problems[0].message
+        return Sweep(name, tuple(studies), results, infeasible)
+
+    def evaluate(self, designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.DataFrame:
+        """Evaluate designs of one's own.
+
+        Parameters
+        ----------
+        designs : DataFrame, Series or mapping
+            One column a variable: numbers in base units or texts with units, and option names for
+            choices. A Series, such as a row of a front, is one design; a mapping has a value, or
+            a list of values, for each variable. Further columns are left alone.
+
+        Returns
+        -------
+        DataFrame
+            On the same index: the objectives, every quantity that is computed on the way, also
+            those that the chosen rows set, ``feasible``, and in words the ``violations`` of each
+            design, empty if it is feasible. A quantity under conditions has them in its name.
+
+        Raises
+        ------
+        InputError
+            If a variable is missing, a value cannot be, or the study is of a table, which has no
+            models.
+        """
+        from dse.explain.evaluated import evaluated
+
+        return evaluated(self, designs)
+
+    def run(
+        self,
+        out: str | Path | None = None,
+        *,
+        workers: int | None = None,
+        progress: Callable[[Any], None] | None = None,
+    ) -> StudyResult:
+        """Search the space.
+
+        Parameters
+        ----------
+        out : path, optional
+            Run folder to keep the results in; nothing is written if it is None.
+        workers : int, optional
+            Threads or processes; the study's own setting, else all cores.
+        progress : callable, optional
+            Called now and then with a `dse.search.base.Progress`.
+
+        Returns
+        -------
+        StudyResult
+            The front and what is known about it.
+
+        Raises
+        ------
+        InputError
+            If `workers` is not a whole number from 1.
+        InfeasibleError
+            If no design is feasible.
+        """
+        whole = isinstance(workers, Integral) and not isinstance(workers, bool)
+        if workers is not None and not (whole and workers >= 1):
+            problem = Problem("workers", f"{workers!r} is not a whole number from 1")
+            raise InputError(self.name, [problem])
+        from dse.run import run  # the searches, reports and explanations are needed only here
+
+        found = run(self, Path(out) if out is not None else None, workers, progress)
+        return StudyResult.of(found, self)
+
+    def explain(self, result: Result, *designs: int | pd.Series[Any]) -> list[Explanation]:
+        """Say what limits designs of a result and what to change next.
+
+        Parameters
+        ----------
+        result : StudyResult
+            Of this study.
+        *designs : int or Series
+            Design numbers, as in the front's index, or rows of the front; the knee if none is
+            given.
+
+        Returns
+        -------
+        list of Explanation
+            One a design.
+
+        Raises
+        ------
+        InputError
+            If there is no such design.
+        EmptyFrontError
+            If none is given, and there is no knee.
+        """
+        from dse.explain.verdict import explain
+
+        chosen = [number_of(result, each) for each in designs or (result.knee(),)]
+        return [Explanation.of(each, result) for each in explain(self, result, chosen)]
+
+    def report(self, result: Result, path: str | Path) -> None:
+        """Write the report of a result of this study into a file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        from dse.run import report
+
+        report(self, result, Path(path))
+
+
+def load(path: str | Path) -> Study:
+    """Read a study file.
+
+    Raises
+    ------
+    InputError
+        With every problem of the file.
+    """
+    return Study(**vars(read_study(path)))
+
+
+def from_mapping(
+    content: Mapping[str, Any], models: Mapping[str, Callable[..., Any]] | None = None
+) -> Study:
+    """Make a study in a script, from the same content that a file would have.
+
+    Parameters
+    ----------
+    content : mapping
+        As in a study file.
+    models : mapping of str to callable, optional
+        Functions that ``study.models`` may name by these keys, beside the installed ones.
+
+    Raises
+    ------
+    InputError
+        With every problem of the content.
+    """
+    return Study(**vars(study_of_mapping(content, models)))

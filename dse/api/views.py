@@ -1,0 +1,141 @@
+"""Studies and results in a line, and as HTML in notebooks; every text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from dse.evaluate.space import Choice, Integer, Real, Variable
+from dse.evaluate.table import TableSpace
+from dse.model.values import show, tell, titled
+from dse.result.record import Front, Result
+from dse.study.study import ResolvedStudy
+
+_ROWS = 10  # designs of a front that a notebook shows
+_NAMED = 6  # values of a variable
+
+
+def study_line(study: ResolvedStudy) -> str:
+    """Return a study in a line."""
+    models = ", ".join(model.name for model in study.evaluator.wiring.models)
+    count = len(study.evaluator.wiring.models)
+    named = models if count <= 2 else f"{count} models"
+    return f"<Study '{study.name}': {named or 'a table'}; {_size(study)}>"
+
+
+def study_html(study: ResolvedStudy) -> str:
+    """Return a study's variables, objectives and constraints as HTML."""
+    evaluator = study.evaluator
+    quantities = evaluator.wiring.quantities
+    rows = []
+    for name, variable in evaluator.space.variables.items():
+        unit = quantities[name].unit if name in quantities else ""
+        rows.append(("variable", name, _values(variable, unit)))
+    rows += [(o.direction, titled(o.name, o.unit), o.condition) for o in evaluator.objectives]
+    rows += [("constraint", c.name, c.condition) for c in evaluator.constraints]
+    table = pd.DataFrame(rows, columns=["", "name", "values"])
+    about = study.file.study.about
+    title = f"{study.name}: {about}" if about else study.name
+    return page(f"{title} ({_size(study)})", table.set_index(""))
+
+
+def result_line(result: Result) -> str:
+    """Return a result in a line."""
+    return (
+        f"<StudyResult '{result.name}': {_count(len(result.front))} on the front{_known(result)}>"
+    )
+
+
+def result_html(result: Result) -> str:
+    """Return the certificate's statement, and the best design in each objective, as HTML."""
+    front = result.front
+    if not len(front):
+        return page(f"{result.name}: {result.certificate.statement}")
+    names = {f"best {o.name}": front.best(o.name) for o in result.objectives}
+    return page(
+        f"{result.name}: {result.certificate.statement}",
+        _designs(result, [*names.values(), front.knee()], [*names, "knee"]),
+    )
+
+
+def front_line(front: Front) -> str:
+    """Return a front in a line."""
+    wanted = ", ".join(f"{o.direction} {o.name}" for o in front.objectives)
+    return f"<Front of '{front.source.name}': {_count(len(front))}; {wanted}>"
+
+
+def front_html(front: Front) -> str:
+    """Return the first designs of a front as HTML."""
+    count = min(_ROWS, len(front))
+    few = [front.row(i) for i in range(count)]
+    more = f"; the first {count} are shown" if len(front) > count else ""
+    return page(f"{front_line(front)[1:-1]}{more}", _designs(front.source, few))
+
+
+def sweep_line(name: str, values: Iterable[str], infeasible: Mapping[str, str]) -> str:
+    """Return a sweep in a line."""
+    without = f"; no design is feasible at {', '.join(infeasible)}" if infeasible else ""
+    return f"<Sweep of {name}: {', '.join(values)}{without}>"
+
+
+def page(title: str, table: pd.DataFrame | None = None, lines: Iterable[str] = ()) -> str:
+    """Return a title, lines and a table as HTML, escaped."""
+    texts = "".join(f"<p>{escape(line)}</p>" for line in (title, *lines))
+    return texts if table is None else texts + table.to_html(escape=True, border=0)
+
+
+def _designs(
+    result: Result, designs: Iterable[pd.Series[Any]], labels: Iterable[str] | None = None
+) -> pd.DataFrame:
+    """Return designs as texts with units: variables and objectives."""
+    roles = {n: c for n, c in result.columns.items() if c.role in ("variable", "objective")}
+    rows = [
+        {"design": str(design.name)}
+        | {n: _text(design[n], c.unit) for n, c in roles.items() if n in design}
+        for design in designs
+    ]
+    table = pd.DataFrame(rows, index=pd.Index(list(labels)) if labels else None)
+    return table if labels or table.empty else table.set_index("design")
+
+
+def _text(value: Any, unit: str) -> str:
+    return value if isinstance(value, str) else tell(float(value), unit or "1")
+
+
+def _values(variable: Variable, unit: str) -> str:
+    """Return in words what a variable may be."""
+    unit = unit or "1"
+    if isinstance(variable, Choice):
+        return _few(variable.names)
+    if isinstance(variable, Real | Integer):
+        bounds = f"{show(float(variable.low), unit)} to {show(float(variable.high), unit)}"
+        return bounds if variable.count is None else f"{bounds}, {variable.count:,} values"
+    return _few([show(value, unit) for value in variable.values])
+
+
+def _few(texts: Iterable[str]) -> str:
+    named = list(texts)
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    return ", ".join(named[:_NAMED]) + more
+
+
+def _size(study: ResolvedStudy) -> str:
+    size = study.evaluator.space.size
+    rows = isinstance(study.evaluator.space, TableSpace)
+    return "a continuous space" if size is None else f"{size:,} {'rows' if rows else 'designs'}"
+
+
+def _count(count: int) -> str:
+    return "1 design" if count == 1 else f"{count:,} designs"
+
+
+def _known(result: Result) -> str:
+    """Return what is known of a front beyond its designs."""
+    certificate = result.certificate
+    if certificate.complete:
+        within = f" within {certificate.gap:.3g}" if certificate.gap else ""
+        return f", certified{within}"
+    return f", not certified ({certificate.stopped})"

@@ -1,0 +1,81 @@
+"""What two runs differ in beside their fronts: the studies, the code and the versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dse.model.values import tell
+from dse.result.record import Result
+
+_ABSENT = "absent"
+_SILENT = ("run", "report", "study.about")  # what decides no design
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing in which two runs differ.
+
+    Parameters
+    ----------
+    what : str
+        A key of the study such as ``"space.lanes.integer"``, an input such as ``"clock"``, a file
+        that was loaded, or a package.
+    first, second : str
+        What it is for each; ``"absent"`` if there is none.
+    """
+
+    what: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.first} against {self.second}"
+
+
+def differences(
+    first: Result, second: Result, contents: Sequence[Mapping[str, Any]]
+) -> tuple[Difference, ...]:
+    """Return what two runs differ in.
+
+    Parameters
+    ----------
+    contents : sequence of mapping
+        What stands in the two studies; an empty mapping if it is not known.
+    """
+    constants = [{n: tell(*vu) for n, vu in r.constants.items()} for r in (first, second)]
+    told = {f"inputs.{name}" for names in constants for name in names}
+    written = [dict(_flat(content, "")) for content in contents]
+    studies = [{k: v for k, v in keys.items() if k not in told} for keys in written]
+    files = [_of(r, "loaded", "text ") for r in (first, second)]
+    versions = [_of(r, "versions", "") for r in (first, second)]
+    pairs = [constants, files, versions]
+    if all(written):
+        pairs.insert(1, studies)
+    return tuple(each for one, other in pairs for each in _between(one, other))
+
+
+def _between(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Difference]:
+    for what in dict.fromkeys([*first, *second]):
+        one, other = first.get(what, _ABSENT), second.get(what, _ABSENT)
+        if one != other:
+            yield Difference(what, one, other)
+
+
+def _of(result: Result, kind: str, word: str) -> dict[str, str]:
+    return {str(k): f"{word}{v}" for k, v in result.provenance.get(kind, {}).items()}
+
+
+def _flat(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Yield each entry of a study with its key; entries of lists by their positions, from 1."""
+    if where in _SILENT:
+        return
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
+        for i, inner in enumerate(value):
+            yield from _flat(inner, f"{where}[{i + 1}]")
+    else:
+        yield where, str(value)

@@ -1,0 +1,164 @@
+"""Studies with other inputs: what a script changes of a study, as if it stood in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dse.problems import InputError, Problem, nearest
+from dse.study.catalog import load_catalog
+from dse.study.catalog_files import find_catalog
+from dse.study.plain import plain
+from dse.study.resolve.checks import unused
+from dse.study.schema import CatalogRow
+from dse.study.study import ResolvedStudy, rewritten
+
+
+def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy:
+    """Return a study in which some inputs are others, and some variables held at one value.
+
+    A figure that a row of ``[inputs]`` sets becomes one of the study's own.
+
+    Parameters
+    ----------
+    given : mapping of str to Any
+        By quantity or variable: what a file would hold, such as ``"2 GHz"``; of a variable that
+        chooses, the name of the option.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or changes nothing, or a value cannot be; with every problem.
+    """
+    problems: list[Problem] = []
+    inputs, space = dict(study.content.get("inputs", {})), dict(study.content.get("space", {}))
+    rows = _set_by_rows(study)
+    known = {*study.evaluator.wiring.known, *inputs, *space, *rows, "clock"}
+    setters = {q: key for key, rows in study.choices.items() for r in rows.values() for q in r}
+    for name, value in given.items():
+        value = plain(value, name, problems)
+        if name in space:
+            space[name] = _held(name, space[name], value, problems)
+        elif name in setters:
+            message = f"is set by the rows of space.{setters[name]}"
+            remedy = f'change a row: with_row("{setters[name]}", row, {name}=...)'
+            problems.append(Problem(name, message, remedy))
+        elif name not in known:
+            problems.append(Problem(name, "is not an input or a variable", nearest(name, known)))
+        elif name in rows and name not in inputs:
+            entry = inputs[rows[name]]
+            inputs[rows[name]] = entry | {"override": entry.get("override", {}) | {name: value}}
+        else:
+            inputs[name] = value
+    content = {**study.content, "inputs": inputs, "space": space}
+    try:
+        changed = rewritten(study, content)
+    except InputError as error:
+        raise InputError(_source(study), [*problems, *error.problems]) from None
+    if problems:
+        raise InputError(_source(study), problems)
+    idle = [name for name in given if unused(name) in changed.notes]
+    if idle:
+        message = "changes nothing: what depends on it binds it, by at or over, or nothing does"
+        raise InputError(_source(study), [Problem(name, message) for name in idle])
+    return changed
+
+
+def with_row(study: ResolvedStudy, key: str, row: str, figures: Mapping[str, Any]) -> ResolvedStudy:
+    """Return a study in which some figures of a row are others.
+
+    Parameters
+    ----------
+    key : str
+        The entry of ``[space]`` or ``[inputs]`` that takes the row.
+    row : str
+        The row's name.
+    figures : mapping of str to Any
+        By quantity: what a file would hold, such as ``"1 us"``.
+
+    Raises
+    ------
+    InputError
+        If there is no such entry, row or figure, or a value cannot be; with every problem.
+    """
+    problems: list[Problem] = []
+    own = {name: plain(value, name, problems) for name, value in figures.items()}
+    if not own:
+        problems.append(Problem(row, "no figure is given", 'such as latency="1 us"'))
+    for section in ("space", "inputs"):
+        entries = study.content.get(section, {})
+        entry = entries.get(key)
+        if not problems and isinstance(entry, Mapping) and {"catalog", "rows"} & entry.keys():
+            changed = _with_figures(f"{section}.{key}", entry, row, own, problems)
+            if not problems:
+                return rewritten(study, {**study.content, section: {**entries, key: changed}})
+    raise InputError(_source(study), problems or [_without_rows(study, key)])
+
+
+def _with_figures(
+    where: str,
+    entry: Mapping[str, Any],
+    row: str,
+    own: Mapping[str, Any],
+    problems: list[Problem],
+) -> dict[str, Any]:
+    """Return an entry whose row has other figures."""
+    if "rows" in entry:
+        if row not in entry["rows"]:
+            problems.append(Problem(where, f"has no row '{row}'", nearest(row, entry["rows"])))
+            return {}
+        before = entry["rows"][row]
+        problems += [
+            Problem(where, f"the row '{row}' has no figure '{name}'", nearest(name, before))
+            for name in own
+            if name not in before
+        ]
+        return {**entry, "rows": {**entry["rows"], row: {**before, **own}}}
+    overrides = entry.get("override", {})
+    if "row" not in entry:
+        return {**entry, "override": {**overrides, row: {**overrides.get(row, {}), **own}}}
+    if entry["row"] != row:
+        remedy = f"another row is another input: with_inputs({where.partition('.')[2]}={{...}})"
+        problems.append(Problem(where, f"is the row '{entry['row']}', not '{row}'", remedy))
+    return {**entry, "override": {**overrides, **own}}
+
+
+def _without_rows(study: ResolvedStudy, key: str) -> Problem:
+    entries = {**study.content.get("inputs", {}), **study.content.get("space", {})}
+    takers = [
+        k for k, e in entries.items() if isinstance(e, Mapping) and {"catalog", "rows"} & {*e}
+    ]
+    return Problem(key, "is not an entry that takes rows", nearest(key, takers))
+
+
+def _set_by_rows(study: ResolvedStudy) -> dict[str, str]:
+    """Return for each figure that a row of ``[inputs]`` sets the entry that takes the row."""
+    folder = study.path.parent if study.path else None
+    found: dict[str, str] = {}
+    for key, entry in study.file.inputs.items():
+        if isinstance(entry, CatalogRow):
+            catalog = load_catalog(find_catalog(entry.catalog, folder))
+            names = (entry.rename.get(n, n) for n in catalog.rows[entry.row].figures)
+            found |= dict.fromkeys(names, key)
+    return found
+
+
+def _held(name: str, table: Any, value: Any, problems: list[Problem]) -> dict[str, Any]:
+    """Return a variable with one value, or one option."""
+    if "subsets" in table:
+        parts = value.split(" + ") if isinstance(value, str) else value
+        return {**table, "of": parts, "least": len(parts), "most": len(parts)}
+    if "catalog" in table:
+        override = {k: v for k, v in table.get("override", {}).items() if k == value}
+        return {**table, "options": [value], "override": override}
+    if "rows" in table:
+        if value not in table["rows"]:
+            near = nearest(str(value), table["rows"])
+            problems.append(Problem(name, f"there is no option {value!r}", near))
+            return {**table}
+        return {"rows": {value: table["rows"][value]}}
+    return {"values": [value]}
+
+
+def _source(study: ResolvedStudy) -> str:
+    return str(study.path or study.name)

@@ -198,7 +198,9 @@ def _objective(content: Mapping[str, Any]) -> Objective:
     """Return an objective from JSON, where a tuple is a list and an object a mapping."""
     given = content["conditions"].items()
     conditions = {n: tuple(v) if isinstance(v, list) else v for n, v in given}
-    reduction = Reduction(**content["reduction"]) if content["reduction"] else None
+    reduction = content["reduction"]
+    if reduction is not None:
+        reduction = Reduction(**{**reduction, "weights": tuple(reduction["weights"])})
     return Objective(**{**content, "conditions": conditions, "reduction": reduction})
 
 

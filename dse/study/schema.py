@@ -25,6 +25,10 @@ Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
 """The name of a quantity."""
 
 
+Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
+"""How much each of some scenarios counts."""
+
+
 class Table(BaseModel):
     """A table of the study file; `dse.study.faults` tells of its unknown keys."""
 
@@ -174,6 +178,12 @@ class TableStudyTable(StudyTable):
     )
 
 
+WeightsTable = Annotated[
+    Annotated[Weights, Tag("one list")] | Annotated[dict[str, Weights], Tag("by input")],
+    Discriminator(lambda value: "by input" if isinstance(value, dict) else "one list"),
+]
+
+
 class ObjectiveTable(Table):
     """What is maximized or minimized, under which conditions."""
 
@@ -186,8 +196,16 @@ class ObjectiveTable(Table):
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
     )
-    reduce: Literal["mean", "min", "max", "harmonic mean", "quantile"] | None = None
-    quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
+    reduce: Literal["mean", "min", "max", "harmonic mean", "quantile"] | None = Field(
+        None, description="how the scenarios become one number"
+    )
+    quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = Field(
+        None, description='which one, for reduce = "quantile": from 0 to 1'
+    )
+    weights: WeightsTable = Field(
+        default_factory=list,
+        description="of a mean: how much each scenario counts, as one list or as one an input",
+    )
 
 
 class ConstraintTable(Table):

@@ -16,6 +16,7 @@ from dse.evaluate.table import TableSpace
 from dse.problems import InputError, Problem
 from dse.result import compare as comparing
 from dse.result import folder as folders
+from dse.result.reaching import reaching
 from dse.result.record import Front as Rows
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
@@ -201,6 +202,22 @@ class StudyResult(Result):
         """Return the designs of the front that satisfy a relation between columns."""
         return self.front.where(relation)
 
+    def reaching(self, target: str) -> Front:
+        """Return the designs of the front that reach a target.
+
+        Parameters
+        ----------
+        target : str
+            Bounds on objectives, such as ``"speedup >= 5 and area <= 100 kLUT"``. No design that is
+            not on a certified front can do it with less: see `dse.evaluate.target`.
+
+        Raises
+        ------
+        InputError
+            If it is not a target, or one that a front cannot answer.
+        """
+        return Front(self.front.designs[reaching(self.front, target)], self)
+
     def plot(self) -> Figure:
         """Return the front as a Plotly figure, dominated designs in the background."""
         from dse.report.figures import front_figure
@@ -221,15 +238,23 @@ class StudyResult(Result):
         folders.save(self, Path(folder))
 
 
-def load(path: str | Path) -> Study:
+def load(path: str | Path, target: str | None = None, least: str | None = None) -> Study:
     """Read a study file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    target, least : str, optional
+        What to reach, and the objective of which the least is asked, in place of its ``[target]``.
 
     Raises
     ------
     InputError
         With every problem of the file.
     """
-    return Study(**vars(read_study(path)))
+    asked = None if target is None else {"reach": target} | ({"least": least} if least else {})
+    return Study(**vars(read_study(path, asked)))
 
 
 def from_mapping(

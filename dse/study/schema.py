@@ -241,6 +241,17 @@ class SearchTable(Table):
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
 
 
+class TargetTable(Table):
+    """What is to be reached, and of what as little as possible."""
+
+    reach: StrictStr = Field(
+        min_length=1, description='comparisons joined by and: "speedup >= 5 and area < 100 kLUT"'
+    )
+    least: StrictStr | None = Field(
+        None, description="the objective of which as little as possible is asked; each if absent"
+    )
+
+
 class RunTable(Table):
     """Where the work is done and kept."""
 
@@ -297,6 +308,7 @@ class StudyFile(Table):
     space: dict[str, VariableTable] = Field(min_length=1)
     objective: list[ObjectiveTable] = Field(min_length=1, max_length=10)
     constraint: list[ConstraintTable] = Field(default_factory=list)
+    target: TargetTable | None = None
     search: SearchTable = Field(default_factory=SearchTable)  # type: ignore[arg-type]
     run: RunTable = Field(default_factory=RunTable)  # type: ignore[arg-type]
     bottlenecks: BottleneckTable = Field(default_factory=BottleneckTable)
@@ -330,6 +342,7 @@ _ENTRIES: dict[str, type[Table]] = {
     "inputs.*": CatalogRow,
     "objective.*": ObjectiveTable,
     "constraint.*": ConstraintTable,
+    "target": TargetTable,
     "search": SearchTable,
     "run": RunTable,
     "bottlenecks": BottleneckTable,

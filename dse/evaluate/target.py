@@ -106,7 +106,7 @@ class Target:
 
 
 def comparisons(text: str) -> list[Comparison]:
-    """Read comparisons that are joined by ``and``.
+    """Read comparisons that are joined by ``and``; a name may stand between backquotes.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def comparisons(text: str) -> list[Comparison]:
         if name[0].isdigit() or name[0] in "+-.":
             name, number = number, name
             sign = sign.translate(str.maketrans("<>", "><"))
-        found.append(Comparison(name, sign, number))
+        found.append(Comparison(name.strip("`"), sign, number))
     return found
 
 

@@ -4,7 +4,7 @@ A script loads a study, changes it, runs it, and asks what was found (docs/scrip
 
     import dse
 
-    study = dse.load("studies/sparc_evolution.toml")        # everything that is wrong is told at once
+    study = dse.load("studies/sparc_evolution.toml")        # all that is wrong is told at once
     other = study.with_inputs(clock="2 GHz")                # as if it stood in the file
     other = other.with_row("interface", "pci", overhead="1 us")
 

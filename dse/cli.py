@@ -13,6 +13,10 @@ import click
 
 from dse.profile.cli import profile
 
+_TARGET_HELP = (
+    'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
+    "It takes the place of the study's [target]."
+)
 _DESIGN_HELP = "Design number, as in front.csv; may be given several times."
 
 
@@ -29,12 +33,21 @@ def commands() -> None:
 @commands.command("run")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
+@click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
+@click.option("--least", metavar="OBJECTIVE", help="Of what the least that reaches it is asked.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 def run_command(
-    study: Path, out: Path | None, workers: int | None, dask: str | None, fresh: bool, quiet: bool
+    study: Path,
+    out: Path | None,
+    targets: tuple[str, ...],
+    least: str | None,
+    workers: int | None,
+    dask: str | None,
+    fresh: bool,
+    quiet: bool,
 ) -> None:
     """Run STUDY and write the report, tables and storage into a run folder.
 
@@ -47,7 +60,9 @@ def run_command(
     from dse.run import run
     from dse.terminal import Terminal
 
-    resolved = load(study)
+    if least and not targets:
+        raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
+    resolved = load(study, " and ".join(targets) or None, least)
     folder = out or default_folder(resolved.name)
     terminal = Terminal(quiet)
     if not fresh and is_finished_run_of(folder, resolved.digest):

@@ -15,6 +15,7 @@ import numpy as np
 from dse.evaluate.audit import audit
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
+from dse.explain.obstacles import answer
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
@@ -84,13 +85,17 @@ def run(
 
 def _reopened(study: ResolvedStudy, out: Path) -> Result:
     """Return the result of a finished run, with what is missing of its folder made again."""
-    result = files.load_result(out)
+    kept = files.load_result(out)
+    result = replace(kept, target=answer(study, kept))
+    asked = result.target != kept.target  # a target of objectives alone is asked of the same run
     if study.file.run.storage is None and not (out / files.STORAGE).is_file():
         with _storage(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
     edited = files.copy_study(study, out / files.STUDY)  # a section may be: the result is the same
-    if edited or not (out / files.REPORT).is_file():
+    if asked:
+        files.save(result, out)
+    if edited or asked or not (out / files.REPORT).is_file():
         report(study, result, out / files.REPORT)
     return result
 
@@ -174,6 +179,7 @@ def _run(
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))
+    result = replace(result, target=answer(study, result))
     if out is not None and checkpoint is not None:
         if stopped not in files.FINISHED:
             checkpoints.write(checkpoint, under_way.state(), study.digest)

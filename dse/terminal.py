@@ -26,6 +26,7 @@ from dse.explain.verdict import Explanation
 from dse.model.quantity import Quantity
 from dse.model.values import as_data, number, prefixed, show, tell, titled
 from dse.result.compare import Comparison
+from dse.result.more import more
 from dse.result.record import Result
 from dse.result.refutation import Refutation
 from dse.search.base import UNLIMITED, Progress
@@ -102,6 +103,7 @@ class Terminal:
             self._out.print(self._designs(result))
         else:
             self._out.print("no design is on the front: none that was evaluated is feasible")
+        self._target(result)
         for note in result.notes:
             self._out.print(f"note: {escape(note)}")
         seconds = result.provenance.get("seconds")
@@ -109,6 +111,18 @@ class Terminal:
         if seconds is not None and pace is not None:
             self._out.print(f"{seconds:.2f} s, {pace:,} designs/s")
         self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
+
+    def _target(self, result: Result) -> None:
+        """Show which designs reach the target, and what a step up from the knee costs."""
+        if result.target is not None:
+            self._out.print(f"target: {escape(result.target.reach)}")
+            for sentence in result.target.words:
+                self._out.print(Padding(escape(sentence), (0, 0, 0, 2), expand=False))
+        steps = more(result)
+        if steps:
+            self._out.print(f"from the knee, design {result.knee().name}:")
+        for step in steps:
+            self._out.print(Padding(escape(str(step)), (0, 0, 0, 2), expand=False))
 
     def refutation(self, result: Result, found: Refutation) -> None:
         """Show what a certificate withstood, or the design that refutes it."""
@@ -184,6 +198,8 @@ class Terminal:
             self._line("demand" if constraint.demanded_by else "constraint", constraint.name)
         for demand in study.unchecked:
             self._line("not checked", demand)
+        if study.target is not None:
+            self._line("target", study.target.reach)
         self._wiring(evaluator)
         for note in study.notes:
             self._out.print(f"note: {escape(note)}")

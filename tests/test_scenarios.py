@@ -91,3 +91,106 @@ def test_a_result_with_scenarios_is_read_back(tmp_path: Any) -> None:
     objective = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "mean"}
     result = study([objective]).run(tmp_path / "run")
     assert dse.load_result(tmp_path / "run").objectives == result.objectives
+
+
+@pytest.mark.parametrize("reduction", ["mean", "harmonic mean"])
+def test_weights_against_numpy(reduction: str) -> None:
+    weights = [3, 1, 0.5]
+    over = {"granularity": SIZES}
+    weighted = study(
+        [{"maximize": "speedup", "over": over, "reduce": reduction, "weights": weights}]
+    )
+    each = study(
+        [{"maximize": "speedup", "at": {"granularity": s}, "name": f"s{s:g}"} for s in SIZES]
+    )
+    columns = evaluated(each)[:, :3]
+    by_hand = {
+        "mean": np.average(columns, axis=1, weights=weights),
+        "harmonic mean": 1 / np.average(1 / columns, axis=1, weights=weights),
+    }[reduction]
+    assert evaluated(weighted)[:, 0] == pytest.approx(by_hand, rel=1e-14)
+
+
+def evaluated(of: dse.Study) -> Any:
+    index = np.arange(of.evaluator.space.size or 0)
+    return of.evaluator.evaluate(of.evaluator.space.from_index(index)).objectives
+
+
+def test_weights_by_input_are_multiplied() -> None:
+    over = {"granularity": SIZES, "complexity": [1, 1.1], "computational_index": [50, 90]}
+    given = {"maximize": "speedup", "over": over, "reduce": "mean"}
+    by_input = study([given | {"weights": {"complexity": [3, 1], "granularity": [1, 2, 5]}}])
+    one_list = [a * b for a in (1, 2, 5) for b in (3, 1) for _ in (50, 90)]
+    same = study([given | {"weights": one_list}])
+    assert by_input.evaluator.objectives == same.evaluator.objectives
+    assert np.array_equal(evaluated(by_input), evaluated(same))
+
+
+def test_a_scenario_of_weight_0_counts_for_nothing() -> None:
+    """At 1e300 bytes the time is infinite, and so is each mean in which it counts."""
+    over = {"granularity": [64.0, 1024.0, 1e300]}
+    given = {"minimize": "accelerated_time", "over": over, "reduce": "mean", "weights": [1, 3, 0]}
+    two = given | {"over": {"granularity": [64.0, 1024.0]}, "weights": [1, 3]}
+    found = evaluated(study([given]))
+    assert np.isfinite(found).all()
+    assert np.isinf(evaluated(study([given | {"weights": [1, 3, 1e-9]}]))[:, 0]).all()
+    assert np.array_equal(found, evaluated(study([two])))
+
+
+def test_bounds_and_enumeration_agree_on_a_weighted_mean() -> None:
+    given = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "harmonic mean"}
+    whole = content([given | {"weights": [5, 1, 1]}])
+    fronts = [
+        dse.from_mapping(whole | {"search": {"method": method}}).run().front.designs
+        for method in ("exhaustive", "bound")
+    ]
+    assert fronts[0].equals(fronts[1])
+
+
+def test_weights_are_kept_with_the_result_and_shown(tmp_path: Any) -> None:
+    given = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "mean"}
+    of = study([given | {"weights": [3, 1, 1]}])
+    result = of.run(tmp_path / "run")
+    assert dse.load_result(tmp_path / "run").objectives == result.objectives
+    (explained,) = of.explain(result)
+    labels = [each.scenario for each in explained.scenarios]
+    assert labels[0] == "granularity = 64 B, weight 3"
+    assert result.objectives[0].condition == "weighted mean over granularity"
+
+
+def test_regions_along_one_of_two_weighted_inputs_sum_the_weights_of_the_other() -> None:
+    """Along the granularity, the weight of a complexity is the sum over granularities."""
+    over = {"granularity": [64, 1024], "complexity": [1, 1.1]}
+    given = {"maximize": "speedup", "over": over, "reduce": "mean", "weights": [1, 2, 3, 5]}
+    swept = {"axis": "granularity", "low": "16 B", "high": "1 MiB"}
+    alone: dict[str, Any] = {"maximize": "speedup", "over": {"complexity": [1, 1.1]}}
+    alone |= {"reduce": "mean", "weights": [4, 7], "at": {"granularity": 64}}
+    regions = []
+    for each in (given, alone):
+        of = dse.from_mapping(content([each]) | {"regions": swept})
+        result = of.run()
+        (explained,) = of.explain(result, 5)
+        regions.append(explained.regions[0].regions)
+    assert regions[0] == regions[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": [3, 1]}, ["weights", "2 numbers for 3 scenarios", "one a scenario"]),
+        ({"weights": [0, 0, 0]}, ["are all 0"]),
+        ({"weights": [-1, 2, 3]}, ["weights[1]", "-1", "0"]),
+        ({"weights": [1e308, 1e308, 1e308]}, ["too large a sum"]),
+        ({"weights": {"granularty": [1, 2, 3]}}, ["did you mean 'granularity'?"]),
+        ({"weights": {"granularity": [1, 2]}}, ["2 numbers for 3 values"]),
+        ({"weights": {"granularity": 3}}, ["weights.granularity", "is not a list"]),
+        ({"weights": "x"}, ["is not a list"]),
+        ({"weights": [1, 2, 3], "reduce": "max"}, ["go with a mean", '"harmonic mean"']),
+    ],
+)
+def test_weights_that_cannot_be_are_told_once(change: dict[str, Any], message: list[str]) -> None:
+    given = {"maximize": "speedup", "over": {"granularity": SIZES}, "reduce": "mean"}
+    with pytest.raises(dse.InputError) as error:
+        study([given | change])
+    assert len(error.value.problems) == 1
+    assert all(part in str(error.value) for part in ["objective[1].weights", *message])

@@ -16,6 +16,7 @@ from dse.api.explanation import Explanation
 from dse.problems import InputError, Problem
 from dse.result import compare as comparing
 from dse.result import folder as folders
+from dse.result.reaching import reaching
 from dse.result.record import Front as Rows
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
@@ -47,7 +48,7 @@ class Front(Rows):
         return front_figure(replace(self.source, designs=shown), x, y)
 
     def where(self, text: str) -> Front:
-        """Return the designs that satisfy a relation between columns, such as ``"area < 2"``."""
+        """Return the designs that a filter names, such as ``"area < 200 kLUT and lanes > 1"``."""
         return Front(super().where(text).designs, self.source)
 
 
@@ -86,8 +87,24 @@ class StudyResult(Result):
         return Front(super().front.designs, self)
 
     def where(self, text: str) -> Front:
-        """Return the designs of the front that satisfy a relation between columns."""
+        """Return the designs of the front that a filter names; see `dse.model.filter`."""
         return self.front.where(text)
+
+    def reaching(self, target: str) -> Front:
+        """Return the designs of the front that reach a target.
+
+        Parameters
+        ----------
+        target : str
+            Bounds on objectives, such as ``"speedup >= 5 and area <= 100 kLUT"``. No design that is
+            not on a certified front can do it with less: see `dse.evaluate.target`.
+
+        Raises
+        ------
+        InputError
+            If it is not a target, or one that a front cannot answer.
+        """
+        return Front(self.front.designs[reaching(self.front, target)], self)
 
     def plot(self) -> Figure:
         """Return the front as a Plotly figure, dominated designs in the background."""
@@ -201,10 +218,10 @@ def compare(
         If their objectives differ, or a front is empty.
     """
     contents = [_content(result) for result in (first, second)]
-    names = [first_name or first.name, second_name or second.name]
-    if names[0] == names[1]:
-        names = [f"{names[0]} (first)", f"{names[1]} (second)"]
-    return comparing.compare(first, second, *names, contents)
+    one, other = first_name or first.name, second_name or second.name
+    if one == other:
+        one, other = f"{one} (first)", f"{other} (second)"
+    return comparing.compare(first, second, one, other, contents)
 
 
 def _content(result: StudyResult) -> Mapping[str, Any]:

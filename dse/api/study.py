@@ -212,15 +212,23 @@ class Study(ResolvedStudy):
         report(self, result, Path(path))
 
 
-def load(path: str | Path) -> Study:
+def load(path: str | Path, target: str | None = None, least: str | None = None) -> Study:
     """Read a study file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    target, least : str, optional
+        What to reach, and the objective of which the least is asked, in place of its ``[target]``.
 
     Raises
     ------
     InputError
         With every problem of the file.
     """
-    return Study(**vars(read_study(path)))
+    asked = None if target is None else {"reach": target} | ({"least": least} if least else {})
+    return Study(**vars(read_study(path, asked)))
 
 
 def from_mapping(

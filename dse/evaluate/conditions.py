@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -24,6 +24,13 @@ def scenarios(conditions: Conditions) -> int:
 def scenario(conditions: Conditions, number: int) -> dict[str, float]:
     """Return the conditions of one scenario, counted from 0."""
     return {n: v[number] if isinstance(v, tuple) else v for n, v in conditions.items()}
+
+
+def chosen(conditions: Conditions, some: Sequence[int]) -> Conditions:
+    """Return the conditions of some of their scenarios, counted from 0."""
+    return {
+        n: tuple(v[k] for k in some) if isinstance(v, tuple) else v for n, v in conditions.items()
+    }
 
 
 _LISTED = 4  # values of a scenario's input in words
@@ -59,13 +66,17 @@ class Reduction:
         The kind of mean, or the extreme.
     share : float
         For ``"quantile"``: which, from 0 to 1.
+    weights : tuple of float
+        For a kind of mean: how much each scenario counts, each above 0; empty if all count alike.
     """
 
     how: How
     share: float = 0.5
+    weights: tuple[float, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.share} quantile" if self.how == "quantile" else self.how
+        how = f"{self.share} quantile" if self.how == "quantile" else self.how
+        return f"weighted {how}" if self.weights else how
 
     def __call__(self, every: Array) -> Array:
         """Return one number a design; NaN if one of its scenarios has none.
@@ -78,15 +89,25 @@ class Reduction:
         with np.errstate(all="ignore"):
             match self.how:
                 case "mean":
-                    return np.asarray(every.mean(axis=0))
+                    return self._mean(every)
                 case "min":
                     return np.asarray(every.min(axis=0))
                 case "max":
                     return np.asarray(every.max(axis=0))
                 case "harmonic mean":
-                    return np.asarray(len(every) / (1.0 / every).sum(axis=0))
+                    weights = self._column(len(every))
+                    return np.asarray(weights.sum() / (weights / every).sum(axis=0))
                 case "quantile":
                     return _quantile(every, self.share)
+
+    def _mean(self, every: Array) -> Array:
+        if not self.weights:
+            return np.asarray(every.mean(axis=0))
+        weights = self._column(len(every))
+        return np.asarray((weights * every).sum(axis=0) / weights.sum())
+
+    def _column(self, count: int) -> Array:
+        return np.array(self.weights or (1.0,) * count)[:, None]
 
 
 def reduced(

@@ -13,7 +13,7 @@ from dse.evaluate.objective import Objective, scenario
 from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
 from dse.model.quantity import Array
-from dse.model.values import show
+from dse.model.values import number, show
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,15 @@ def _shares(
 
 
 def scenario_labels(wiring: Wiring, objective: Objective) -> list[str]:
-    """Return what tells each scenario of an objective from the others; "" if there is one."""
+    """Return what tells each scenario of an objective from the others; "" if there is one.
+
+    The weight of one that counts more or less than the others is part of it.
+    """
+    weights = objective.reduction.weights if objective.reduction is not None else ()
     varied = [n for n, v in objective.conditions.items() if isinstance(v, tuple)]
     found = []
     for k in range(objective.scenarios):
         one = scenario(objective.conditions, k)
-        found.append(", ".join(f"{n} = {show(one[n], wiring.quantities[n].unit)}" for n in varied))
+        words = [f"{n} = {show(one[n], wiring.quantities[n].unit)}" for n in varied]
+        found.append(", ".join([*words, f"weight {number(weights[k])}"] if weights else words))
     return found

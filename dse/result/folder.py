@@ -19,11 +19,13 @@ from dse.evaluate.objective import Objective
 from dse.model.values import as_data
 from dse.problems import InputError, Problem
 from dse.result import csv_text
+from dse.result.more import more
 from dse.result.record import Certificate, Column, Result
+from dse.result.target import TargetAnswer
 from dse.study.reading import read_toml
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
-FORMAT = 2
+FORMAT = 3
 """Version of the folder's layout."""
 _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
@@ -134,9 +136,11 @@ def study_of(folder: Path) -> ResolvedStudy:
     InputError
         If there is none, or what it loads is no longer there: a script's functions are not.
     """
-    named = read_json(folder / SUMMARY).get("provenance", {}).get("study")
+    summary = read_json(folder / SUMMARY)
+    named, answer = summary.get("provenance", {}).get("study"), summary.get("target")
+    target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
     if named and (folder / STUDY / named).is_file():
-        return read_study(folder / STUDY / named)
+        return read_study(folder / STUDY / named, target)
     copy = folder / STUDY / "study.json"
     if named or not copy.is_file():
         remedy = "run the study again with --fresh"
@@ -165,6 +169,8 @@ def save(result: Result, folder: Path) -> None:
         "certificate": asdict(result.certificate),
         "objectives": [asdict(o) for o in result.objectives],
         "best": best,
+        "target": asdict(result.target) if result.target is not None else None,
+        "more": [asdict(step) for step in more(result)],
         "knee": result.knee().name if len(front) else None,
         "columns": [asdict(c) for c in result.columns.values()],
         "constants": {n: {"value": v, "unit": u} for n, (v, u) in result.constants.items()},
@@ -208,7 +214,9 @@ def _objective(content: Mapping[str, Any]) -> Objective:
     """Return an objective from JSON, where a tuple is a list and an object a mapping."""
     given = content["conditions"].items()
     conditions = {n: tuple(v) if isinstance(v, list) else v for n, v in given}
-    reduction = Reduction(**content["reduction"]) if content["reduction"] else None
+    reduction = content["reduction"]
+    if reduction is not None:
+        reduction = Reduction(**{**reduction, "weights": tuple(reduction["weights"])})
     return Objective(**{**content, "conditions": conditions, "reduction": reduction})
 
 
@@ -254,6 +262,7 @@ def load_result(folder: str | Path) -> Result:
             convergence=pd.DataFrame(content["convergence"]),
             notes=tuple(content["notes"]),
             provenance=content["provenance"],
+            target=TargetAnswer.of(content["target"]) if content["target"] else None,
             constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
         )
     except (OSError, KeyError, TypeError, ValueError) as error:

@@ -13,6 +13,7 @@ import pandas as pd
 from dse.evaluate.objective import Objective
 from dse.model.quantity import Array
 from dse.problems import DseError, InputError, Problem, nearest
+from dse.result.target import TargetAnswer
 from dse.result.where import holding
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column"]
@@ -252,6 +253,8 @@ class Result:
         Versions, seed, digest, times, what code was loaded.
     constants : mapping of str to (float, str)
         The inputs that are the same for all designs: value and unit.
+    target : TargetAnswer or None
+        What the front says to the study's target; see `dse.result.reaching`.
     """
 
     name: str
@@ -264,6 +267,7 @@ class Result:
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+    target: TargetAnswer | None = None
 
     @cached_property
     def front(self) -> Front:

@@ -103,8 +103,8 @@ def _entry(loc: tuple[str | int, ...], kind: str) -> Entry | None:
     section = str(loc[0])
     if kind in ("too_long", "too_short") and len(loc) == 1:
         return None  # each of the entries is sound
-    if section == "regions":
-        return loc[:1]  # an axis without its ends is nothing
+    if section in ("regions", "target"):
+        return loc[:1]  # an axis without its ends is nothing, nor is an empty target
     in_a_list = len(loc) > 2 and isinstance(loc[2], int)
     return loc[:3] if in_a_list and f"{section}.{loc[1]}" in LISTS else loc[:2]
 

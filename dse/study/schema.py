@@ -25,6 +25,10 @@ Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
 """The name of a quantity."""
 
 
+Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
+"""How much each of some scenarios counts."""
+
+
 class Table(BaseModel):
     """A table of the study file; `dse.study.faults` tells of its unknown keys."""
 
@@ -181,6 +185,12 @@ class TableStudyTable(StudyTable):
     )
 
 
+WeightsTable = Annotated[
+    Annotated[Weights, Tag("one list")] | Annotated[dict[str, Weights], Tag("by input")],
+    Discriminator(lambda value: "by input" if isinstance(value, dict) else "one list"),
+]
+
+
 class ObjectiveTable(Table):
     """What is maximized or minimized, under which conditions."""
 
@@ -193,8 +203,16 @@ class ObjectiveTable(Table):
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
     )
-    reduce: Literal["mean", "min", "max", "harmonic mean", "quantile"] | None = None
-    quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = None
+    reduce: Literal["mean", "min", "max", "harmonic mean", "quantile"] | None = Field(
+        None, description="how the scenarios become one number"
+    )
+    quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = Field(
+        None, description='which one, for reduce = "quantile": from 0 to 1'
+    )
+    weights: WeightsTable = Field(
+        default_factory=list,
+        description="of a mean: how much each scenario counts, as one list or as one an input",
+    )
 
 
 class ConstraintTable(Table):
@@ -228,6 +246,17 @@ class SearchTable(Table):
         description="of bound, by objective: the tolerance is a share of the value or of this",
     )
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
+
+
+class TargetTable(Table):
+    """What is to be reached, and of what as little as possible."""
+
+    reach: StrictStr = Field(
+        min_length=1, description='comparisons joined by and: "speedup >= 5 and area < 100 kLUT"'
+    )
+    least: StrictStr | None = Field(
+        None, description="the objective of which as little as possible is asked; each if absent"
+    )
 
 
 class RunTable(Table):
@@ -286,6 +315,7 @@ class StudyFile(Table):
     space: dict[str, VariableTable] = Field(min_length=1)
     objective: list[ObjectiveTable] = Field(min_length=1, max_length=10)
     constraint: list[ConstraintTable] = Field(default_factory=list)
+    target: TargetTable | None = None
     search: SearchTable = Field(default_factory=SearchTable)  # type: ignore[arg-type]
     run: RunTable = Field(default_factory=RunTable)  # type: ignore[arg-type]
     bottlenecks: BottleneckTable = Field(default_factory=BottleneckTable)
@@ -319,6 +349,7 @@ _ENTRIES: dict[str, type[Table]] = {
     "inputs.*": CatalogRow,
     "objective.*": ObjectiveTable,
     "constraint.*": ConstraintTable,
+    "target": TargetTable,
     "search": SearchTable,
     "run": RunTable,
     "bottlenecks": BottleneckTable,

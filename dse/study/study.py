@@ -13,6 +13,7 @@ from typing import Any
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Conditions, Objective
+from dse.evaluate.target import Target
 from dse.evaluate.variables import Choice, Values
 from dse.model.section import Writer
 from dse.model.units import UnitError, read
@@ -63,12 +64,14 @@ class ResolvedStudy:
         What a reader should know.
     code : tuple of Path
         The files that models, catalogs, profiles and sections came from.
+    target : Target or None
+        What is to be reached.
     unchecked : tuple of str
         What the models demand and the study cannot tell, with what is lacking.
     digest : str
         A digest of all that decides the result, as it was when the study was read: the text, the
-        files that models, catalogs and profiles came from, and the engine. Sections of the report
-        are not in it.
+        files that models, catalogs and profiles came from, what a target adds to the constraints,
+        and the engine. Sections of the report are not in it.
     """
 
     file: StudyFile
@@ -84,6 +87,7 @@ class ResolvedStudy:
     sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
     code: tuple[Path, ...]
+    target: Target | None
     unchecked: tuple[str, ...]
     digest: str
 
@@ -121,8 +125,13 @@ class ResolvedStudy:
         return [objective.conditions for objective in self.evaluator.objectives]
 
 
-def read_study(path: str | Path) -> ResolvedStudy:
+def read_study(path: str | Path, target: Mapping[str, Any] | None = None) -> ResolvedStudy:
     """Read a study file.
+
+    Parameters
+    ----------
+    target : mapping, optional
+        A ``[target]`` that takes the place of the file's own.
 
     Raises
     ------
@@ -131,7 +140,7 @@ def read_study(path: str | Path) -> ResolvedStudy:
     """
     path = Path(path)
     text, raw = read_toml(path)
-    return _study(raw, text, path, {})
+    return _study(raw if target is None else {**raw, "target": target}, text, path, {})
 
 
 def study_of_mapping(
@@ -241,7 +250,8 @@ def _study(
     chosen = plan(settings, resolved.evaluator, problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
-    text = kept_text(text, raw, toml=path is not None)
+    text, target = kept_text(text, raw, toml=path is not None), resolved.target
+    searched = target.searched if target else ()
     return ResolvedStudy(
         file=file,
         text=text,
@@ -254,10 +264,11 @@ def _study(
         regions=resolved.regions,
         curves=resolved.curves,
         sections=resolved.sections,
+        target=target,
         unchecked=resolved.unchecked,
         notes=tuple(context.notes),
         code=tuple(sorted({*context.files, *context.report_files})),
-        digest=_digest(text, context.files, folder, context.fingerprints),
+        digest=_digest(text, context.files, folder, [*context.fingerprints, *searched]),
     )
 
 

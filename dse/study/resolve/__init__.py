@@ -4,8 +4,10 @@
     What the study names: code, and rows of catalogs.
 `inputs`, `variables`, `free`
     What sets quantities: constants, the space, and quantities that only relations name.
-`objectives`, `constraints`, `conditions`
-    What is asked of designs, and under which conditions.
+`objectives`, `constraints`, `target`
+    What is asked of designs.
+`conditions`, `weights`
+    Under which conditions, and how much each counts.
 `regions`, `curves`, `sections`
     What the report draws and writes beside the front.
 `table`
@@ -25,6 +27,7 @@ from dse.evaluate.conflicts import conflicts
 from dse.evaluate.demanded import demanded
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
+from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
 from dse.model.section import Writer
 from dse.study.resolve.checks import (
@@ -44,6 +47,7 @@ from dse.study.resolve.objectives import resolve_objectives
 from dse.study.resolve.regions import RegionsPlan, resolve_regions
 from dse.study.resolve.sections import check_sections, resolve_sections
 from dse.study.resolve.table import resolve_table
+from dse.study.resolve.target import resolve_target
 from dse.study.resolve.variables import resolve_variables
 from dse.study.schema import TableStudyFile
 
@@ -56,13 +60,14 @@ class Resolved(NamedTuple):
     curves: tuple[CurvePlan, ...]
     sections: tuple[tuple[str, Writer], ...]
     unchecked: tuple[str, ...]
+    target: Target | None
 
 
 def resolve(ctx: Context) -> Resolved:
     """Resolve everything; if `ctx.problems` says what is wrong, then as far as it can be."""
     if isinstance(ctx.file, TableStudyFile):
-        evaluator = resolve_table(ctx, ctx.file)
-        return Resolved(evaluator, None, (), resolve_sections(ctx), ())
+        evaluator, target = resolve_table(ctx, ctx.file)
+        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target)
     return _of_models(ctx)
 
 
@@ -80,6 +85,8 @@ def _of_models(ctx: Context) -> Resolved:
     before = len(ctx.problems)
     objectives = resolve_objectives(ctx, wiring)
     constraints = resolve_constraints(ctx, wiring)
+    target, searched = resolve_target(ctx, wiring, objectives)
+    constraints += searched
     evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints))
     unchecked: tuple[str, ...] = ()
     if not wrong and not ctx.incomplete:
@@ -101,7 +108,7 @@ def _of_models(ctx: Context) -> Resolved:
     curves = resolve_curves(ctx, wiring)
     if not ctx.problems:
         note_reach(ctx, evaluator)
-    return Resolved(evaluator, regions, tuple(curves), sections, unchecked)
+    return Resolved(evaluator, regions, tuple(curves), sections, unchecked, target)
 
 
 def _wiring(ctx: Context) -> Wiring:

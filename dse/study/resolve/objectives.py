@@ -11,9 +11,11 @@ from dse.evaluate.objective import Direction, Objective
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.conditions import in_words, read_conditions, read_scenarios
 from dse.study.resolve.context import Context
+from dse.study.resolve.weights import read_weights
 from dse.study.schema import ObjectiveTable
 
 _COLUMNS = frozenset({"design", "feasible", "on_front"})
+_WEIGHTED = frozenset({"mean", "harmonic mean"})
 
 
 def resolve_objectives(ctx: Context, wiring: Wiring) -> list[Objective]:
@@ -57,6 +59,9 @@ def _objective(ctx: Context, wiring: Wiring, where: str, table: ObjectiveTable) 
         if name in table.at:
             ctx.add(f"{where}.over.{name}", f"'{name}' is also bound by at", "leave one out")
     reduction = _reduction(ctx, where, table)
+    if table.weights and table.over and reduction is not None:
+        scenarios, weights = read_weights(ctx, where, table, scenarios)
+        reduction = replace(reduction, weights=weights)
     wanted = _wanted(ctx, wiring, where, table)
     if wanted is None:
         return None
@@ -110,6 +115,9 @@ def _reduction(ctx: Context, where: str, table: ObjectiveTable) -> Reduction | N
     if (table.reduce == "quantile") != (table.quantile is not None):
         message = 'reduce = "quantile" and quantile = q go together'
         ctx.add(f"{where}.quantile", message, "q is in [0, 1]")
+    if table.weights and table.reduce not in _WEIGHTED:
+        message, remedy = "go with a mean", 'give reduce = "mean" or "harmonic mean"'
+        ctx.add(f"{where}.weights", message, remedy)
     if table.reduce is None:
         return None
     return Reduction(table.reduce, 0.5 if table.quantile is None else table.quantile)

@@ -13,6 +13,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Space
 from dse.evaluate.table import TableSpace, variable_of
+from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
 from dse.model.expression import ExpressionError, read_relation
 from dse.model.quantity import Quantity
@@ -23,6 +24,7 @@ from dse.study.resolve.context import Context
 from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.objectives import resolve_objectives
+from dse.study.resolve.target import resolve_target
 from dse.study.schema import TableStudyFile
 from dse.study.table_file import RESERVED, DesignTable, read_table
 
@@ -31,14 +33,14 @@ _TEXTS = 100
 _SHOWN = 12  # columns that a note names
 
 
-def resolve_table(ctx: Context, file: TableStudyFile) -> Evaluator:
+def resolve_table(ctx: Context, file: TableStudyFile) -> tuple[Evaluator, Target | None]:
     """Resolve a study of a table; if `ctx.problems` says what is wrong, as far as it can be."""
     _refuse(ctx, file)
     try:
         table, path = read_table(file.study.table, ctx.folder, file.study.missing)
     except InputError as error:
         ctx.adopt("study.table", error)
-        return Evaluator(Wiring((), {}, frozenset()), Space({}), (), ())
+        return Evaluator(Wiring((), {}, frozenset()), Space({}), (), ()), None
     ctx.files.append(path)
     ctx.texts = frozenset(table.texts)
     units = _units(ctx, file, table)
@@ -51,6 +53,8 @@ def resolve_table(ctx: Context, file: TableStudyFile) -> Evaluator:
     _check_texts(ctx, file, table)
     objectives = resolve_objectives(ctx, wiring)
     constraints = resolve_constraints(ctx, wiring)
+    target, also = resolve_target(ctx, wiring, objectives)
+    constraints += also
     _check_names(ctx, objectives, table)
     used = {o.quantity for o in objectives}.union(*(c.names for c in constraints))
     names = _variables(ctx, file, table, used)
@@ -59,7 +63,7 @@ def resolve_table(ctx: Context, file: TableStudyFile) -> Evaluator:
     if not ctx.problems:
         _note(ctx, space, table)
         _note_missing(ctx, objectives, constraints, space)
-    return Evaluator(wiring, space, tuple(objectives), tuple(constraints))
+    return Evaluator(wiring, space, tuple(objectives), tuple(constraints)), target
 
 
 def _refuse(ctx: Context, file: TableStudyFile) -> None:

@@ -1,0 +1,172 @@
+"""Targets: values that objectives must reach, and what is asked of the designs that reach them.
+
+A bound on an objective that asks for a better value, such as ``speedup >= 5`` of a speedup that is
+maximized, is answered by the front alone. Let a feasible design reach all such bounds. A design of
+the whole Pareto front is as good or better in every objective: it reaches the bounds as well, and
+the least of any other objective is no greater there. So a design that is not on the front is never
+needed, whatever objective is to be least. A bound on anything else, another quantity or an
+objective that may be no better than so, is not kept by what dominates a design: it must hold for
+the whole search, as a constraint, and then the same is true of the front of what is left.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.objective import Objective
+from dse.model.quantity import Array
+from dse.model.units import read
+from dse.problems import Problem, nearest
+
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_COMPARISON = re.compile(
+    r"\s*(?P<name>[^<>=]+?(?: = [^<>=]+?)*)\s*(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)"
+)
+_AND = re.compile(r"\s+and\s+")
+EXAMPLE = "such as 'speedup >= 5 and area <= 100 kLUT'"
+"""What a target looks like."""
+
+
+class Comparison(NamedTuple):
+    """A comparison as written: a name, one of >=, <=, >, <, and a number that may have a unit."""
+
+    name: str
+    sign: str
+    number: str
+
+    @property
+    def text(self) -> str:
+        """The comparison, evenly spaced."""
+        return f"{self.name} {self.sign} {self.number}"
+
+
+class TargetError(ValueError):
+    """A text is not a target; the message says what would be."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A value that an objective must reach.
+
+    Parameters
+    ----------
+    objective, unit : str
+        The objective's name and its unit.
+    sign : {">=", ">", "<=", "<"}
+        In the direction in which the objective is better.
+    value : float
+        In the objective's unit.
+    text : str
+        As written.
+    """
+
+    objective: str
+    unit: str
+    sign: str
+    value: float
+    text: str
+
+    def reached(self, values: Array) -> NDArray[np.bool_]:
+        """Tell which values of the objective reach it; NaN does not."""
+        return np.asarray(_COMPARED[self.sign](values, self.value))
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a study asks to reach.
+
+    Parameters
+    ----------
+    reach : str
+        As written.
+    least : str
+        The objective that is to be as good as possible; empty for each that has no bound.
+    bounds : tuple of Bound
+        What the front answers.
+    searched : tuple of str
+        Names of the constraints that the rest became: they hold throughout the search.
+    """
+
+    reach: str
+    least: str
+    bounds: tuple[Bound, ...]
+    searched: tuple[str, ...] = ()
+
+
+def comparisons(text: str) -> list[Comparison]:
+    """Read comparisons that are joined by ``and``; a name may stand between backquotes.
+
+    Raises
+    ------
+    TargetError
+        If the text is something else.
+
+    >>> [c.text for c in comparisons("speedup>=5 and 100 kLUT > area")]
+    ['speedup >= 5', 'area < 100 kLUT']
+    """
+    found = []
+    for part in _AND.split(text.strip()):
+        read_as = _COMPARISON.fullmatch(part)
+        if read_as is None:
+            raise TargetError(f"{part!r} is not a name, one of >=, <=, >, <, and a number")
+        name, sign, number = (read_as[key].strip() for key in ("name", "sign", "number"))
+        if name[0].isdigit() or name[0] in "+-.":
+            name, number = number, name
+            sign = sign.translate(str.maketrans("<>", "><"))
+        found.append(Comparison(name.strip("`"), sign, number))
+    return found
+
+
+def asked_of(
+    comparison: Comparison, objectives: Sequence[Objective]
+) -> tuple[Objective | None, Problem | None]:
+    """Return the objective that a comparison names, by its name or as the only one of a quantity.
+
+    None if there is none; then a problem if the name is that of several.
+    """
+    name = comparison.name
+    named = [o for o in objectives if o.name == name]
+    named = named or [o for o in objectives if o.quantity == name]
+    if len(named) > 1:
+        message = f"'{name}' is the quantity of {len(named)} objectives"
+        names = ", ".join(f"'{o.name}'" for o in named)
+        return None, Problem("", message, f"name one of them: {names}")
+    return (named[0], None) if named else (None, None)
+
+
+def is_better(comparison: Comparison, objective: Objective) -> bool:
+    """Tell whether a comparison asks an objective for a better value: the front answers that."""
+    return (comparison.sign[0] == ">") == (objective.direction == "maximize")
+
+
+def bound_of(comparison: Comparison, objective: Objective, clock: float | None) -> Bound:
+    """Return the bound of an objective that a comparison asks for.
+
+    Raises
+    ------
+    UnitError
+        If its number is none, or of another unit.
+    """
+    value = read(comparison.number, objective.unit, clock)
+    text = f"{objective.name} {comparison.sign} {comparison.number}"
+    return Bound(objective.name, objective.unit, comparison.sign, value, text)
+
+
+def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None:
+    """Return what is wrong with the objective that is to be least."""
+    names = [o.name for o in objectives]
+    if not least or least in names:
+        return None
+    return Problem("", f"'{least}' is not an objective", nearest(least, names))

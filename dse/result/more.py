@@ -1,0 +1,146 @@
+"""The next step up: which design of the front has a tenth more of an objective, and its price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.objective import Objective
+from dse.model.quantity import Array
+from dse.model.values import change, tell
+from dse.result.record import Result
+from dse.search.outcome import share as told_share
+
+SHARE = 0.1
+"""How much better is worth a step."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """An objective before and after a step; `share` is of the value before."""
+
+    objective: str
+    unit: str
+    before: float
+    after: float
+    share: float
+
+    def __str__(self) -> str:
+        values = change(tell(self.before, self.unit), tell(self.after, self.unit))
+        sign = "+" if self.after > self.before else "-"
+        percent = f" ({sign}{told_share(self.share)})" if 0 < self.share < 1 else ""
+        return f"{self.objective} {values}{percent}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one design of the front to the cheapest that has so much more of an objective.
+
+    Parameters
+    ----------
+    asked : float
+        By which share of its value the objective is to be better.
+    better : bool
+        Whether more of it is better; else less.
+    design : int or None
+        The design that has it; None if none on the front does.
+    gain : Change
+        The objective; the best that there is if no design has so much more.
+    costs : tuple of Change
+        The other objectives that are worse then.
+    """
+
+    asked: float
+    better: bool
+    design: int | None
+    gain: Change
+    costs: tuple[Change, ...]
+
+    def __str__(self) -> str:
+        head = f"{told_share(self.asked)} {'more' if self.better else 'less'} {self.gain.objective}"
+        if self.design is None:
+            word = "most" if self.better else "least"
+            best = tell(self.gain.after, self.gain.unit)
+            return f"{head}: no design on the front has it, the {word} is {best}"
+        costs = f", for {'; '.join(map(str, self.costs))}" if self.costs else ""
+        return f"{head}: design {self.design}, {self.gain}{costs}"
+
+
+def more(result: Result, design: int | None = None, share: float = SHARE) -> tuple[Step, ...]:
+    """Return for each objective the cheapest design of the front that is better by a share.
+
+    The cheapest is that with the least sum of the shares by which the other objectives get worse;
+    an objective that is 0 or infinite has no share, and is left out as one to improve.
+
+    Parameters
+    ----------
+    result : Result
+        Whose front is looked through.
+    design : int, optional
+        Where to start, on the front; the knee by default.
+    share : float
+        Above 0.
+    """
+    front = result.front
+    if not len(front):
+        return ()
+    start = front.knee_row
+    if design is not None:
+        start = int(np.flatnonzero(front.designs.index == design)[0])
+    values = front.points
+    objectives = result.objectives
+    worse = _worse(values, values[start])
+    steps = []
+    for i, objective in enumerate(objectives):
+        here = values[start, i]
+        if not np.isfinite(here) or here == 0.0:
+            continue
+        enough = values[:, i] <= here - share * abs(here)
+        gains = (here - values[:, i]) / abs(here)
+        rows = np.flatnonzero(enough)
+        if not len(rows):
+            row = int(np.argmin(values[:, i]))
+            best = _change(objective, here, values[row, i])
+            steps.append(Step(share, objective.sign < 0, None, best, ()))
+            continue
+        price = np.delete(worse[rows], i, axis=1)
+        row = int(rows[np.lexsort((-gains[rows], price.sum(axis=1)))[0]])
+        steps.append(
+            Step(
+                share,
+                objective.sign < 0,
+                int(front.designs.index[row]),
+                _change(objective, here, values[row, i]),
+                _costs(objectives, values[start], values[row], worse[row]),
+            )
+        )
+    return tuple(steps)
+
+
+def _worse(values: Array, start: Array) -> Array:
+    """Return by which share of the start's values others are worse; 0 if they are not."""
+    with np.errstate(all="ignore"):
+        shares = (values - start) / np.abs(start)
+    shares[values <= start] = 0.0
+    shares[np.isnan(shares)] = np.inf
+    return np.asarray(shares)
+
+
+def _costs(
+    objectives: Sequence[Objective], start: Array, end: Array, worse: NDArray[np.float64]
+) -> tuple[Change, ...]:
+    return tuple(
+        _change(objective, before, after)
+        for objective, before, after, price in zip(objectives, start, end, worse, strict=True)
+        if price > 0
+    )
+
+
+def _change(objective: Objective, before: float, after: float) -> Change:
+    with np.errstate(all="ignore"):
+        share = abs(np.float64(after) - before) / abs(np.float64(before))
+    one, other = float(before * objective.sign), float(after * objective.sign)
+    return Change(objective.name, objective.unit, one, other, float(share))

@@ -1,0 +1,83 @@
+"""The answer to a target, as a result holds it: which designs reach it, and the least it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dse.model.values import tell
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best value of an objective among some designs of the front.
+
+    Parameters
+    ----------
+    objective, unit : str
+        The objective and its unit.
+    word : {"least", "most"}
+        Which way is better.
+    value : float
+        The value.
+    design : int
+        The design that has it.
+    """
+
+    objective: str
+    unit: str
+    word: str
+    value: float
+    design: int
+
+    def __str__(self) -> str:
+        value = tell(self.value, self.unit)
+        return f"{self.word} {self.objective} is {value}, of design {self.design}"
+
+
+@dataclass(frozen=True)
+class TargetAnswer:
+    """What a front says to a target.
+
+    Parameters
+    ----------
+    reach, least : str
+        The target as written, and the objective of which as little as possible was asked.
+    designs : tuple of int
+        The designs of the front that reach it.
+    best : tuple of Best
+        The least of each objective that was asked for, among these.
+    nearest : tuple of Best
+        If none reaches it: of each bounded objective its best value, the other bounds kept if any
+        design keeps them.
+    words : tuple of str
+        All of it in sentences, with what stands in the way.
+    """
+
+    reach: str
+    least: str
+    designs: tuple[int, ...]
+    best: tuple[Best, ...]
+    nearest: tuple[Best, ...]
+    words: tuple[str, ...]
+
+    def with_words(self, words: Sequence[str]) -> TargetAnswer:
+        """Return the answer with more sentences at its end."""
+        return replace(self, words=(*self.words, *words))
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> TargetAnswer:
+        """Return an answer from JSON, where a tuple is a list and an infinity a text."""
+
+        def best(entries: Sequence[Mapping[str, Any]]) -> tuple[Best, ...]:
+            return tuple(Best(**{**each, "value": float(each["value"])}) for each in entries)
+
+        return cls(
+            data["reach"],
+            data["least"],
+            tuple(data["designs"]),
+            best(data["best"]),
+            best(data["nearest"]),
+            tuple(data["words"]),
+        )

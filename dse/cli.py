@@ -56,7 +56,7 @@ def run_command(
     """
     from dse.api import load
     from dse.result.claim import is_finished_run_of
-    from dse.result.folder import MARKER, REPORT, default_folder
+    from dse.result.folder import MARKER, REPORT, default_folder, read_answer
     from dse.run import run
     from dse.terminal import Terminal
 
@@ -77,7 +77,7 @@ def run_command(
         when = "" if (folder / MARKER).exists() else " before anything was evaluated"
         click.echo(f"interrupted{when}", err=True)
         sys.exit(130)
-    terminal.summary(result, folder / REPORT)
+    terminal.summary(result, folder / REPORT, read_answer(folder).get("short", ()))
     if result.certificate.stopped == "interrupted":
         sys.exit(130)
 
@@ -127,17 +127,23 @@ def check_command(study: Path) -> None:
 @commands.command("explain")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--design", "designs", type=int, multiple=True, help=_DESIGN_HELP)
+@click.option("--all", "whole", is_flag=True, help="Show inputs that all designs share, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
-def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
-    """Say what limits a design of RUN and what to change next; the knee if none is given."""
+def explain_command(run: Path, designs: tuple[int, ...], whole: bool, as_json: bool) -> None:
+    """Say whether a design of RUN holds, what dominates or limits it, and what to change.
+
+    The recommended design if none is given.
+    """
     from dse.api import load_result
+    from dse.explain.answer import designs_of
     from dse.explain.verdict import explain
     from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal, explanation_data
 
     result = load_result(run)
-    chosen = list(dict.fromkeys(designs)) or [int(str(result.knee().name))]
-    found = explain(study_of(run), result, chosen)
+    study = study_of(run)
+    chosen = list(dict.fromkeys(designs)) or designs_of(study, result)[:1]
+    found = explain(study, result, chosen or [int(str(result.knee().name))])
     if as_json:
         data = [explanation_data(e) for e in found]
         click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
@@ -146,7 +152,7 @@ def explain_command(run: Path, designs: tuple[int, ...], as_json: bool) -> None:
     if result.certificate.stopped not in FINISHED:
         terminal.say(f"note: the run was cut short. {result.certificate.statement}")
     for explanation in found:
-        terminal.explanation(result, explanation)
+        terminal.explanation(result, explanation, whole)
 
 
 @commands.command("report")
@@ -155,9 +161,9 @@ def report_command(run: Path) -> None:
     """Write the report of RUN anew from its tables."""
     from dse.api import load_result
     from dse.result.folder import REPORT, study_of
-    from dse.run import report
+    from dse.run import report_into
 
-    report(study_of(run), load_result(run), run / REPORT)
+    report_into(study_of(run), load_result(run), run)
     click.echo(f"{run / REPORT}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from dse.result.deadline import Deadline, pace_of_writing
 from dse.result.record import Result
 from dse.result.spare import affordable
 from dse.result.tables import front_of, result_of
+from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
@@ -38,6 +39,7 @@ _CHECKPOINT_SECONDS = 2.0
 _EXPLAINED = 40
 """Designs that the report explains in full."""
 _SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
+_ALONG = 64  # values that are looked at along a continuous variable
 _AFTER = 0.5  # seconds of models after a time-out
 
 
@@ -96,7 +98,7 @@ def _reopened(study: ResolvedStudy, out: Path) -> Result:
     if asked:
         files.save(result, out)
     if edited or asked or not (out / files.REPORT).is_file():
-        report(study, result, out / files.REPORT)
+        report_into(study, result, out)
     return result
 
 
@@ -174,7 +176,8 @@ def _run(
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         place = "constraint" if study.evaluator.constraints else "objective"
-        message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names)
+        why = why_undefined_objective(study.evaluator, outcome)
+        message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names, why)
         raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
     if store is not None and (note := store.note(outcome)):
@@ -249,16 +252,26 @@ def _keep(
         per_design = _evaluations_of_an_explanation(study)
         spare = affordable(study.evaluator, outcome.points, _AFTER) // per_design
         explained = min(_EXPLAINED, spare)
-    report(study, result, out / files.REPORT, explained)
+    report_into(study, result, out, explained)
 
 
 def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:
     """Return about how many designs are evaluated, at most, to explain one."""
     inputs = len(study.evaluator.wiring.quantities)
-    return inputs * (_SWEPT if study.file.regions or study.curves else 2)
+    near = sum(v.count or _ALONG for v in study.evaluator.space.variables.values())
+    return inputs * (_SWEPT if study.file.regions or study.curves else 2) + near
 
 
-def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _EXPLAINED) -> None:
+def report_into(
+    study: ResolvedStudy, result: Result, out: Path, explained: int = _EXPLAINED
+) -> None:
+    """Write the report into a run folder, and the answer into its summary; see `report`."""
+    files.write_answer(out, report(study, result, out / files.REPORT, explained))
+
+
+def report(
+    study: ResolvedStudy, result: Result, path: Path, explained: int = _EXPLAINED
+) -> dict[str, Any]:
     """Write the report of a result, with the designs that matter most explained in full.
 
     Parameters
@@ -266,26 +279,36 @@ def report(study: ResolvedStudy, result: Result, path: Path, explained: int = _E
     explained : int
         How many designs to explain, at most, beside the knee and the best ones; 0 for none at all.
 
+    Returns
+    -------
+    dict
+        The answer, as plain values; see `dse.explain.answer`.
+
     Raises
     ------
     StoppedError
         If a section or the explanations could not be written; the report then lacks them.
     """
+    from dse.explain.answer import answer_data, answer_of, designs_of
     from dse.explain.trends import trends
     from dse.explain.verdict import explain
     from dse.report import write_report
 
     sections, failed = _sections(study, result)
     explanations = []
+    numbers = designs_of(study, result) if explained > 0 else []
     try:
-        explanations = explain(study, result, notable(result, explained))
+        numbers = list(dict.fromkeys((*numbers, *notable(result, explained))))
+        explanations = explain(study, result, numbers)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
+    answer = answer_of(study, result, explanations)
     sections = [*trends(explanations[0].regressions if explanations else ()), *sections]
     wiring = steps(study.evaluator)
-    write_report(result, explanations, path, study.text, sections, wiring)
+    write_report(result, explanations, path, study.text, sections, wiring, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
+    return answer_data(answer)
 
 
 def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,6 +23,7 @@ from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.curves import best_of
 from dse.explain.regression import Regression
 from dse.explain.sensitivity import Sensitivity
+from dse.explain.told import part_lines, verdict_lines
 from dse.explain.verdict import Explanation
 from dse.model.quantity import Quantity
 from dse.model.values import as_data, number, prefixed, show, tell, titled
@@ -35,13 +37,14 @@ from dse.study.catalog import Catalog
 from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
 
+_NARROW = 30  # columns that a terminal has at least
 _EFFECTS = 8  # variables shown of a regression
 
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
     """Return an explanation as plain values, for JSON; infinities as texts."""
     data: dict[str, Any] = as_data(asdict(explanation))
-    return data
+    return data | {"told": verdict_lines(explanation)}
 
 
 def _reached(reach: Reach) -> str:
@@ -95,8 +98,10 @@ class Terminal:
 
             yield watch
 
-    def summary(self, result: Result, report: Path) -> None:
-        """Show what a run found."""
+    def summary(self, result: Result, report: Path, answer: Sequence[str] = ()) -> None:
+        """Show what a run found: the answer first."""
+        if answer:
+            self._out.print(escape(" ".join(answer)))
         self._out.print(escape(result.certificate.statement))
         front = result.front
         if len(front):
@@ -228,62 +233,69 @@ class Terminal:
             text = f"nothing asks for what these give: {', '.join(idle)}"
             self._out.print(Padding(escape(text), (0, 0, 0, 2), expand=False))
 
-    def explanation(self, result: Result, explanation: Explanation) -> None:
-        """Show what limits a design."""
+    def explanation(self, result: Result, explanation: Explanation, whole: bool = False) -> None:
+        """Show whether a design holds, what to change in it, and what limits it.
+
+        Parameters
+        ----------
+        whole : bool
+            Whether inputs that are the same for all designs are shown as well.
+        """
         self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
-        if not explanation.feasible:
-            self._out.print("this design is infeasible:")
-            for violation in explanation.violations:
-                self._out.print(escape(f"  {violation}"))
+        self._lines(verdict_lines(explanation))
         units = {n: c.unit for n, c in result.columns.items()}
         units |= {n: u for n, (_, u) in result.constants.items()}
         table = Table(box=None, pad_edge=False, show_header=False)
         for name, value in explanation.values.items():
-            shown = value if isinstance(value, str) else tell(float(value), units.get(name) or "1")
-            table.add_row(escape(name), escape(shown))
+            if whole or name not in result.constants:
+                is_text = isinstance(value, str)
+                shown = value if is_text else tell(float(value), units.get(name) or "1")
+                table.add_row(escape(name), escape(shown))
         for each in explanation.scenarios:
             told = tell(each.value, each.unit)
             table.add_row(escape(f"  {each.objective} at {each.scenario}"), told)
         self._out.print(table)
-        for total, objective, scenario in dict.fromkeys(
-            (p.total, p.objective, p.scenario) for p in explanation.parts
-        ):
-            key = (total, objective, scenario)
-            parts = [p for p in explanation.parts if (p.total, p.objective, p.scenario) == key]
-            words = [f"{p.name} {p.share:.0%}" for p in sorted(parts, key=lambda p: -p.share)]
-            condition = ", ".join(each for each in (objective, scenario) if each)
-            self._out.print(escape(f"{total} (for {condition}): {', '.join(words)}"))
+        self._lines(part_lines(explanation.parts))
         if explanation.regressions:
             self._regressions(explanation.regressions)
         else:
             self._sensitivities(explanation.sensitivities)
         for regions in explanation.regions:
             condition = f" ({regions.condition})" if regions.condition else ""
-            self._out.print(escape(f"optimization regions of {regions.objective}{condition}:"))
+            self._lines([f"optimization regions of {regions.objective}{condition}:"])
             for region in regions.regions:
                 names = ", ".join(region.inputs) or "none"
                 label = f"{region.label}: " if region.label else ""
                 low, high = region.shown
-                self._out.print(escape(f"  {low} to {high}  {label}{names}"))
+                self._lines([f"  {low} to {high}  {label}{names}"])
         self.curves(explanation)
 
-    def _sensitivities(self, items: Sequence[Sensitivity]) -> None:
-        """Show the inputs that are bottlenecks."""
-        table = Table(box=None, pad_edge=False)
-        for head in ("improve", "from", "to", "objective", "gain"):
-            justify: Literal["left", "right"] = (
-                "left" if head in ("improve", "objective") else "right"
+    def _lines(self, lines: Sequence[str]) -> None:
+        """Print lines; the further lines of a long one are indented below its first."""
+        for line in lines:
+            indent = len(line) - len(line.lstrip())
+            width = max(self._out.width, _NARROW)
+            self._out.print(
+                escape(textwrap.fill(line, width, subsequent_indent=" " * (indent + 2)))
             )
-            table.add_column(head, justify=justify, overflow="fold", no_wrap=head == "gain")
+
+    def _sensitivities(self, items: Sequence[Sensitivity]) -> None:
+        """Show the inputs that are bottlenecks, by who sets them."""
         helpful = [s for s in items if s.bottleneck]
-        for s in helpful:
-            table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gained)
-        if helpful:
-            self._out.print("bottlenecks, the largest gain first:")
+        for who in dict.fromkeys(s.changed_by for s in helpful):
+            table = Table(box=None, pad_edge=False)
+            for head in ("if improved", "from", "to", "objective", "gain"):
+                justify: Literal["left", "right"] = (
+                    "left" if head in ("if improved", "objective") else "right"
+                )
+                table.add_column(head, justify=justify, overflow="fold", no_wrap=head == "gain")
+            for s in (s for s in helpful if s.changed_by == who):
+                table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gained)
+            self._lines([f"bottlenecks, {who}:"])
             self._out.print(table)
-        elif items:
+        if items and not helpful:
             self._out.print("no single input is a bottleneck")
-        else:
+        elif not items:
             self._out.print("no input declares which way it improves (better = …)")
 
     def _regressions(self, found: Sequence[Regression]) -> None:

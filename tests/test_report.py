@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dse.api import StudyResult
-from dse.explain.sensitivity import change_next
+from dse.explain.advice import SPACE, Advice, Effect
 from dse.report import write_report
 from dse.report.page import flat, key_figures, stopped
 from dse.report.payload import as_json, payload
@@ -126,13 +126,15 @@ def test_the_knee_is_on_the_front_and_no_objective_is_at_its_worst() -> None:
     assert payload(result(1), [], Path("run"))["knee"] is None
 
 
-def test_next_changes_are_the_best_bottlenecks() -> None:
+def test_the_page_tells_each_change_with_its_kind_and_the_design_it_leads_to() -> None:
     found = result(4)
-    told = explanation(found, int(found.designs.index[found.designs["on_front"]][0]))
-    chosen = change_next(told.sensitivities)
-    for objective in {item.objective for item in chosen}:
-        gains = [s.gain for s in told.sensitivities if s.objective == objective and s.bottleneck]
-        assert [s.gain for s in chosen if s.objective == objective] == [max(gains)]
+    number = int(found.designs.index[found.designs["on_front"]][0])
+    effect = Effect(found.objectives[0].name, "1", 2.0, 3.0, 1.5)
+    item = Advice(SPACE, "lanes", "1", "2", 17, effect.objective, (effect,))
+    told = replace(explanation(found, number), advice=(item,))
+    (shown,) = payload(found, [told], Path("run"))["explanations"][str(number)]["advice"]
+    assert shown == {"kind": "within your space", "design": 17, "words": str(item)}
+    assert "lanes 1 → 2 (design 17)" in shown["words"]
 
 
 def test_names_from_users_stay_text(tmp_path: Path) -> None:

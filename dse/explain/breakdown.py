@@ -58,11 +58,12 @@ def breakdowns(
 ) -> list[tuple[Part, ...]]:
     """Return the declared parts of every total that an objective's conditions determine.
 
-    One tuple a design, though all designs are evaluated at once.
+    A ratio, such as a speedup, goes where the total goes that it divides by. One tuple a design,
+    though all designs are evaluated at once.
     """
     wiring = evaluator.wiring
     visited = [
-        (objective, set(wiring.needs([objective.quantity], objective.conditions).names))
+        (objective, set(wiring.needs(_asked(wiring, objective), objective.conditions).names))
         for objective in evaluator.objectives
     ]
     upstream = wiring.upstream
@@ -76,6 +77,28 @@ def breakdowns(
                 if not names.isdisjoint(totals) if asked else matters:
                     shares += _shares(wiring, model, objective, columns, count)
     return [_of_design(shares, row) for row in range(count)]
+
+
+def divisor(wiring: Wiring, name: str) -> str | None:
+    """Return the total that a ratio divides by; None if it is not a ratio, or nothing gives it.
+
+    It is an output of the same model, or of one that takes the same inputs: another part of the
+    same whole.
+    """
+    producer = wiring.producers.get(name)
+    if producer is None or not producer.outputs[name].over:
+        return None
+    over = producer.outputs[name].over
+    own = {field: output for output, field in producer.fields.items()}
+    if over in own:
+        return own[over]
+    other = wiring.producers.get(over)
+    return over if other is not None and other.inputs.keys() == producer.inputs.keys() else None
+
+
+def _asked(wiring: Wiring, objective: Objective) -> list[str]:
+    total = divisor(wiring, objective.quantity)
+    return [objective.quantity] if total is None else [objective.quantity, total]
 
 
 def _of_design(shares: Sequence[Sequence[_Share]], row: int) -> tuple[Part, ...]:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
+from dse.evaluate.space import SUBSET, Choice, Space
 from dse.evaluate.wiring import ModelError, Wiring
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
 from dse.study.resolve.regions import Rule
+
+Kind: TypeAlias = Literal["within your space", "another part", "not yours to change"]
+"""Who sets an input: a variable; the row that a variable chooses; or the study is given it."""
+SPACE: Kind = "within your space"
+PART: Kind = "another part"
+GIVEN: Kind = "not yours to change"
+_ORDER = (SPACE, PART, GIVEN)
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,10 @@ class Sensitivity:
         Whether the gain reaches the threshold.
     shown : tuple of str
         `value` and `improved` as texts, rounded so that they stay in the input's domain.
+    kind : Kind
+        Who sets the input.
+    owner : str
+        The variable that sets it; empty if none does.
     """
 
     objective: str
@@ -50,11 +62,18 @@ class Sensitivity:
     gain: float
     bottleneck: bool
     shown: tuple[str, str]
+    kind: Kind = GIVEN
+    owner: str = ""
 
     @property
     def label(self) -> str:
         """The input with its symbol."""
         return f"{self.input} ({self.symbol})" if self.symbol != self.input else self.input
+
+    @property
+    def changed_by(self) -> str:
+        """Who could change it, in words: ``"another engine"`` for what a chosen row sets."""
+        return f"another {self.owner}" if self.kind == PART else self.kind
 
     @property
     def gained(self) -> str:
@@ -69,7 +88,7 @@ class Sensitivity:
 def sensitivities(
     evaluator: Evaluator, rule: Rule, columns: Mapping[str, Array], before: Array
 ) -> list[tuple[Sensitivity, ...]]:
-    """Return every improvable input against every objective, the best gain first.
+    """Return every improvable input against every objective: by kind, the best gain first.
 
     Parameters
     ----------
@@ -86,6 +105,7 @@ def sensitivities(
     """
     count = len(before)
     constants = evaluator.wiring.constants
+    owners = evaluator.space.quantities()
     found: list[list[Sensitivity]] = [[] for _ in range(count)]
     for name, quantity in improvable(evaluator).items():
         if name not in columns and name not in constants:
@@ -110,6 +130,8 @@ def sensitivities(
                         gain=factor,
                         bottleneck=factor >= 1.0 + rule.threshold,
                         shown=(texts[0], texts[1]),
+                        kind=_kind(evaluator.space, owners.get(name)),
+                        owner=owners.get(name, ""),
                     )
                 )
     return [tuple(sorted(each, key=_descending)) for each in found]
@@ -126,18 +148,15 @@ def _values(evaluator: Evaluator, columns: Mapping[str, Array], count: int) -> A
     return np.concatenate([_values(evaluator, each, 1) for each in one])
 
 
-def _descending(item: Sensitivity) -> float:
-    return np.inf if np.isnan(item.gain) else -item.gain
+def _kind(space: Space, owner: str | None) -> Kind:
+    if owner is None:
+        return GIVEN
+    variable = space.variables[owner]
+    return PART if isinstance(variable, Choice) and variable.about != SUBSET else SPACE
 
 
-def change_next(items: Sequence[Sensitivity]) -> list[Sensitivity]:
-    """Return, for each objective that has a bottleneck, the one whose improvement gains most."""
-    best: dict[str, Sensitivity] = {}
-    for item in items:
-        held = best.get(item.objective)
-        if item.bottleneck and (held is None or item.gain > held.gain):
-            best[item.objective] = item
-    return list(best.values())
+def _descending(item: Sensitivity) -> tuple[int, float]:
+    return _ORDER.index(item.kind), np.inf if np.isnan(item.gain) else -item.gain
 
 
 def improvable(evaluator: Evaluator) -> dict[str, Quantity]:

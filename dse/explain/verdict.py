@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from dse.evaluate.conditions import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Points
+from dse.evaluate.undefined import why_undefined
+from dse.explain.advice import Advice, advice
 from dse.explain.breakdown import Part, breakdowns, scenario_labels
 from dse.explain.curves import Curve, curves_of
 from dse.explain.regions import Regions, sweep
 from dse.explain.regression import Regression, regressions
 from dse.explain.sensitivity import Sensitivity, sensitivities
+from dse.explain.standing import Mend, Standing, mends, standing
 from dse.model.quantity import Array
 from dse.model.values import tell
 from dse.problems import InputError, Problem
@@ -36,16 +40,20 @@ class Violation:
         What is bounded; of a relation, by how much its sides differ. NaN if there is none.
     amount : float
         By how much it violates the constraint; NaN if there is no value.
+    why : str
+        Why there is no value, in words; empty if it is not known.
     """
 
     name: str
     unit: str
     value: float
     amount: float
+    why: str = ""
 
     def __str__(self) -> str:
         if np.isnan(self.amount):
-            return f"{self.name} has no value: it is not a number"
+            because = f", for {self.why}" if self.why else ""
+            return f"{self.name} has no value: it is not a number{because}"
         return f"{self.name} is violated by {tell(self.amount, self.unit)}"
 
 
@@ -93,6 +101,12 @@ class Explanation:
         Why it is not feasible.
     regressions : tuple of Regression
         Of a table: what the variables do to each objective over all rows.
+    standing : Standing or None
+        Where it stands among the designs of the front; None if it is infeasible.
+    advice : tuple of Advice
+        What to change: within the space, then other parts. None if it is infeasible.
+    mends : tuple of Mend
+        The least changes that make an infeasible design feasible.
     """
 
     design: int
@@ -105,6 +119,9 @@ class Explanation:
     feasible: bool = True
     violations: tuple[Violation, ...] = ()
     regressions: tuple[Regression, ...] = ()
+    standing: Standing | None = None
+    advice: tuple[Advice, ...] = ()
+    mends: tuple[Mend, ...] = ()
 
 
 def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> list[Explanation]:
@@ -137,14 +154,18 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
     swept: list[tuple[Regions, ...]] = [()] * count
     if study.regions is not None:
         swept = [(each,) for each in sweep(evaluator, study.regions, study.rule, columns)]
+    advised = advice(study, result, points, judged.objectives)
     found, trends = [], regressions(evaluator)
     for row, number in enumerate(numbers):
-        one = {name: float(values[row]) for name, values in columns.items()}
+        one = {name: values[row : row + 1] for name, values in columns.items()}
+        feasible = bool(judged.feasible[row])
+        plain = {name: float(values[0]) for name, values in one.items()}
         values: dict[str, Any] = {n: v[row] for n, v in labels.items()}
-        values |= {n: v for n, v in one.items() if n not in values}
+        values |= {n: v for n, v in plain.items() if n not in values}
         values |= {n: v for n, (v, _) in result.constants.items()}
         for i, objective in enumerate(evaluator.objectives):
             values[objective.name] = float(judged.objectives[row, i])
+        here = {name: each[row : row + 1] for name, each in points.items()}
         found.append(
             Explanation(
                 design=int(number),
@@ -152,11 +173,16 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
                 parts=parts[row],
                 sensitivities=sensitive[row],
                 regions=swept[row],
-                curves=curves_of(study, one) if row < _DRAWN else (),
+                curves=curves_of(study, plain) if row < _DRAWN else (),
                 scenarios=scenarios[row],
-                feasible=bool(judged.feasible[row]),
-                violations=_violations(evaluator, judged, row),
+                feasible=feasible,
+                violations=_violations(evaluator, judged, row, one),
                 regressions=trends,
+                standing=standing(result, int(number), judged.objectives[row])
+                if feasible
+                else None,
+                advice=advised[row] if feasible else (),
+                mends=() if feasible else mends(evaluator, result, here),
             )
         )
     return found
@@ -197,17 +223,31 @@ def _scenarios(
     return [tuple(each) for each in found]
 
 
-def _violations(evaluator: Evaluator, judged: Evaluated, row: int) -> tuple[Violation, ...]:
+def _violations(
+    evaluator: Evaluator, judged: Evaluated, row: int, columns: Mapping[str, Array]
+) -> tuple[Violation, ...]:
     amounts = evaluator.violations(judged.constrained[row : row + 1])[0]
-    found = [
-        Violation(c.name, c.unit, float(value), float(amount))
-        for c, value, amount in zip(
-            evaluator.constraints, judged.constrained[row], amounts, strict=True
-        )
-        if not amount <= 0
-    ]
-    return tuple(found) + tuple(
-        Violation(o.name, o.unit, np.nan, np.nan)
-        for o, value in zip(evaluator.objectives, judged.objectives[row], strict=True)
-        if np.isnan(value)
-    )
+    found = []
+    for c, value, amount in zip(
+        evaluator.constraints, judged.constrained[row], amounts, strict=True
+    ):
+        if not amount <= 0:
+            names = c.names if np.isnan(amount) else ()
+            why = _why(evaluator, columns, names, c.conditions)
+            found.append(Violation(c.name, c.unit, float(value), float(amount), why))
+    for o, value in zip(evaluator.objectives, judged.objectives[row], strict=True):
+        if np.isnan(value):
+            why = _why(evaluator, columns, (o.quantity,), o.conditions)
+            found.append(Violation(o.name, o.unit, np.nan, np.nan, why))
+    return tuple(found)
+
+
+def _why(
+    evaluator: Evaluator,
+    columns: Mapping[str, Array],
+    names: Sequence[str],
+    conditions: Conditions,
+) -> str:
+    """Return why one of some quantities is not a number; empty if it is not known."""
+    told = (why_undefined(evaluator.wiring, columns, name, conditions) for name in names)
+    return next((why for why in told if why), "")

@@ -46,6 +46,12 @@ class Quantity:
         A range of everyday values, from which tests draw.
     part_of : str
         For an output: the output of the same model of which it is an additive part.
+    over : str
+        For an output that is a ratio: the quantity that it divides by, such as the time with the
+        accelerator of a speedup. Where that goes, by its parts, is where the ratio goes.
+    worth : float, optional
+        For an output that compares with doing without: the value above which it pays. A speedup
+        pays above 1; up to there the host alone is as quick.
     """
 
     unit: str
@@ -59,6 +65,8 @@ class Quantity:
     better: Literal["lower", "higher"] | None = None
     typical: tuple[float, float] | None = None
     part_of: str = ""
+    over: str = ""
+    worth: float | None = None
 
     def __post_init__(self) -> None:
         if self.better not in (None, "lower", "higher"):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dse.evaluate.trace import Step
+    from dse.explain.answer import Answer
     from dse.explain.verdict import Explanation
     from dse.model.section import Section
     from dse.result.record import Result
@@ -28,6 +29,7 @@ def write_report(
     study_text: str,
     sections: Sequence[Section] = (),
     wiring: Sequence[Step] = (),
+    answer: Answer | None = None,
 ) -> None:
     """Write the report of a result.
 
@@ -47,6 +49,8 @@ def write_report(
         What the study's models add.
     wiring : sequence of Step
         What feeds what; see `dse.evaluate.trace.steps`.
+    answer : Answer, optional
+        What to build and why, in words; the page begins with it.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def write_report(
     """
     from dse.report.page import page  # the page needs jinja2 and plotly, which are slow to import
 
-    text = page(result, explanations, path.parent, study_text, sections, wiring)
+    text = page(result, explanations, path.parent, study_text, sections, wiring, answer)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")

@@ -19,24 +19,22 @@ function showDesign(row) {
   });
   $("design-values").replaceChildren(...groups.filter(Boolean));
 }
-function violated(list) {
+function wordList(title, list, id) {
   if (!list.length) return null;
   const items = list.map((words) => make("li", {}, words));
-  return make("div", { class: "next", id: "violations" }, make("strong", {}, "This design is infeasible"), make("ul", {}, ...items));
+  return make("div", { class: "next", id }, make("strong", {}, title), make("ul", {}, ...items));
 }
-function nextSteps(explanation) {
-  if (!explanation.next.length) {
-    const why = explanation.sensitivities.length
-      ? "No single input limits this design: improving any one of them gains too little to count."
-      : explanation.without;
-    return make("p", { class: "next" }, why);
+function nextSteps({ advice, sensitivities, without, violations }) {
+  if (violations.length) return [];
+  if (!advice.length) {
+    const words = sensitivities.length ? "No change of one variable improves anything and keeps every constraint." : without;
+    return [make("p", { class: "next" }, words)];
   }
-  const items = explanation.next.map((i) => {
-    const { objective, input, change, effect, gained } = explanation.sensitivities[i];
-    const factor = gained.endsWith("×") ? `better by ${gained}` : gained;
-    return make("li", {}, make("em", {}, objective), ": improve ", make("strong", {}, input), `, ${change}. That takes it ${effect}, ${factor}`);
+  const kinds = [...new Set(advice.map(({ kind }) => kind))];
+  return kinds.map((kind) => {
+    const words = advice.filter((item) => item.kind === kind).map((item) => item.words);
+    return wordList(`What to change: ${kind}`, words, null);
   });
-  return make("div", { class: "next" }, make("strong", {}, "What to change next"), make("ul", {}, ...items));
 }
 function breakdown(totals) {
   if (!totals.length) return null;
@@ -59,7 +57,7 @@ function bottlenecks(list) {
   const size = ({ gain }) => Math.log(Math.min(real(gain) || 1, 1e3)), widest = Math.max(Math.log(2), ...list.map(size));
   const line = (item) => {
     const bar = make("span", { class: "gain", style: { width: `${Math.round((56 * Math.max(0, size(item))) / widest)}px` } });
-    const cells = [td(item.input), td(item.change), td(item.effect), td(bar, item.gained)];
+    const cells = [td(item.input, small(item.who)), td(item.change), td(item.effect), td(bar, item.gained)];
     return make("tr", { class: item.bottleneck ? "" : "below", hidden: !item.bottleneck }, ...cells);
   };
   const rows = [];
@@ -87,7 +85,13 @@ function showLimits(row) {
     return;
   }
   const sides = [breakdown(explanation.parts), bottlenecks(explanation.sensitivities)].filter(Boolean);
-  const said = [violated(explanation.violations), nextSteps(explanation)].filter(Boolean);
+  const { standing, violations, mends } = explanation;
+  const said = [
+    standing ? make("p", { class: "next", id: "standing" }, standing) : null,
+    wordList("This design is infeasible", violations, "violations"),
+    wordList("What would mend it", mends, "mends"),
+    ...nextSteps(explanation),
+  ].filter(Boolean);
   $("limits-body").replaceChildren(...said, make("div", { class: "panels" }, ...sides), ...explanation.panels.map(panelOf));
   drawPanels(explanation.panels);
 }

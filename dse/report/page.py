@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from dse.evaluate.trace import Step
+from dse.explain.answer import Answer
 from dse.explain.verdict import Explanation
 from dse.model.section import Section
 from dse.model.values import count, tell
@@ -38,6 +39,7 @@ def page(
     study_text: str,
     sections: Sequence[Section] = (),
     wiring: Sequence[Step] = (),
+    answer: Answer | None = None,
 ) -> str:
     """Return the page as HTML.
 
@@ -49,6 +51,7 @@ def page(
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string(_own("page.html")).render(
         result=result,
+        answer=answer,
         certificate=result.certificate,
         standing=standing(result.certificate),
         stopped=stopped(result.certificate),

@@ -17,8 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dse.explain.advice import Advice
 from dse.explain.breakdown import Part
-from dse.explain.sensitivity import Sensitivity, change_next
+from dse.explain.sensitivity import Sensitivity
+from dse.explain.told import standing_words
 from dse.explain.trends import TITLE
 from dse.explain.verdict import Explanation
 from dse.model.section import Section
@@ -113,9 +115,16 @@ def _explanation(explanation: Explanation, units: dict[str, str]) -> dict[str, A
         "parts": _breakdown(explanation.parts),
         "sensitivities": [_sensitivity(item, units.get(item.objective, "1")) for item in items],
         "without": _MODELS if not explanation.regressions else f"See: {TITLE}.",
-        "next": [items.index(item) for item in change_next(items)],
+        "standing": standing_words(explanation),
+        "advice": [_advice(each) for each in explanation.advice],
+        "mends": [str(each) for each in explanation.mends],
         "panels": of_design(explanation),
     }
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    """Return a change as the page tells it: what kind it is, the design it leads to, and words."""
+    return {"kind": advice.kind, "design": advice.design, "words": str(advice)}
 
 
 def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
@@ -123,6 +132,7 @@ def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
     return {
         "objective": item.objective,
         "input": item.label,
+        "who": item.changed_by,
         "change": change(*item.shown),
         "effect": change(tell(item.before, unit), tell(item.after, unit)),
         "gained": item.gained,

@@ -182,6 +182,19 @@ def save(result: Result, folder: Path) -> None:
     write_json(folder / SUMMARY, content)
 
 
+def write_answer(folder: Path, answer: Mapping[str, Any]) -> None:
+    """Write what a run answers into its summary; see `dse.explain.answer`."""
+    write_json(folder / SUMMARY, read_json(folder / SUMMARY) | {"answer": answer})
+
+
+def read_answer(folder: Path) -> dict[str, Any]:
+    """Return what a run answers, from its summary; empty if that has none."""
+    if not (folder / SUMMARY).is_file():
+        return {}
+    answer: dict[str, Any] = read_json(folder / SUMMARY).get("answer", {})
+    return answer
+
+
 def save_tables(designs: pd.DataFrame, folder: Path) -> None:
     """Write all kept designs, and the front: the same rows, without the marks at their ends."""
 

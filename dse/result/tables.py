@@ -21,6 +21,7 @@ from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Quantity
 from dse.result.record import Certificate, Column, Result, Role
 from dse.result.spare import affordable
+from dse.result.undefined import why_first
 from dse.search.base import Progress
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
@@ -176,12 +177,15 @@ def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> lis
     """Return notes on values that are missing or outside their declared domains."""
     evaluator = study.evaluator
     names = [
-        *((o.name, o.quantity) for o in evaluator.objectives),
-        *((f"{c.quantity} {c.condition}".strip(), c.quantity) for c in evaluator.constraints),
+        *((o.name, o.quantity, o.conditions) for o in evaluator.objectives),
+        *(
+            (f"{c.quantity} {c.condition}".strip(), c.quantity, c.conditions)
+            for c in evaluator.constraints
+        ),
     ]
     notes: dict[str, None] = {}
     counted = set()
-    for (name, quantity), domain, odd in zip(
+    for (name, quantity, conditions), domain, odd in zip(
         names, evaluator.domains, outcome.tally.odd.tolist(), strict=False
     ):
         counted.add(quantity)
@@ -191,7 +195,9 @@ def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> lis
         ):
             if count:
                 of = f"{count:,} of {outcome.tally.evaluated:,} designs"
-                notes[f"{name} {what} for {of}, first for design {first:,}"] = None
+                why = why_first(evaluator, outcome, quantity, conditions, first) if quantity else ""
+                because = f": {why}" if why else ""
+                notes[f"{name} {what} for {of}, first for design {first:,}{because}"] = None
     return [*notes, *(note for name, note in seen.items() if name not in counted)]
 
 

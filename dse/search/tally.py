@@ -199,7 +199,10 @@ def _added(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64
 
 
 def why_infeasible(
-    tally: Tally, constraints: tuple[Constraint, ...], undefined: Sequence[str] = ()
+    tally: Tally,
+    constraints: tuple[Constraint, ...],
+    undefined: Sequence[str] = (),
+    why: str = "",
 ) -> tuple[str, str]:
     """Return in words what excludes every design, and which relaxation would admit one.
 
@@ -211,13 +214,19 @@ def why_infeasible(
         The constraints.
     undefined : sequence of str
         The objectives that have no value for some designs.
+    why : str
+        Why one of these designs has none, in words; empty if that is not known.
     """
     parts = []
     if tally.undefined:
         which = f" of {', '.join(undefined)}" if undefined else ""
         parts.append(
-            f"{tally.undefined:,} have no value{which}: an input is outside a model's domain "
-            "(dse list shows domains), or the model gives NaN"
+            f"{tally.undefined:,} have no value{which}: "
+            + (
+                why
+                or "an input is outside a model's domain (dse list shows domains), "
+                "or the model gives NaN"
+            )
         )
     for constraint, count in zip(constraints, tally.violated, strict=True):
         parts.append(f"'{constraint.name}' excludes {count:,}")

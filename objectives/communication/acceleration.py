@@ -52,7 +52,12 @@ def _part(about: str) -> Quantity:
 class Acceleration:
     """What `acceleration` gives."""
 
-    speedup: Annotated[Array, Quantity("1", "speedup of the whole program", "T0/T1", low=0)]
+    speedup: Annotated[
+        Array,
+        Quantity(
+            "1", "speedup of the whole program", "T0/T1", low=0, over="accelerated_time", worth=1.0
+        ),
+    ]
     host_time: Annotated[Array, Quantity("cycle", "time on the host alone", "T0", low=0)]
     accelerated_time: Annotated[Array, Quantity("cycle", "time with the accelerators", "T1", low=0)]
     host_computation_time: Annotated[Array, _part("computing on the host")]

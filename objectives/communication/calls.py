@@ -160,7 +160,10 @@ class ProgramRun:
     run_calls_time: Annotated[
         Array, Quantity("cycle", "calls back to back", low=0, part_of="run_time")
     ]
-    speedup: Annotated[Array, Quantity("1", "speedup of the whole program", "T0/T1", low=0)]
+    speedup: Annotated[
+        Array,
+        Quantity("1", "speedup of the whole program", "T0/T1", low=0, over="run_time", worth=1.0),
+    ]
     run_utilization: Annotated[
         Array, Quantity("1", "runs that a stream asks for over those that it gets", low=0)
     ]

@@ -20,7 +20,17 @@ _AMPLE = 1e-150  # the product of two such numbers is still above _TINY
 class Speedup:
     """The output of :func:`speedup`."""
 
-    speedup: Annotated[Array, Quantity("1", "speedup at the granularity", "T0/T1", low=0.0)]
+    speedup: Annotated[
+        Array,
+        Quantity(
+            "1",
+            "speedup at the granularity",
+            "T0/T1",
+            low=0.0,
+            over="accelerated_time",
+            worth=1.0,
+        ),
+    ]
 
 
 @dataclass(frozen=True, eq=False)

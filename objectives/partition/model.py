@@ -77,7 +77,14 @@ class Greedy:
     ]
     cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU alone", low=0.0)]
     speedup: Annotated[
-        Array, Quantity("1", "time on the CPU alone over time with the accelerator", low=0.0)
+        Array,
+        Quantity(
+            "1",
+            "time on the CPU alone over time with the accelerator",
+            low=0.0,
+            over="accelerated_time",
+            worth=1.0,
+        ),
     ]
     relative_speedup: Annotated[
         Array, Quantity("1", "share of the theoretical gain that is reached; 0 if there is none")

@@ -1,0 +1,77 @@
+"""An explanation in sentences: the verdict on a design, and what to change in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dse.explain.advice import PART, SPACE
+from dse.explain.breakdown import Part
+from dse.explain.verdict import Explanation
+
+_TITLES = {
+    SPACE: "what to change, within your space (the best trade first):",
+    PART: "what another part would give (rows that the study leaves out):",
+}
+_INDENT = "  "
+
+
+def verdict_lines(explanation: Explanation) -> list[str]:
+    """Return whether a design holds, where it stands, and what to change; details are indented."""
+    head = f"design {explanation.design} is"
+    if not explanation.feasible:
+        lines = [f"{head} infeasible:"]
+        lines += [f"{_INDENT}{each}" for each in explanation.violations]
+        return lines + _mends(explanation)
+    lines = [f"{head} feasible, and {standing_words(explanation)}"]
+    if explanation.standing is not None:
+        lines += [f"{_INDENT}{each}" for each in explanation.standing.by]
+    return lines + advice_lines(explanation)
+
+
+def standing_words(explanation: Explanation) -> str:
+    """Return where a feasible design stands; empty for an infeasible one."""
+    standing = explanation.standing
+    if standing is None:
+        return ""
+    if standing.on_front:
+        return "on the front: no design is better in one objective and as good in the others"
+    if not standing.dominated:
+        return "no design of the front dominates it"
+    if standing.dominated == 1:
+        return "dominated by one design of the front:"
+    count = len(standing.by)
+    nearest = f"the nearest {count}" if standing.dominated > count else "these"
+    return f"dominated by {standing.dominated:,} designs of the front; {nearest}:"
+
+
+def _mends(explanation: Explanation) -> list[str]:
+    if not explanation.mends:
+        return ["no change of one variable or of two makes it feasible"]
+    one = len(explanation.mends[0].changes) == 1
+    title = "what would mend it, one variable at a time" if one else "what would mend it, together"
+    return [f"{title}:", *(f"{_INDENT}{each}" for each in explanation.mends)]
+
+
+def advice_lines(explanation: Explanation) -> list[str]:
+    """Return what to change, by kind; nothing for designs of a table alone."""
+    lines = []
+    for kind, title in _TITLES.items():
+        mine = [each for each in explanation.advice if each.kind == kind]
+        if mine:
+            lines += [title, *(f"{_INDENT}{each}" for each in mine)]
+    if not lines and not explanation.regressions:
+        lines.append("no change of one variable improves anything and keeps every constraint")
+    return lines
+
+
+def part_lines(parts: Sequence[Part]) -> list[str]:
+    """Return where each total of a design goes, the largest part first."""
+    lines = []
+    keys = dict.fromkeys((p.total, p.objective, p.scenario) for p in parts)
+    for total, objective, scenario in keys:
+        key = (total, objective, scenario)
+        mine = [p for p in parts if (p.total, p.objective, p.scenario) == key]
+        words = [f"{p.name} {p.share:.0%}" for p in sorted(mine, key=lambda p: -p.share)]
+        condition = ", ".join(each for each in (objective, scenario) if each)
+        lines.append(f"{total} (for {condition}): {', '.join(words)}")
+    return lines

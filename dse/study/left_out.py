@@ -1,0 +1,80 @@
+"""What a study's catalogs offer beside what the study chose from: rows that could stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dse.evaluate.variables import Choice
+from dse.evaluate.wiring import Wiring
+from dse.model.units import UnitError, read
+from dse.problems import InputError
+from dse.study.catalog import Catalog, Row, load_catalog
+from dse.study.catalog_files import find_catalog
+from dse.study.resolve.context import declarations
+from dse.study.schema import CatalogTable
+from dse.study.study import ResolvedStudy
+
+KERNEL = "kernel"
+"""The fact of a row that says what it computes."""
+
+
+def left_out(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
+    """Return for each variable that chooses a catalog's row the rows that the study leaves out.
+
+    Those alone that set all that the variable's own rows set, in the domain of every model that
+    takes it, and that compute what one of these computes: the fact `KERNEL` of a row says what,
+    if it can be but one thing.
+
+    Returns
+    -------
+    dict
+        By variable and row, the quantities in their base units.
+    """
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    tables = getattr(study.file, "space", {})
+    for name, variable in study.evaluator.space.variables.items():
+        table = tables.get(name)
+        if not isinstance(variable, Choice) or not isinstance(table, CatalogTable):
+            continue
+        try:
+            folder = study.path.parent if study.path is not None else None
+            catalog = load_catalog(find_catalog(table.catalog, folder))
+        except InputError:  # it was there when the study was read
+            continue
+        rows = _others(catalog, variable, table.rename, study.evaluator.wiring)
+        if rows:
+            found[name] = rows
+    return found
+
+
+def _others(
+    catalog: Catalog, variable: Choice, rename: Mapping[str, str], wiring: Wiring
+) -> dict[str, dict[str, float]]:
+    own = {catalog.rows[n].text.get(KERNEL) for n in variable.names if n in catalog.rows}
+    wanted = next(iter(variable.rows.values()))
+    found = {}
+    for name, row in catalog.rows.items():
+        if name not in variable.rows and row.text.get(KERNEL) in own:
+            values = _values(row, rename, wanted, wiring)
+            if len(values) == len(wanted):
+                found[name] = values
+    return found
+
+
+def _values(
+    row: Row, rename: Mapping[str, str], wanted: Mapping[str, float], wiring: Wiring
+) -> dict[str, float]:
+    """Return the wanted figures of a row that models can take."""
+    clock = wiring.constants.get("clock")
+    found = {}
+    for key, figure in row.figures.items():
+        name = rename.get(key, key)
+        if name not in wanted:
+            continue
+        try:
+            value = read(figure.text, wiring.quantities[name].unit, clock)
+        except (UnitError, OverflowError):
+            continue
+        if all(q.contains_all(value * scale) for q, scale in declarations(wiring, name)):
+            found[name] = value
+    return found

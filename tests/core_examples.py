@@ -7,7 +7,9 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
+import pytest
 
+from dse.cli import main
 from dse.evaluate.conditions import Reduction
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
@@ -100,3 +102,18 @@ def brute_front(points: np.ndarray[Any, np.dtype[np.float64]]) -> list[int]:
         for i, p in enumerate(rows)
         if not any(q != p and all(a <= b for a, b in zip(q, p, strict=True)) for q in rows)
     ]
+
+
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[int, str, str]:
+    """Run the command line; return exit code, output and errors."""
+    capsys.readouterr()
+    monkeypatch.setattr("sys.argv", ["dse", *arguments])
+    code = 0
+    try:
+        main()
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err

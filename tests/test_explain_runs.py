@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dse
-from dse.cli import main
 from dse.model.section import Section, needs
+from tests.core_examples import command
 from tests.test_verdict import MODELS
 from tests.toy import MODEL, STUDY
 
@@ -28,21 +28,6 @@ OWN: dict[str, Any] = {
     "space": {"lanes": {"integer": [1, 4]}},
     "objective": [{"minimize": "time"}, {"minimize": "load"}],
 }
-
-
-def command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    """Run the command line; return exit code, output and errors."""
-    capsys.readouterr()
-    monkeypatch.setattr("sys.argv", ["dse", *arguments])
-    code = 0
-    try:
-        main()
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_a_run_of_a_script_explains_itself(
@@ -87,7 +72,7 @@ def test_an_infeasible_design_on_the_command_line(
     bounded = LOGCA | {"constraint": [{"quantity": "speedup", "at_least": 5, **AT}]}
     dse.from_mapping(bounded).run(folder)
     _, out, _ = command(monkeypatch, capsys, "explain", str(folder), "--design", "0")
-    assert "this design is infeasible:\n  speedup >= 5" in out
+    assert "design 0 is infeasible:\n  speedup >= 5" in out
     assert "is violated by 3.0" in out
     _, out, _ = command(monkeypatch, capsys, "explain", str(folder), "--design", "0", "--json")
     data = json.loads(out)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dse
@@ -93,7 +94,11 @@ def test_no_advice_for_crypto_leaves_a_domain() -> None:
 def _enumerated(crypto: dse.Study) -> dse.StudyResult:
     """Return what an enumeration would: explaining asks for the method and the constants only."""
     small = dse.from_mapping(_tiny(), MODELS).run()
-    return dse.StudyResult(**{**vars(small), "constants": {}, "name": crypto.name})
+    objectives = crypto.evaluator.objectives
+    names = [*crypto.evaluator.space.variables, *(o.name for o in objectives)]
+    none = pd.DataFrame(columns=[*names, "feasible", "on_front"], index=pd.Index([], dtype=int))
+    other = {"constants": {}, "name": crypto.name, "objectives": objectives, "designs": none}
+    return dse.StudyResult(**{**vars(small), **other})
 
 
 def _tiny() -> dict[str, Any]:
@@ -155,7 +160,7 @@ def test_an_infeasible_design_says_so(capsys: pytest.CaptureFixture[str]) -> Non
         ("lanes * 2 <= 12", 4.0),
     ]
     text = told(bad, capsys, result)
-    assert "this design is infeasible" in text
+    assert "design 7 is infeasible" in text
     assert "load <= 0.5 is violated by 0.5" in text
     assert "lanes * 2 <= 12 is violated by 4" in text
     data = json.loads(json.dumps(explanation_data(bad)))
@@ -165,6 +170,7 @@ def test_an_infeasible_design_says_so(capsys: pytest.CaptureFixture[str]) -> Non
         "unit": "1",
         "value": 1.0,
         "amount": 0.5,
+        "why": "",
     }
     assert "infeasible" not in told(good, capsys, result)
 

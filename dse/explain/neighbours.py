@@ -78,8 +78,9 @@ def _along(variable: Variable, own: NDArray[np.float64]) -> NDArray[np.float64]:
 def _rows(space: TableSpace, points: Points) -> Neighbours:
     """Return the rows of a table that differ from these in one variable."""
     every = space.from_index(np.arange(space.size))
-    rows, of, moved = [], [], []
-    for row in range(len(space.to_index(points))):
+    none = np.zeros(0, dtype=np.int64)
+    rows, of, moved = [none], [none], [none]
+    for row in range(len(space.to_index(points)) if space.variables else 0):
         differs = np.column_stack([every[n] != points[n][row] for n in space.variables])
         found = np.flatnonzero(differs.sum(axis=1) == 1)
         rows.append(found)

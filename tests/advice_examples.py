@@ -1,0 +1,59 @@
+"""A study of a few hundred designs, whose every neighbour can be asked for by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+import dse
+from dse.model import Array, Floats, Quantity
+
+
+class Made(NamedTuple):
+    speedup: Annotated[Array, Quantity("1", "speedup over the host", low=0, over="time", worth=1.0)]
+    time: Annotated[Array, Quantity("cycle", "time of a call", low=0)]
+    work: Annotated[Array, Quantity("cycle", "work", low=0, part_of="time")]
+    wait: Annotated[Array, Quantity("cycle", "wait for the bus", low=0, part_of="time")]
+    area: Annotated[Array, Quantity("LUT", "area", low=0)]
+
+
+def machine(
+    lanes: Annotated[Floats, Quantity("1", "lanes", low=1, integer=True, better="higher")],
+    depth: Annotated[Floats, Quantity("1", "stages", low=1, integer=True)],
+    bus_wait: Annotated[Floats, Quantity("cycle", "wait", low=0, better="lower")],
+    bus_area: Annotated[Floats, Quantity("LUT", "area of a bus", low=0)],
+    host_time: Annotated[Floats, Quantity("cycle", "host's time", low=0, better="higher")],
+) -> Made:
+    lanes, depth, bus_wait, bus_area, host_time = map(
+        np.asarray, np.broadcast_arrays(lanes, depth, bus_wait, bus_area, host_time)
+    )
+    work = 1000.0 / lanes * (1 + 1 / depth)
+    time = work + bus_wait
+    area = lanes * (100 + 10 * depth) + bus_area
+    return Made(host_time / time, time, work, bus_wait * 1.0, area)
+
+
+def content(host_time: float = 900.0, **change: Any) -> dict[str, Any]:
+    """Return a study; the host's time decides what pays."""
+    return {
+        "study": {"name": "made", "models": ["machine"]},
+        "inputs": {"host_time": host_time},
+        "space": {
+            "lanes": {"integer": [1, 8]},
+            "depth": {"values": [1, 2, 4, 8]},
+            "bus": {
+                "rows": {
+                    "slow": {"bus_wait": 400, "bus_area": 10},
+                    "fast": {"bus_wait": 50, "bus_area": 300},
+                    "none": {"bus_wait": 900, "bus_area": 0},
+                }
+            },
+        },
+        "objective": [{"maximize": "speedup"}, {"minimize": "area"}],
+    } | change
+
+
+def study(host_time: float = 900.0, **change: Any) -> dse.Study:
+    """Return the study, ready to run."""
+    return dse.from_mapping(content(host_time, **change), {"machine": machine})

@@ -1,0 +1,121 @@
+"""The answer of a run: what pays, what is recommended, and that its words tell the numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dse
+from dse.explain.answer import Answer, answer_of, designs_of
+from dse.explain.verdict import explain
+from dse.result.folder import read_answer
+from tests.advice_examples import study
+from tests.core_examples import command
+
+
+def answered(made: dse.Study) -> tuple[Answer, dse.StudyResult]:
+    result = made.run()
+    return answer_of(made, result, explain(made, result, designs_of(made, result))), result
+
+
+def test_a_space_in_which_nothing_pays_is_said_to_be_so_first() -> None:
+    answer, result = answered(study(host_time=150.0))
+    best = float(result.front.designs["speedup"].max())
+    assert best < 1
+    assert not answer.pays
+    assert answer.short[0] == answer.verdict
+    assert answer.verdict.startswith("Nothing in this space is worth building: the best speedup is")
+    assert f"{best:.3g}" in answer.verdict
+
+
+def test_where_all_pays_nothing_is_said_of_it() -> None:
+    answer, _ = answered(study(host_time=9000.0))
+    assert (answer.verdict, answer.pays) == ("", True)
+
+
+def test_where_a_part_pays_its_count_is_told_and_what_is_recommended_pays() -> None:
+    answer, result = answered(study(host_time=900.0))
+    speedups = result.front.designs["speedup"]
+    losing = int((speedups <= 1).sum())
+    assert 0 < losing < len(speedups)
+    assert answer.pays
+    assert f"Of the {len(speedups)} designs on the front, {losing} designs do not pay" in (
+        answer.verdict
+    )
+    assert speedups.loc[answer.designs[0].design] > 1
+    # nothing that still pays is advised into loss
+    for found in explain(study(), result, list(speedups.index[speedups > 1])):
+        after = [e.after for i in found.advice for e in i.effects if e.objective == "speedup"]
+        assert all(value > 1 for value in after)
+
+
+def test_the_recommended_design_is_the_knee_if_all_pay() -> None:
+    answer, result = answered(study(host_time=9000.0))
+    assert answer.designs[0].design == result.knee().name
+    roles = {each.role: each.design for each in answer.designs[1:]}
+    assert roles == {
+        "highest speedup": result.best("speedup").name,
+        "lowest area": result.best("area").name,
+    }
+
+
+def test_the_paragraph_names_parts_and_tells_the_values_and_the_time() -> None:
+    answer, result = answered(study(host_time=9000.0))
+    best = answer.designs[0]
+    row = result.designs.loc[best.design]
+    assert f"bus {row['bus']}" in best.build
+    assert f"{row['lanes']} lane" in best.build
+    assert f"speedup {result.front.designs['speedup'].loc[best.design]:.3g}" in best.gives
+    work = 1000 / row["lanes"] * (1 + 1 / row["depth"])
+    share = max(work, row["bus_wait"]) / (work + row["bus_wait"])
+    assert f"Of its time, {100 * share:.0f} % is" in best.time
+    assert "(design " in best.change
+
+
+def test_a_study_that_only_minimizes_has_an_answer() -> None:
+    made = study(objective=[{"minimize": "time"}, {"minimize": "area"}])
+    answer, _ = answered(made)
+    assert answer.verdict == ""
+    assert answer.designs[0].gives.startswith("It has time ")
+    assert "Of its time, " in answer.designs[0].time
+
+
+def test_one_design_on_the_front_is_recommended_without_runners_up() -> None:
+    answer, result = answered(study(host_time=9000.0, objective=[{"maximize": "speedup"}]))
+    assert len(result.front) == len(answer.designs) == 1
+    assert "only design on the front" in answer.designs[0].why
+
+
+def test_the_answer_is_in_the_summary_the_page_and_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = Path(__file__).parents[1] / "studies" / "sparc_evolution.toml"
+    folder = tmp_path / "run"
+    _, out, _ = command(monkeypatch, capsys, "run", str(shipped), "--out", str(folder))
+    kept = read_answer(folder)
+    assert kept["designs"][0]["design"] == 4
+    words = " ".join(out.split())
+    for sentence in kept["short"]:
+        assert sentence in words
+    assert words.index(kept["short"][0]) < words.index("Complete:")
+    page = (folder / "report.html").read_text()
+    assert 'data-design="4" class="recommended"' in page
+    assert kept["designs"][0]["build"] in page
+    (folder / "report.html").unlink()
+    command(monkeypatch, capsys, "report", str(folder))
+    assert read_answer(folder) == kept
+    assert json.loads((folder / "summary.json").read_text())["knee"] == 4
+
+
+def test_every_number_of_an_answer_is_short() -> None:
+    answer, _ = answered(study(host_time=9000.0))
+    for each in answer.designs:
+        for sentence in each.sentences:
+            for word in sentence.replace(",", "").split():
+                digits = word.strip("().;:×%").replace(".", "")
+                if digits.isdigit():
+                    assert len(digits.strip("0")) <= 4 or int(digits) == each.design
+    assert np.isfinite(answer.designs[0].design)

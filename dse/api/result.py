@@ -19,6 +19,7 @@ from dse.result import folder as folders
 from dse.result.reaching import reaching
 from dse.result.record import Front as Rows
 from dse.result.record import Result
+from dse.result.where import holding
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -48,8 +49,20 @@ class Front(Rows):
         return front_figure(replace(self.source, designs=shown), x, y)
 
     def where(self, text: str) -> Front:
-        """Return the designs that a filter names, such as ``"area < 200 kLUT and lanes > 1"``."""
-        return Front(super().where(text).designs, self.source)
+        """Return the designs that a filter names, such as ``"area < 200 kLUT and lanes > 1"``.
+
+        Parameters
+        ----------
+        text : str
+            In the language of `dse.model.filter`.
+
+        Raises
+        ------
+        InputError
+            With every problem of the filter.
+        """
+        named = holding(self.source, self.designs, str(text))
+        return Front(self.designs[named], self.source)
 
 
 @dataclass(frozen=True, repr=False)

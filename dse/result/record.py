@@ -14,7 +14,6 @@ from dse.evaluate.objective import Objective
 from dse.model.quantity import Array
 from dse.problems import DseError, InputError, Problem, nearest
 from dse.result.target import TargetAnswer
-from dse.result.where import holding
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column"]
 ROLES: Mapping[Role, str] = {
@@ -171,21 +170,6 @@ class Front:
 
         return knee(self.points, np.array([o.sign for o in self.objectives]))
 
-    def where(self, text: str) -> Front:
-        """Return the designs that a filter names, such as ``"area < 200 kLUT and lanes > 1"``.
-
-        Parameters
-        ----------
-        text : str
-            In the language of `dse.model.filter`.
-
-        Raises
-        ------
-        InputError
-            With every problem of the filter.
-        """
-        return Front(self.designs[holding(self.source, self.designs, str(text))], self.source)
-
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume up to a reference point.
 
@@ -282,10 +266,6 @@ class Result:
     def knee(self) -> pd.Series[Any]:
         """Return the design of the front that is nearest to the ideal."""
         return self.front.knee()
-
-    def where(self, text: str) -> Front:
-        """Return the designs of the front that a filter names; see `Front.where`."""
-        return self.front.where(text)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume of the front; see `Front.hypervolume`."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from dse.model.filter import CLOCK, Field, FilterError, read_filter
 from dse.problems import InputError
-
-if TYPE_CHECKING:
-    from dse.result.record import Result
+from dse.result.record import Result
 
 _NUMBER = "design"  # the index, which a filter may name as any column
 

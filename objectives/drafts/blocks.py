@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from dse.problems import InputError, Problem
-from objectives.drafts.program import origin_of
+from objectives.drafts.program import check_one, origin_of
 from objectives.drafts.text import comment, filled, percent, quoted
 from objectives.partition import Architecture, Graph, Workloads, block_times
 from objectives.programs import load_program
@@ -33,6 +33,7 @@ def partition(profile: Path, named: str, name: str) -> str:
     InputError
         If it is not a profile of one program with caches, or no block could move.
     """
+    check_one(profile)
     graph = Workloads.load(profile).graphs[0][0]
     area = int(graph.area[graph.movable].sum())
     if not area:

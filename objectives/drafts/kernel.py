@@ -99,7 +99,7 @@ def _least_speedup(reached: bool) -> str:
         return "\n".join(lines)
     why = [
         "Set-up and travel of a call take longer than its work on the host, or nearly so.",
-        "With this constraint there might be no design: make the calls larger, or name another interface.",
+        "With this constraint there might be no design. Larger calls help, or another interface.",
     ]
     return "\n".join(f"# {line}" for line in (*why, *lines))
 

@@ -15,6 +15,7 @@ from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow
 from objectives.communication.verdict import Verdict
 from objectives.drafts.text import comment, filled, listed, percent, quoted
 from objectives.programs import Program, load_program
+from objectives.programs.tables import FUNCTIONS
 
 _TOGETHER = 10
 """Functions of which a draft chooses subsets: 1,024 of them, and each further one doubles these."""
@@ -127,6 +128,7 @@ def source_of(profile: Path) -> Source:
     InputError
         If it is not a profile of one program, or no function of it could move.
     """
+    check_one(profile)
     dataflow = load_dataflow(profile)
     if not dataflow.candidates:
         message = "no function could move: those that compute call main, or are main itself"
@@ -134,6 +136,13 @@ def source_of(profile: Path) -> Source:
         raise InputError(str(profile), [Problem("", message, remedy)])
     places, origin = load_program(profile, _told)
     return Source(dataflow, origin, places)
+
+
+def check_one(profile: Path) -> None:
+    """Raise InputError if a path is a folder, but not of the tables of one program."""
+    if profile.is_dir() and not (profile / FUNCTIONS).exists():
+        message = f"is a folder without {FUNCTIONS}: a study is of one program"
+        raise InputError(str(profile), [Problem("", message, "name the profile of one of them")])
 
 
 def origin_of(program: Program, name: str) -> str:

@@ -25,8 +25,8 @@ from objectives.partition.solve import best_partition
 from objectives.partition.workloads import Workloads
 
 _DESIGNS = 100  # of the front that are told
-_LINES = 40  # of the source that are drawn
-_BLOCKS = 200  # that are listed
+_LINES = 24  # of the source that are drawn
+_FUNCTIONS, _BLOCKS = 20, 30  # that are listed
 
 
 class Moved(NamedTuple):
@@ -85,9 +85,9 @@ def blocks(study: Study, result: StudyResult) -> Section:
         parts += [
             Table(
                 f"{found.graph.program}: what design {design.name} moves, function by function",
-                functions,
-                "Share of the program's time on the CPU alone, of the function's own blocks. "
-                "Blocks that call library functions stay on the CPU.",
+                functions.head(_FUNCTIONS),
+                f"Of {len(functions)} functions that ran. Share of the program's time on the CPU alone, of the function's own "
+                "blocks. Blocks that call library functions stay on the CPU.",
             ),
             _lines(found, str(design.name)),
             Table(
@@ -164,6 +164,10 @@ def spans(lines: Sequence[int]) -> str:
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
+def _at(lines: str) -> str:
+    return f"line {lines}" if lines.isdigit() else f"lines {lines}"
+
+
 def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
     """Return in words what a design moves of a program."""
     name = found.graph.program
@@ -171,12 +175,12 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
     if there.empty:
         return f"{name}: design {design}, the best compromise, moves nothing."
     told = [
-        f"{row['function']} (lines {row['lines that move']}, {row['share that moves [%]']:.3g} %)"
+        f"{row['function']} ({_at(row['lines that move'])}, {row['share that moves [%]']:.3g} %)"
         if row["lines that move"] != "none"
         else f"{row['function']} ({row['share that moves [%]']:.3g} %)"
         for _, row in there.head(5).iterrows()
     ]
-    more = f" and {len(there) - 5} more functions" if len(there) > 5 else ""
+    more = f" and {len(there) - 5} more" if len(there) > 5 else ""
     area = int(found.graph.area[found.moved].sum())
     return (
         f"{name}: design {design}, the best compromise, moves {int(found.moved.sum())} of "

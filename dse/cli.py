@@ -105,6 +105,79 @@ def _terminated(*_: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 
+@commands.command("new")
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option(
+    "--from",
+    "profile_",
+    metavar="PROFILE",
+    type=click.Path(path_type=Path),
+    help="Study this program: a profile of dse profile.",
+)
+@click.option(
+    "--question",
+    type=click.Choice(["communication", "partition", "offload"]),
+    help="What to ask of the program: which functions to accelerate (communication, the default); "
+    "which basic blocks to move, and where the accelerator joins the memory hierarchy "
+    "(partition); which function, behind which interface, shared by how many threads (offload).",
+)
+@click.option("--kernel", metavar="NAME", help="Study this kernel, such as aes: dse list kernels.")
+@click.option("--host", metavar="NAME", help="On this host, such as sparc-t4: dse list platforms.")
+@click.option(
+    "--engine",
+    "engines",
+    metavar="NAME",
+    multiple=True,
+    help="With this engine: dse list engines. May be given several times  [default: all that fit]",
+)
+@click.option(
+    "--interface",
+    "interfaces",
+    metavar="NAME",
+    multiple=True,
+    help="Behind this interface: dse list interfaces. May be given several times  "
+    "[default: all that are not of one accelerator alone]",
+)
+@click.option("--force", is_flag=True, help="Replace STUDY if it is there.")
+def new_command(
+    study: Path,
+    profile_: Path | None,
+    question: str | None,
+    kernel: str | None,
+    host: str | None,
+    engines: tuple[str, ...],
+    interfaces: tuple[str, ...],
+    force: bool,
+) -> None:
+    r"""Write a first draft of STUDY, a TOML file that runs as it stands.
+
+    From the profile of a program, from a kernel of the catalogs, or a small example if neither is
+    given. Its comments say what is assumed, and where figures are from.
+
+    \b
+    dse new aes.toml
+    dse new aes.toml --kernel aes --interface axi-dma --interface pcie-4-x8
+    dse new fft.toml --from fft.profile.json
+    dse new fft.toml --from fft.profile.json --question partition
+    """
+    from dse.result.folder import write_text
+    from dse.study import draft
+
+    of_kernel = {"--host": host, "--engine": engines, "--interface": interfaces}
+    draft.check_options(kernel, profile_, question, of_kernel)
+    draft.check_target(study, force)
+    if kernel is not None:
+        text = draft.from_kernel(study, kernel, host, engines, interfaces)
+    elif profile_ is not None:
+        question = question or next(iter(draft.QUESTIONS))
+        text = draft.from_profile(study, profile_, question)
+    else:
+        text = draft.example(study)
+    write_text(study, text)
+    click.echo(f"{study}: {draft.described(question, kernel)}")
+    click.echo(f"next: dse check {study}, then dse run {study}")
+
+
 @commands.command("check")
 @click.argument("study", type=click.Path(path_type=Path))
 def check_command(study: Path) -> None:

@@ -245,6 +245,9 @@ class StudyResult(Protocol):
     def best(self, objective: str) -> pd.Series[Any]:
         """Return the design that is best in one objective."""
 
+    def knee(self) -> pd.Series[Any]:
+        """Return the best compromise of the front."""
+
 
 SectionPart: TypeAlias = Table | Lines | Bars | Heatmap | Tree
 

@@ -18,6 +18,7 @@ paper's greedy partitioner, is this package's (docs/partition.md).
 from objectives.partition.blocks import Decision, Group, blocks_table, decide, moved_together
 from objectives.partition.estimate import (
     Estimate,
+    block_times,
     cpu_time,
     estimate,
     theoretical_time,
@@ -58,6 +59,7 @@ __all__ = [
     "architecture_of",
     "area_front",
     "best_partition",
+    "block_times",
     "blocks_table",
     "cpu_time",
     "decide",

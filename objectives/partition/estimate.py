@@ -208,6 +208,16 @@ def cpu_time(graph: Graph, architecture: Architecture) -> Array:
     return estimate(graph, np.zeros(len(graph), bool), alone).accelerated_time
 
 
+def block_times(graph: Graph, architecture: Architecture) -> Array:
+    """Return the time of each block on a CPU alone, in cycles, shape (blocks,).
+
+    They add up to :func:`cpu_time`. Of an architecture of numbers, no arrays.
+    """
+    memory = np.array(latencies(architecture._replace(shared_level=3.0)).cpu, dtype=np.float64)
+    operations = (graph.operations + graph.casts) * architecture.cpu_efficiency
+    return np.asarray(operations + graph.hits @ memory)
+
+
 def theoretical_time(graph: Graph, architecture: Architecture) -> Array:
     """Return the paper's baseline: every instruction on the accelerator, memory as for the CPU.
 

@@ -1,0 +1,246 @@
+"""First drafts of studies, for ``dse new``: what is asked for, told to who writes the text.
+
+The text is written by functions that packages of models offer, as studies name models; what they
+need of catalogs and paths is looked up here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dse.model.units import read
+from dse.problems import InputError, Problem, closest, nearest
+from dse.study.catalog import Catalog, Row, load_catalog
+from dse.study.catalog_files import find_catalog
+from dse.study.loading import load_function
+
+QUESTIONS = {
+    "communication": "which functions to accelerate, alone or together",
+    "partition": "which basic blocks to move, and where the accelerator joins the memory hierarchy",
+    "offload": "which function, behind which interface, shared by how many threads",
+}
+"""What a study of a profile may ask, the default first."""
+_DRAFTS = "objectives.drafts"
+_COSTS = {
+    "overhead": ("cycle", ("interface_overhead",)),
+    "latency": ("cycle", ("interface_latency",)),
+    "latency_per_byte": ("cycle/B", ("interface_latency_per_byte", "interface_overhead_per_byte")),
+    "shared_link": ("1", ("shared_link",)),
+}
+_COST_FIGURES = tuple(name for _, names in _COSTS.values() for name in names)
+
+
+def example(target: Path) -> str:
+    """Return a small annotated study for this file."""
+    text: str = _draft("example")(target.stem)
+    return text
+
+
+def from_profile(target: Path, profile: Path, question: str) -> str:
+    """Return a study of a program for this file.
+
+    Parameters
+    ----------
+    target : Path
+        The study; it names the profile relative to its folder.
+    profile : Path
+        Of one program: of ``dse profile``, or what else models read.
+    question : str
+        One of `QUESTIONS`.
+
+    Raises
+    ------
+    InputError
+        If there is no such profile, or it does not tell what the question needs.
+    """
+    if not profile.exists():
+        folder = profile.parent
+        known = [p.name for p in folder.iterdir()] if folder.is_dir() else []
+        message = f"there is no file '{profile}'"
+        remedy = nearest(profile.name, known) or "dse profile SOURCE -o FILE writes one"
+        raise InputError("--from", [Problem("", message, remedy)])
+    named = Path(os.path.relpath(profile.resolve(), target.parent.resolve())).as_posix()
+    text: str = _draft(question)(profile, named, target.stem)
+    return text
+
+
+def from_kernel(
+    target: Path, kernel: str, host: str | None, engines: Sequence[str], interfaces: Sequence[str]
+) -> str:
+    """Return a study of a kernel of the catalogs for this file.
+
+    Parameters
+    ----------
+    target : Path
+        The study; catalogs in its folder go before the shipped ones.
+    kernel : str
+        A row of the catalog ``kernels``, or how such rows begin: the first for the host.
+    host : str or None
+        A row of ``platforms``; the first on which the kernel was measured if it is None.
+    engines, interfaces : sequence of str
+        Rows of these catalogs. If they are empty: the engines for the kernel, and the interfaces
+        that are not those of one accelerator alone.
+
+    Raises
+    ------
+    InputError
+        With every name that is not there, and the nearest one.
+    """
+    kernels, platforms, known, links = (
+        load_catalog(find_catalog(name, target.parent))
+        for name in ("kernels", "platforms", "engines", "interfaces")
+    )
+    problems: list[Problem] = []
+    row, platform = _measured(kernels, platforms, kernel, host, problems)
+    family = row.name.partition("-")[0] if row else ""
+    fitting = [name for name in known.rows if name.startswith(family)] if family else []
+    chosen = _named(known, engines or fitting, "--engine", problems)
+    for engine in chosen if family else ():
+        if engine.name not in fitting:
+            remedy = f"engines for it: {', '.join(fitting) or 'none, so leave --engine out'}"
+            message = f"'{engine.name}' is not for the kernel '{kernel}'"
+            problems.append(Problem("--engine", message, remedy))
+    usual = [name for name, each in links.rows.items() if "accelerator" not in each.text]
+    attached = _named(links, interfaces or usual, "--interface", problems)
+    if problems or row is None or platform is None:
+        raise InputError("dse new", problems)
+    clock = read(platform.figures["clock"].text, "Hz")
+    text: str = _draft("kernel")(
+        target.stem,
+        kernel=(row.name, _said(row, sources=True)),
+        host=(platform.name, _said(platform, sources=True)),
+        clock=(platform.figures["clock"].text, clock),
+        engines=[(each.name, _said(each)) for each in chosen],
+        interfaces=[(each.name, _said(each, () if chosen else _COST_FIGURES)) for each in attached],
+        costs={each.name: _costs(each, clock) for each in attached},
+        work=_work(row, clock),
+    )
+    return text
+
+
+def check_options(
+    kernel: str | None, profile: Path | None, question: str | None, of_kernel: Mapping[str, Any]
+) -> None:
+    """Raise InputError if options of ``dse new`` do not go together, with every such option."""
+    problems = []
+    if kernel is not None and profile is not None:
+        message = "a study is of a kernel or of a program, not of both"
+        problems.append(Problem("--kernel and --from", message, "leave one out"))
+    if question is not None and profile is None:
+        message = "asks something of a program, and none is given"
+        problems.append(Problem("--question", message, "--from PROFILE"))
+    if kernel is None:
+        for option, given in of_kernel.items():
+            if given:
+                message = "is of a kernel, and none is given"
+                problems.append(Problem(option, message, "--kernel NAME, such as aes"))
+    if problems:
+        raise InputError("dse new", problems)
+
+
+def check_target(target: Path, force: bool) -> None:
+    """Raise InputError if a draft could not be written there."""
+    problems = []
+    if target.is_dir():
+        problems.append(Problem("", "is a folder", "give the name of a file, such as study.toml"))
+    elif target.suffix != ".toml":
+        remedy = f"a study is a TOML file: {target.with_name(target.name + '.toml')}"
+        problems.append(Problem("", "does not end in .toml", remedy))
+    elif not target.parent.is_dir():
+        problems.append(Problem("", f"there is no folder {target.parent}", "make it first"))
+    elif target.exists() and not force:
+        problems.append(Problem("", "is there already", "--force replaces it"))
+    if problems:
+        raise InputError(str(target), problems)
+
+
+def described(question: str | None, kernel: str | None) -> str:
+    """Return in words what was written."""
+    if kernel is not None:
+        return f"a study of {kernel}: which engine, behind which interface"
+    if question is None:
+        return "an example to change; --kernel and --from write studies of your own"
+    others = ", ".join(each for each in QUESTIONS if each != question)
+    return f"{QUESTIONS[question]} (--question {question}; others: {others})"
+
+
+def _draft(name: str) -> Any:
+    return load_function(f"{_DRAFTS}:{name}", None, "draft of a study")[0]
+
+
+def _measured(
+    kernels: Catalog, platforms: Catalog, kernel: str, host: str | None, problems: list[Problem]
+) -> tuple[Row | None, Row | None]:
+    """Return the row of a kernel and the host on which it was measured."""
+    rows = [r for n, r in kernels.rows.items() if n == kernel or n.startswith(f"{kernel}-")]
+    if not rows:
+        begins = {n.rsplit("-", cut)[0] for n in kernels.rows for cut in range(n.count("-") + 1)}
+        near = closest(kernel, begins)
+        remedy = f"did you mean '{near}'?" if near else f"kernels: {', '.join(kernels.rows)}"
+        problems.append(Problem("--kernel", f"there is no kernel '{kernel}'", remedy))
+    if host is not None and host not in platforms.rows:
+        message = f"there is no host '{host}'"
+        problems.append(Problem("--host", message, nearest(host, platforms.rows)))
+        return (rows[0] if rows else None), None
+    pairs = [(r, p) for r in rows for p in platforms.rows.values() if _is_of(r.name, p.name)]
+    for row, platform in pairs:
+        if host in (None, platform.name):
+            return row, platform
+    if rows:
+        message = f"'{kernel}' was not measured on {host or 'a host of the catalog'}"
+        hosts = ", ".join(dict.fromkeys(p.name for _, p in pairs))
+        problems.append(Problem("--host", message, f"hosts: {hosts or 'none'}"))
+    return (rows[0] if rows else None), None
+
+
+def _is_of(kernel: str, platform: str) -> bool:
+    """Tell whether a kernel's row is of a platform: its name ends in it.
+
+    >>> _is_of("aes-sparc-t4", "sparc-t4"), _is_of("fft-gpu-host", "discrete-gpu")
+    (True, True)
+    """
+    gpu = kernel.endswith("-gpu-host") and platform.endswith("-gpu")
+    return gpu or kernel.endswith(f"-{platform}")
+
+
+def _named(
+    catalog: Catalog, names: Sequence[str], option: str, problems: list[Problem]
+) -> list[Row]:
+    """Return rows by name, each once, with a problem for each that is not there."""
+    for name in dict.fromkeys(names):
+        if name not in catalog.rows:
+            message = f"there is no {option.removeprefix('--')} '{name}'"
+            problems.append(Problem(option, message, nearest(name, catalog.rows)))
+    return [catalog.rows[name] for name in dict.fromkeys(names) if name in catalog.rows]
+
+
+def _said(row: Row, used: Sequence[str] = (), sources: bool = False) -> str:
+    """Return what a row is, perhaps its sources, and which figures (of those used) are assumed."""
+    assumed = [
+        name
+        for name, figure in row.figures.items()
+        if "assumption" in figure.note + figure.source and name in (used or row.figures)
+    ]
+    said = [row.about]
+    if sources:
+        said += list(dict.fromkeys(figure.source for figure in row.figures.values()))
+    if assumed:
+        said.append(f"assumed: {', '.join(assumed)}")
+    return "; ".join(said)
+
+
+def _costs(row: Row, clock: float) -> dict[str, float]:
+    """Return LogCA's costs of an interface, in cycles of a host of this clock [Hz]."""
+    return {
+        cost: sum(read(row.figures[n].text, unit, clock) for n in names if n in row.figures)
+        for cost, (unit, names) in _COSTS.items()
+    }
+
+
+def _work(kernel: Row, clock: float) -> tuple[float, float]:
+    """Return the host's work for a byte [cycle/B], and the exponent with which it grows."""
+    index = read(kernel.figures["computational_index"].text, "cycle/B", clock)
+    return index, read(kernel.figures["complexity"].text, "1")

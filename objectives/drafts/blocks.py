@@ -1,0 +1,82 @@
+"""The draft from a program's profile whose designs move basic blocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dse.problems import InputError, Problem
+from objectives.drafts.program import check_one, origin_of
+from objectives.drafts.text import comment, filled, percent, quoted
+from objectives.partition import Architecture, Graph, Workloads, block_times
+from objectives.programs import load_program
+
+_SMALLEST = 4  # instructions of an accelerator
+_TOLD = 20  # functions
+
+
+def partition(profile: Path, named: str, name: str) -> str:
+    """Return a study of which basic blocks to move, and where accelerator and CPU share memory.
+
+    Parameters
+    ----------
+    profile : Path
+        Of one program, as ``dse profile`` writes it.
+    named : str
+        How the study names it: relative to the study's folder.
+    name : str
+        Of the study.
+
+    Raises
+    ------
+    InputError
+        If it is not a profile of one program with caches, or no block could move.
+    """
+    check_one(profile)
+    graph = Workloads.load(profile).graphs[0][0]
+    area = int(graph.area[graph.movable].sum())
+    if not area:
+        message = "no block could move: those that run call library functions"
+        raise InputError(str(profile), [Problem("", message, "profile a program that computes")])
+    return filled(
+        "partition",
+        name=quoted(name),
+        origin=comment(load_program(profile, origin_of)),
+        profile=quoted(named),
+        functions="\n".join(comment(f"  {line}") for line in _functions(graph)),
+        sizes=", ".join(map(str, sizes(area))),
+        area=f"{area:,}",
+    )
+
+
+def sizes(area: int) -> list[int]:
+    """Return sizes of an accelerator in steps of about a half, up to all that could move.
+
+    >>> sizes(20)
+    [4, 6, 8, 12, 16, 20]
+    """
+    steps = (base << power for power in range(40) for base in (_SMALLEST, _SMALLEST * 3 // 2))
+    return [size for size in sorted(set(steps)) if size < area] + [area]
+
+
+def _functions(graph: Graph) -> list[str]:
+    """Return a line for each function with blocks that could move, what takes most first."""
+    time = block_times(graph, Architecture())
+    share = time / max(float(time.sum()), 1.0)
+    names = np.array(graph.function)
+    of = {name: (graph.movable & (names == name), names == name) for name in dict.fromkeys(names)}
+    rows = sorted(
+        (
+            (float(share[could].sum()), name, int(could.sum()), int(all_.sum()), could)
+            for name, (could, all_) in of.items()
+            if could.any()
+        ),
+        key=lambda row: (-row[0], row[1]),
+    )
+    lines = [
+        f"{name}: {percent(part)} of the time in {could} of its {count} blocks, "
+        f"{int(graph.area[which].sum())} instructions"
+        for part, name, could, count, which in rows[:_TOLD]
+    ]
+    return lines + ([f"and {len(rows) - _TOLD} more"] if len(rows) > _TOLD else [])

@@ -1,0 +1,113 @@
+"""The draft from rows of catalogs: a kernel, and what could run it behind which interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from objectives.drafts.text import comment, filled, listed, quoted
+
+_GRANULARITY = 1024.0  # of a call, in the templates [B]
+_THREADS = 64  # likewise
+_LINK, _STREAM = 0.5, 0.6  # the most that link and thread are busy, likewise
+_MARGIN = 0.8  # of that, for what waits
+_TERMS = ("overhead", "latency", "latency_per_byte")
+
+Costs = Mapping[str, float]
+"""`overhead` and `latency` [cycle], `latency_per_byte` [cycle/B]; `shared_link`: 1 if all share."""
+
+
+def kernel(
+    name: str,
+    kernel: tuple[str, str],
+    work: tuple[float, float],
+    host: tuple[str, str],
+    clock: tuple[str, float],
+    engines: Sequence[tuple[str, str]],
+    interfaces: Sequence[tuple[str, str]],
+    costs: Mapping[str, Costs],
+) -> str:
+    """Return a study of a kernel behind interfaces.
+
+    With engines it is a system of docs/system.md: lanes, streams and a schedule, and areas. Without
+    any, LogCA alone, whose peak speedup stands for what an engine costs.
+
+    Parameters
+    ----------
+    name : str
+        Of the study.
+    kernel, host : (str, str)
+        A row of the catalog, and what is said of it in a comment.
+    work : (float, float)
+        The host's for a byte [cycle/B], and the exponent with which it grows.
+    clock : (str, float)
+        Of the host: as it is written, and in Hz.
+    engines, interfaces : sequence of (str, str)
+        As `kernel`, of rows to choose from; there may be no engines.
+    costs : mapping of str to Costs
+        Of each interface.
+    """
+    blanks = {
+        "name": quoted(name),
+        "about": quoted(f"{kernel[0]}: attached how, and how fast"),
+        "kernel": quoted(kernel[0]),
+        "kernel_said": comment(kernel[1]),
+        "clock": quoted(clock[0]),
+        "host_said": comment(f"{host[0]}: {host[1]}"),
+    }
+    if not engines:
+        return filled("offload_of_kernel", **blanks, interfaces=_rows(interfaces, costs))
+    alone = clock[1] * _GRANULARITY / _host_time(work)
+    borne = max(_borne(costs[each], clock[1]) for each, _ in interfaces)
+    return filled(
+        "engine",
+        **blanks,
+        engines=listed(engines),
+        interfaces=listed(interfaces),
+        rate=quoted(f"{min(alone / 3, borne) / 1e6:.2g} MB/s"),
+        alone=f"{alone / 1e6:.2g}",
+        least_speedup=_least_speedup(any(_pays(costs[each], work) for each, _ in interfaces)),
+    )
+
+
+def _host_time(work: tuple[float, float]) -> float:
+    """Return the host's time for a call [cycle]."""
+    return float(work[0] * _GRANULARITY ** work[1])
+
+
+def _call_time(costs: Costs) -> float:
+    """Return the time of a call behind an interface if the engine takes none [cycle]."""
+    return costs["overhead"] + costs["latency"] + costs["latency_per_byte"] * _GRANULARITY
+
+
+def _pays(costs: Costs, work: tuple[float, float]) -> bool:
+    """Tell whether a call behind an interface can be twice as fast as on the host."""
+    return 2 * _call_time(costs) < _host_time(work)
+
+
+def _borne(costs: Costs, clock: float) -> float:
+    """Return the data that each thread may ask for behind an interface [B/s]."""
+    of_thread = _STREAM * _GRANULARITY / _call_time(costs)
+    link = costs["latency_per_byte"] * _THREADS
+    of_link = _LINK / link if costs["shared_link"] and link else of_thread
+    return _MARGIN * clock * min(of_thread, of_link)
+
+
+def _least_speedup(reached: bool) -> str:
+    """Return the constraint on the speedup; commented out if no interface allows for it."""
+    lines = ["[[constraint]]", 'quantity = "speedup"', "at_least = 1"]
+    if reached:
+        return "\n".join(lines)
+    why = [
+        "Set-up and travel of a call take longer than its work on the host, or nearly so.",
+        "With this constraint there might be no design. Larger calls help, or another interface.",
+    ]
+    return "\n".join(f"# {line}" for line in (*why, *lines))
+
+
+def _rows(interfaces: Sequence[tuple[str, str]], costs: Mapping[str, Costs]) -> str:
+    """Return rows of interfaces, each under a comment."""
+    lines = []
+    for name, said in interfaces:
+        figures = ", ".join(f"{key} = {costs[name][key]:.6g}" for key in _TERMS)
+        lines += [comment(said), f"{quoted(name)} = {{ {figures} }}"]
+    return "\n".join(lines)

@@ -1,0 +1,199 @@
+"""Drafts from a program's profile whose designs accelerate functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from dse.problems import InputError, Problem
+from dse.profile.document import Profile
+from objectives.communication import Setting, load_dataflow, verdicts
+from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow
+from objectives.communication.verdict import Verdict
+from objectives.drafts.text import comment, filled, listed, percent, quoted
+from objectives.programs import Program, load_program
+from objectives.programs.tables import FUNCTIONS
+
+_TOGETHER = 10
+"""Functions of which a draft chooses subsets: 1,024 of them, and each further one doubles these."""
+_HOST = {"byte_time": 0.25, "overhead": 435.0, "latency": 500.0}
+"""Of the templates: a word of 4 B a cycle, and calls by a port for user code."""
+_ALONE = 12
+"""Functions of which a draft chooses one: as many parts as a study takes."""
+_CLOCK = 1e9  # of the template for shared engines, in Hz
+_SOME = 0.01  # of the time, below which a function is left to the user
+_LEAST_GAIN = 0.01  # of a function that is worth an accelerator
+_SHARE = 25  # of what a thread could run on the host, one part is asked for
+
+
+class Place(NamedTuple):
+    """Where a function is in the source; line 0 if it is not known."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A program of which functions could move.
+
+    Parameters
+    ----------
+    program : Dataflow
+        What its functions compute and pass on.
+    origin : str
+        In a sentence: what was profiled, and how.
+    places : dict of str to Place
+        Of the functions, if the profile tells.
+    """
+
+    program: Dataflow
+    origin: str
+    places: dict[str, Place]
+
+    def said(self, verdict: Verdict) -> str:
+        """Return what is to be known of a function before it is moved."""
+        place = self.places.get(verdict.function, Place("", 0))
+        at = f"{place.file}:{place.line}; " if place.file and place.line else ""
+        calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
+        return f"{at}{percent(verdict.share)} of the time with all that it calls, {calls}"
+
+
+def communication(profile: Path, named: str, name: str) -> str:
+    """Return a study of which functions to accelerate, alone or together, with which stores.
+
+    Parameters
+    ----------
+    profile : Path
+        Of one program: what :func:`objectives.programs.load_program` reads.
+    named : str
+        How the study names it: relative to the study's folder.
+    name : str
+        Of the study.
+
+    Raises
+    ------
+    InputError
+        If it is not a profile of one program, or no function could move.
+    """
+    source = source_of(profile)
+    best = Setting(32.0, 32.0, medium_factor=4.0, latency_per_byte=1.0, **_HOST)
+    judged = verdicts(source.program, best)[:MAX_CANDIDATES]
+    most = _best(judged, _TOGETHER)
+    return filled(
+        "communication",
+        name=quoted(name),
+        origin=comment(source.origin),
+        profile=quoted(named),
+        functions=_functions(source, judged, most),
+        least_speedup=_least_speedup(most, 0.25, "a quarter"),
+    )
+
+
+def offload(profile: Path, named: str, name: str) -> str:
+    """Return a study of which function to accelerate as an engine that many threads share.
+
+    Parameters, and what is raised, are those of :func:`communication`.
+    """
+    source = source_of(profile)
+    program = source.program
+    cycles = float(program.computation.sum()) + _HOST["byte_time"] * program.total_bytes
+    judged = verdicts(program, Setting(64.0, 32.0, latency_per_byte=0.25, **_HOST))
+    judged = judged[:MAX_CANDIDATES]
+    most = _best(judged, _ALONE)
+    alone = _CLOCK / cycles
+    asked = alone / _SHARE * min(most[0].speedup, 1.0)  # also if an accelerator is a brake
+    largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
+    return filled(
+        "offload",
+        name=quoted(name),
+        origin=comment(source.origin),
+        profile=quoted(named),
+        functions=_functions(source, judged, most),
+        run_rate=quoted(f"{asked:.2g} Hz"),
+        alone=f"{alone:.2g}",
+        buffered=quoted(f"{2 ** math.ceil(math.log2(max(largest, 64.0)))} B"),
+        least_speedup=_least_speedup(most, 0.1, "a tenth"),
+    )
+
+
+def source_of(profile: Path) -> Source:
+    """Return the program of a profile.
+
+    Raises
+    ------
+    InputError
+        If it is not a profile of one program, or no function of it could move.
+    """
+    check_one(profile)
+    dataflow = load_dataflow(profile)
+    if not dataflow.candidates:
+        message = "no function could move: those that compute call main, or are main itself"
+        remedy = "put the work into a function of its own that main calls, and profile again"
+        raise InputError(str(profile), [Problem("", message, remedy)])
+    places, origin = load_program(profile, _told)
+    return Source(dataflow, origin, places)
+
+
+def check_one(profile: Path) -> None:
+    """Raise InputError if a path is a folder, but not of the tables of one program."""
+    if profile.is_dir() and not (profile / FUNCTIONS).exists():
+        message = f"is a folder without {FUNCTIONS}: a study is of one program"
+        raise InputError(str(profile), [Problem("", message, "name the profile of one of them")])
+
+
+def origin_of(program: Program, name: str) -> str:
+    """Return in a sentence what was profiled, and how."""
+    if not isinstance(program, Profile):
+        return f"The program: {name}."
+    said = program.program
+    arguments = f" with the arguments {' '.join(said.arguments)}" if said.arguments else ""
+    state = "" if program.run.complete else f", cut short ({program.run.ended})"
+    return (
+        f"The program: {' '.join(said.sources)}, run{arguments}{state}; "
+        f"{said.compiler}, -O{said.optimisation}."
+    )
+
+
+def _told(program: Program, name: str) -> tuple[dict[str, Place], str]:
+    places = {}
+    if isinstance(program, Profile):
+        places = {f.name: Place(f.file.rpartition("/")[2], f.line) for f in program.functions}
+    return places, origin_of(program, name)
+
+
+def _best(judged: Sequence[Verdict], count: int) -> list[Verdict]:
+    """Return the functions that gain most on their own, of those that take some of the time."""
+    some = [v for v in judged if v.share >= _SOME] or judged
+    return sorted(some, key=lambda v: -v.speedup)[:count]
+
+
+def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdict]) -> str:
+    """Return the lines of a choice of functions, in the order of their work."""
+    names = {verdict.function for verdict in chosen}
+    entries = [(v.function, source.said(v)) for v in judged]
+    return listed(
+        [entry for entry in entries if entry[0] in names],
+        [entry for entry in entries if entry[0] not in names],
+    )
+
+
+def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:
+    """Return a constraint: the speedup has a part of the best gain of a function on its own.
+
+    Commented out if no function gains anything.
+    """
+    gain = max(v.speedup for v in judged) - 1
+    lines = ["[[constraint]]", 'quantity = "speedup"']
+    if gain > _LEAST_GAIN:
+        least = f"at_least = {1 + float(f'{part * gain:.1g}'):.4g}"
+        told = f"{said} of what the best function gains on its own, for less is not worth building"
+        return "\n".join([*lines, f"{least:<32}  # {told}: assumption"])
+    why = [
+        "At these costs no function is worth an accelerator of its own. With this constraint there",
+        "might be no design; without it the report says what each would lose, and why.",
+    ]
+    return "\n".join(f"# {line}" for line in (*why, *lines, "at_least = 1"))

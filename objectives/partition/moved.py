@@ -1,0 +1,259 @@
+"""The section of the report on what moves: block by block, function by function, line by line.
+
+A study names it: ``[report] sections = ["objectives.partition.moved:blocks"]``. The estimate is
+that of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
+of CPU-Accelerator Architectures", 2010, section II-A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dse.model import Array
+from dse.model.section import Bars, Section, SectionPart, Study, StudyResult, Table, needs
+from dse.model.values import titled
+from objectives.partition.estimate import block_times, cpu_time, estimate
+from objectives.partition.graph import Graph
+from objectives.partition.model import NODE_LIMIT, architecture_of
+from objectives.partition.problem import problem_of
+from objectives.partition.solve import best_partition
+from objectives.partition.workloads import Workloads
+
+_DESIGNS = 100  # of the front that are told
+_LINES = 24  # of the source that are drawn
+_FUNCTIONS, _BLOCKS = 20, 30  # that are listed
+
+
+class Moved(NamedTuple):
+    """What one design moves of one program."""
+
+    graph: Graph
+    moved: NDArray[np.bool_]
+    """Which of its blocks are on the accelerator."""
+    share: Array
+    """Of each block, of the program's time on the CPU alone."""
+    speedup: float
+
+
+def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
+    """Return what a design moves of a program.
+
+    Parameters
+    ----------
+    study : Study
+        With the model :func:`objectives.partition.optimal` under its own quantity names.
+    design : Series
+        A row of its result.
+    workload : int
+        Which of its programs.
+    """
+    values = {n: float(v) for n, v in study.constants.items() if isinstance(v, float | int)}
+    values |= {str(n): float(v) for n, v in design.items() if isinstance(v, float | int)}
+    profiles: Workloads = study.constants["profiles"]
+    graph = profiles.graphs[workload][int(values.get("cache_configuration", 0))]
+    architecture = architecture_of(values)
+    size = values.get("accelerator_size", 128.0)
+    moved = best_partition(problem_of(graph, architecture), size, nodes=NODE_LIMIT).moved
+    alone = float(cpu_time(graph, architecture))
+    time = float(estimate(graph, moved, architecture).accelerated_time)
+    share = block_times(graph, architecture) / alone if alone > 0 else np.zeros(len(graph))
+    return Moved(graph, moved, share, alone / time if time > 0 else 1.0)
+
+
+@needs("profiles")
+def blocks(study: Study, result: StudyResult) -> Section:
+    """Return the section: what the best compromise moves, and what each design of the front does.
+
+    Parameters
+    ----------
+    study : Study
+        With the model :func:`objectives.partition.optimal` under its own quantity names.
+    result : StudyResult
+        With a design on its front.
+    """
+    design = result.knee()
+    words, parts = [], list[SectionPart]()
+    for workload in _workloads(study, result):
+        found = moved_in(study, design, workload)
+        functions = functions_table(found)
+        words.append(_words(found, functions, str(design.name)))
+        parts += [
+            Table(
+                f"{found.graph.program}: what design {design.name} moves, function by function",
+                functions.head(_FUNCTIONS),
+                f"Of {len(functions)} functions that ran. Share of the program's time on the CPU alone, of the function's own "
+                "blocks. Blocks that call library functions stay on the CPU.",
+            ),
+            _lines(found, str(design.name)),
+            Table(
+                f"{found.graph.program}: block by block, what takes most first",
+                blocks_table(found).head(_BLOCKS),
+                f"Of {len(found.graph):,} blocks that ran. A block is called as LLVM calls it.",
+            ),
+        ]
+    parts.append(_front(study, result))
+    return Section("What moves", "\n\n".join(words), parts)
+
+
+def functions_table(found: Moved) -> pd.DataFrame:
+    """Return a row a function, what moves most first: lines, blocks, share of the time, area."""
+    graph = found.graph
+    table = pd.DataFrame(
+        {
+            "function": graph.function,
+            "line": graph.line,
+            "moved": found.moved,
+            "share": found.share,
+            "area": graph.area,
+        }
+    )
+    rows = []
+    for function, group in table.groupby("function", sort=False):
+        there = group[group["moved"]]
+        rows.append(
+            {
+                "function": function,
+                "lines that move": spans(there["line"].tolist()) or "none",
+                "blocks that move": f"{len(there)} of {len(group)}",
+                "share that moves [%]": 100 * float(there["share"].sum()),
+                "share that stays [%]": 100 * float(group["share"].sum() - there["share"].sum()),
+                "area [instruction]": int(there["area"].sum()),
+            }
+        )
+    order = ["share that moves [%]", "share that stays [%]"]
+    sorted_ = pd.DataFrame(rows).sort_values(order, ascending=False, ignore_index=True)
+    return sorted_.assign(**{name: sorted_[name].round(2) + 0.0 for name in order})
+
+
+def blocks_table(found: Moved) -> pd.DataFrame:
+    """Return a row a block, what takes most of the time first, with where it runs."""
+    graph = found.graph
+    order = np.argsort(-found.share, kind="stable")
+    runs = np.where(found.moved, "accelerator", np.where(graph.movable, "CPU", "CPU: cannot move"))
+    return pd.DataFrame(
+        {
+            "function": graph.function,
+            "line": graph.line,
+            "block": graph.name,
+            "runs on": runs,
+            "share of the time [%]": (100 * found.share).round(2),
+            "executions": graph.executions.astype(np.int64),
+            "area [instruction]": graph.area,
+        }
+    ).iloc[order]
+
+
+def spans(lines: Sequence[int]) -> str:
+    """Return lines of a source in words; a line of 0 is not known.
+
+    >>> spans([12, 14, 13, 30, 0])
+    '12–14, 30'
+    """
+    known = sorted({line for line in lines if line > 0})
+    runs: list[list[int]] = []
+    for line in known:
+        if runs and line <= runs[-1][-1] + 1:
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def _at(lines: str) -> str:
+    return f"line {lines}" if lines.isdigit() else f"lines {lines}"
+
+
+def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
+    """Return in words what a design moves of a program."""
+    name = found.graph.program
+    there = functions[functions["area [instruction]"] > 0]
+    if there.empty:
+        return f"{name}: design {design}, the best compromise, moves nothing."
+    told = [
+        f"{row['function']} ({_at(row['lines that move'])}, {row['share that moves [%]']:.3g} %)"
+        if row["lines that move"] != "none"
+        else f"{row['function']} ({row['share that moves [%]']:.3g} %)"
+        for _, row in there.head(5).iterrows()
+    ]
+    more = f" and {len(there) - 5} more" if len(there) > 5 else ""
+    area = int(found.graph.area[found.moved].sum())
+    return (
+        f"{name}: design {design}, the best compromise, moves {int(found.moved.sum())} of "
+        f"{len(found.graph)} blocks to the accelerator, {100 * found.share[found.moved].sum():.3g} "
+        f"% of the time on the CPU in {area:,} instructions: {', '.join(told)}{more}. The program "
+        f"is {found.speedup:.3g} times as fast."
+    )
+
+
+def _lines(found: Moved, design: str) -> Bars:
+    """Return the time of the source's lines, by the core that runs them."""
+    graph = found.graph
+    places = pd.Series(
+        [f"{f}:{at}" if at else f for f, at in zip(graph.function, graph.line, strict=True)]
+    )
+    shares = pd.DataFrame({"place": places, "moved": found.moved, "share": 100 * found.share})
+    whole = shares.groupby("place", sort=False)["share"].sum().sort_values(ascending=False)
+    hottest = set(whole.index[:_LINES])
+    shown = [place for place in dict.fromkeys(_in_order(graph, places)) if place in hottest]
+    sums = shares.groupby(["place", "moved"])["share"].sum()
+    bars = [
+        (core, np.array([float(sums.get((place, moved), 0.0)) for place in shown]))
+        for core, moved in (("accelerator", True), ("CPU", False))
+    ]
+    return Bars(
+        f"{graph.program}: lines of the source by the core that runs them, design {design}",
+        shown,
+        bars,
+        "share of the time on the CPU [%]",
+        stacked=True,
+        note=f"Function and line, in the order of the source: the {len(shown)} that take most.",
+    )
+
+
+def _in_order(graph: Graph, places: pd.Series[str]) -> list[str]:
+    first: dict[str, int] = {}
+    for function, line in zip(graph.function, graph.line.tolist(), strict=True):
+        first[function] = min(first.get(function, line), line)
+    order = sorted(
+        range(len(graph)),
+        key=lambda i: (first[graph.function[i]], graph.function[i], graph.line[i]),
+    )
+    return [str(places.iloc[i]) for i in order]
+
+
+def _front(study: Study, result: StudyResult) -> Table:
+    """Return what each design of the front moves, by name."""
+    rows = []
+    designs = result.front.designs.head(_DESIGNS)
+    for _, design in designs.iterrows():
+        row: dict[str, Any] = {"design": str(design.name)}
+        for workload in _workloads(study, result):
+            found = moved_in(study, design, workload)
+            there = functions_table(found)
+            names = there["function"][there["area [instruction]"] > 0].tolist()
+            row[f"{found.graph.program}: functions with blocks that move"] = (
+                ", ".join(names) or "none"
+            )
+            row[f"{found.graph.program}: share that moves [%]"] = round(
+                100 * float(found.share[found.moved].sum()), 1
+            )
+        row |= {titled(o.name, o.unit): design[o.name] for o in result.objectives}
+        rows.append(row)
+    count = len(result.front.designs)
+    note = f"The first {_DESIGNS:,} of {count:,} designs." if count > _DESIGNS else ""
+    return Table("What the designs of the front move", pd.DataFrame(rows), note)
+
+
+def _workloads(study: Study, result: StudyResult) -> list[int]:
+    """Return the programs that the study's designs are of, in order."""
+    if "workload" in result.designs:
+        return sorted({int(w) for w in result.designs["workload"]})
+    if "workload" in study.constants:
+        return [int(study.constants["workload"])]
+    bound = [np.atleast_1d(each.get("workload", ())) for each in study.conditions]
+    return sorted({int(w) for w in np.concatenate([*bound, ()])}) or [0]

@@ -1,22 +1,22 @@
 """Design-space exploration for hardware accelerators.
 
-A script loads a study, changes it, runs it, and asks what was found (docs/scripts.md):
+A script loads a study, changes it, runs it, and asks what was found (docs/scripts.md)::
 
     import dse
 
-    study = dse.load("studies/sparc_evolution.toml")        # all that is wrong is told at once
-    other = study.with_inputs(clock="2 GHz")                # as if it stood in the file
-    other = other.with_row("interface", "pci", overhead="1 us")
+    study = dse.load("studies/crypto.toml").with_inputs(streams=64, calls_in_flight=2)
+    quick = study.with_row("interface", "axi-dma", interface_latency="0.4 us")
 
-    result, changed = study.run(), other.run()
-    result.front.designs                                    # a pandas DataFrame, one row a design
-    best = result.best("speedup")                           # a Series, named by the design's number
-    print(result.explain(best))                             # what limits it, what to change next
-    result.report("report.html")                            # the page, works offline
+    result, other = study.run(), quick.run()
+    best = result.best("speedup")
+    print(best["interface"], best["lanes"], best["speedup"])
+    print(result.explain(best))
+    result.report("crypto.html")
 
-    sweep = study.sweep("clock", ["1 GHz", "2 GHz"])        # a run for each value
+    sweep = study.sweep("granularity", ["256 B", "1 KiB", "4 KiB"])
     print(sweep.table)
-    print(dse.compare(result, changed))                     # which front is better; what differs
+    sweep.plot().write_html("sweep.html")
+    print(dse.compare(result, other))
 
 `load` and `from_mapping` make a `Study`; `Study.run` gives a `StudyResult` with its `Front`,
 `Study.sweep` a `Sweep`; `load_result` reads a run folder; `compare` sets two results side by side.

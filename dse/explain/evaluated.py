@@ -165,10 +165,18 @@ def _violations(evaluator: Evaluator, judged: Evaluated) -> list[str]:
     found: list[list[str]] = [[] for _ in range(len(judged))]
     amounts = evaluator.violations(judged.constrained)
     for k, constraint in enumerate(evaluator.constraints):
-        for row in np.flatnonzero(~(amounts[:, k] <= 0)).tolist():
-            value, amount = float(judged.constrained[row, k]), float(amounts[row, k])
-            found[row].append(str(Violation(constraint.name, constraint.unit, value, amount)))
+        rows = np.flatnonzero(~(amounts[:, k] <= 0))
+        # equal values, of which a grid has many, are put into words once
+        codes, values = pd.factorize(judged.constrained[rows, k], use_na_sentinel=False)
+        by_how_much = constraint.violation(values).tolist()
+        texts = [
+            str(Violation(constraint.name, constraint.unit, value, amount))
+            for value, amount in zip(values.tolist(), by_how_much, strict=True)
+        ]
+        for row, code in zip(rows.tolist(), codes.tolist(), strict=True):
+            found[row].append(texts[code])
     for i, objective in enumerate(evaluator.objectives):
+        text = str(Violation(objective.name, objective.unit, np.nan, np.nan))
         for row in np.flatnonzero(np.isnan(judged.objectives[:, i])).tolist():
-            found[row].append(str(Violation(objective.name, objective.unit, np.nan, np.nan)))
+            found[row].append(text)
     return ["; ".join(told) for told in found]

@@ -80,8 +80,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         fronts = "equal fronts" if self.equal else "different fronts"
-        differ = f"{len(self.differences)} differences beside them"
-        return f"<Comparison of {self.first.name} and {self.second.name}: {fronts}, {differ}>"
+        count = len(self.differences)
+        differ = "1 difference" if count == 1 else f"{count} differences"
+        return f"<Comparison of {self.first.name} and {self.second.name}: {fronts}; {differ}>"
 
     def _repr_html_(self) -> str:
         return self.table().to_html(border=0) + self.differing().to_html(border=0)

@@ -10,7 +10,7 @@ from dse.study.catalog import load_catalog
 from dse.study.catalog_files import find_catalog
 from dse.study.plain import plain
 from dse.study.resolve.checks import unused
-from dse.study.schema import CatalogRow
+from dse.study.schema import CatalogRow, TableStudyFile
 from dse.study.study import ResolvedStudy, rewritten
 
 
@@ -30,6 +30,9 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     InputError
         If a name is unknown or changes nothing, or a value cannot be; with every problem.
     """
+    if isinstance(study.file, TableStudyFile):
+        message = "a study of a table has no inputs: its designs are evaluated already"
+        raise InputError(_source(study), [Problem("", message)])
     problems: list[Problem] = []
     inputs, space = dict(study.content.get("inputs", {})), dict(study.content.get("space", {}))
     rows = _set_by_rows(study)

@@ -149,7 +149,7 @@ def new_command(
     interfaces: tuple[str, ...],
     force: bool,
 ) -> None:
-    r"""Write a first draft of STUDY, a TOML file that runs as it stands.
+    """Write a first draft of STUDY, a TOML file that runs as it stands.
 
     From the profile of a program, from a kernel of the catalogs, or a small example if neither is
     given. Its comments say what is assumed, and where figures are from.
@@ -159,7 +159,7 @@ def new_command(
     dse new aes.toml --kernel aes --interface axi-dma --interface pcie-4-x8
     dse new fft.toml --from fft.profile.json
     dse new fft.toml --from fft.profile.json --question partition
-    """
+    """  # noqa: D301
     from dse.result.folder import write_text
     from dse.study import draft
 

@@ -246,8 +246,9 @@ class Terminal:
         units = {n: c.unit for n, c in result.columns.items()}
         units |= {n: u for n, (_, u) in result.constants.items()}
         table = Table(box=None, pad_edge=False, show_header=False)
+        codes = {n for n, c in result.columns.items() if c.role == "code"}
         for name, value in explanation.values.items():
-            if whole or name not in result.constants:
+            if name not in codes and (whole or name not in result.constants):
                 is_text = isinstance(value, str)
                 shown = value if is_text else tell(float(value), units.get(name) or "1")
                 table.add_row(escape(name), escape(shown))

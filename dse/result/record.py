@@ -15,7 +15,7 @@ from dse.model.quantity import Array
 from dse.problems import DseError, InputError, Problem, nearest
 from dse.result.target import TargetAnswer
 
-Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column"]
+Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
 ROLES: Mapping[Role, str] = {
     "objective": "Objectives",
     "variable": "Variables",
@@ -23,7 +23,10 @@ ROLES: Mapping[Role, str] = {
     "constraint": "Constrained",
     "column": "Other columns of the table",
 }
-"""What a column can be, and the heading of all such columns, in the order that people read them."""
+"""What a column can be, and the heading of all such columns, in the order that people read them.
+
+A code is for programs: the number of a subset, whose parts another column names.
+"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Column:
     ----------
     role : Role
         An objective, a variable of the space, an input that a chosen row sets, a constraint's
-        quantity, or another column of a table.
+        quantity, another column of a table, or a code.
     options : tuple of str
         What a variable that is a choice may be, in the study's order; else empty.
     """

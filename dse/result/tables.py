@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.space import Choice, Points
+from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Quantity
@@ -228,7 +228,15 @@ def _columns(study: ResolvedStudy) -> dict[str, Column]:
 def _others(evaluator: Evaluator, known: Mapping[str, Column]) -> dict[str, Column]:
     """Return what the space sets beside its variables; of a table, its other columns."""
     space, quantities = evaluator.space, evaluator.wiring.quantities
-    names: list[tuple[str, Role]] = [(name, "input") for name in space.quantities()]
+    codes = {
+        name
+        for variable in space.variables.values()
+        if isinstance(variable, Choice) and variable.about == SUBSET
+        for name in next(iter(variable.rows.values()))
+    }
+    names: list[tuple[str, Role]] = [
+        (name, "code" if name in codes else "input") for name in space.quantities()
+    ]
     if isinstance(space, TableSpace):
         bounded = {name for c in evaluator.constraints for name in c.names}
         shown = {o.quantity for o in evaluator.objectives} - bounded

@@ -197,9 +197,6 @@ def choices_on_front(study: Study, result: StudyResult) -> pd.DataFrame:
         for o in result.objectives
     }
     rows = grouped.agg(designs=(result.objectives[0].name, "size"), **best)
-    if "selection" in front:
-        number = front["selection"].map("{:.0f}".format)  # a name made of bits, no amount
-        rows.insert(0, "selection", number.groupby([table[k] for k in keys], sort=False).first())
     return rows.reset_index()
 
 

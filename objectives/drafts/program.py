@@ -24,7 +24,7 @@ _HOST = {"byte_time": 0.25, "overhead": 435.0, "latency": 500.0}
 _ALONE = 12
 """Functions of which a draft chooses one: as many parts as a study takes."""
 _CLOCK = 1e9  # of the template for shared engines, in Hz
-_SOME = 0.01  # of the time, below which a function is left to the user
+_SOME, _FEW = 0.01, 4  # part of the time; functions
 _LEAST_GAIN = 0.01  # of a function that is worth an accelerator
 _SHARE = 25  # of what a thread could run on the host, one part is asked for
 
@@ -166,9 +166,12 @@ def _told(program: Program, name: str) -> tuple[dict[str, Place], str]:
 
 
 def _best(judged: Sequence[Verdict], count: int) -> list[Verdict]:
-    """Return the functions that gain most on their own, of those that take some of the time."""
-    some = [v for v in judged if v.share >= _SOME] or judged
-    return sorted(some, key=lambda v: -v.speedup)[:count]
+    """Return the functions that gain most on their own.
+
+    Those that take hardly any of the time are left to the user, unless there are few others.
+    """
+    order = sorted(judged, key=lambda v: (v.share < _SOME, -v.speedup))
+    return order[: min(max(sum(v.share >= _SOME for v in judged), _FEW), count)]
 
 
 def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdict]) -> str:

@@ -1,0 +1,115 @@
+"""The section of what moves: function by function, with lines and shares of the time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dse
+from dse.model.section import Bars, Table
+from objectives.partition import Architecture, Workloads, block_times, estimate
+from objectives.partition.moved import (
+    blocks,
+    blocks_table,
+    functions_table,
+    moved_in,
+    spans,
+)
+
+PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
+Ran = tuple[dse.Study, dse.StudyResult]
+
+
+@pytest.fixture(scope="module")
+def ran() -> Ran:
+    study = dse.from_mapping(
+        {
+            "study": {"name": "small", "models": ["objectives.partition:optimal"]},
+            "inputs": {"profiles": str(PROFILES / "md5.json"), "workload": 0},
+            "space": {
+                "organisation": {"catalog": "memory_organisations", "options": ["SL1", "SMM-"]},
+                "accelerator_size": {"values": [8, 64, 192]},
+            },
+            "objective": [{"maximize": "speedup"}, {"minimize": "accelerator_size"}],
+        }
+    )
+    return study, study.run()
+
+
+def test_what_a_design_moves_is_what_its_figures_are_of(ran: Ran) -> None:
+    study, result = ran
+    for _, design in result.front.designs.iterrows():
+        found = moved_in(study, design, 0)
+        assert found.speedup == pytest.approx(design["speedup"], rel=1e-12)
+        assert found.graph.area[found.moved].sum() <= design["accelerator_size"]
+
+
+def test_shares_of_functions_and_blocks_add_up_to_the_time_on_the_cpu(ran: Ran) -> None:
+    study, result = ran
+    found = moved_in(study, result.best("speedup"), 0)
+    functions = functions_table(found)
+    whole = functions["share that moves [%]"].sum() + functions["share that stays [%]"].sum()
+    assert whole == pytest.approx(100, abs=0.1)  # each is rounded to 0.01
+    assert functions["area [instruction]"].sum() == found.graph.area[found.moved].sum()
+    rows = blocks_table(found)
+    assert len(rows) == len(found.graph)
+    assert rows["share of the time [%]"].is_monotonic_decreasing
+    on = rows["runs on"] == "accelerator"
+    assert int(on.sum()) == int(found.moved.sum())
+    for name, group in rows[on].groupby("function"):
+        row = functions.set_index("function").loc[name]
+        assert row["blocks that move"].startswith(f"{len(group)} of ")
+        assert row["lines that move"] == spans(group["line"].tolist())
+
+
+def test_the_time_of_a_block_is_what_the_program_saves_without_it() -> None:
+    """Against the estimate: a block moved to an accelerator that costs nothing at all."""
+    graph = Workloads.load(PROFILES / "sor.json").graphs[0][0]
+    machine = Architecture(shared_level=1.0, interface_latency_factor=0.0)
+    none = np.zeros(len(graph), bool)
+    before = float(estimate(graph, none, machine).accelerated_time)
+    alone = block_times(graph, machine)
+    memory = graph.hits @ np.array([3.0, 15.0, 200.0])  # Table I; it stays the same
+    for block in range(len(graph)):
+        moved = none.copy()
+        moved[block] = True
+        free = machine._replace(accelerator_efficiency=0.0)
+        saved = before - float(estimate(graph, moved, free).accelerated_time)
+        assert alone[block] - memory[block] == pytest.approx(saved, abs=1e-6)
+
+
+def test_the_section_names_what_moves_and_where(ran: Ran) -> None:
+    study, result = ran
+    section = blocks(study, result)
+    design = result.knee()
+    found = moved_in(study, design, 0)
+    first = functions_table(found).iloc[0]
+    assert f"design {design.name}, the best compromise, moves {int(found.moved.sum())} of" in (
+        section.text
+    )
+    assert f"{first['function']} (line" in section.text
+    functions, lines, listed, front = section.parts
+    assert isinstance(lines, Bars)
+    assert isinstance(functions, Table)
+    assert isinstance(listed, Table)
+    assert isinstance(front, Table)
+    assert [core for core, _ in lines.bars] == ["accelerator", "CPU"]
+    drawn = sum(float(np.sum(values)) for _, values in lines.bars)
+    assert 90 < drawn <= 100 + 1e-9
+    assert front.rows["design"].tolist() == [str(n) for n in result.front.designs.index]
+    assert any(first["function"] in names for names in front.rows.iloc[:, 1])
+
+
+def test_a_design_without_room_moves_nothing() -> None:
+    study = dse.from_mapping(
+        {
+            "study": {"name": "none", "models": ["objectives.partition:optimal"]},
+            "inputs": {"profiles": str(PROFILES / "md5.json"), "workload": 0, "shared_level": 3},
+            "space": {"accelerator_size": {"values": [0, 1]}},
+            "objective": [{"maximize": "speedup"}, {"minimize": "accelerator_size"}],
+        }
+    )
+    section = blocks(study, study.run())
+    assert "moves nothing" in section.text

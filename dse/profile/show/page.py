@@ -11,12 +11,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dse.profile.document import Profile
+from dse.profile.document import Block, Profile
 from dse.profile.show.graph import Box, colour, draw
 from dse.profile.show.text import block_work, hot_functions, percentage, short
 
 GRAPHS = 12  # functions whose control flow is drawn
-LARGEST = 400  # blocks of a function that is drawn
+LARGEST = 400  # blocks of a function that are drawn
 MATRIX = 24  # functions in the heatmap
 
 
@@ -106,31 +106,50 @@ def heatmap(profile: Profile) -> dict[str, Any]:
     return {"readers": readers, "lines": rows}
 
 
-def control_flow(profile: Profile) -> list[tuple[str, Markup]]:
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The control flow of a function, drawn."""
+
+    name: str
+    drawing: Markup
+    blocks: int
+    """Of the function."""
+    shown: int
+    """Of them, those that are drawn: what executes most."""
+
+
+def control_flow(profile: Profile) -> list[Graph]:
     """Return the control-flow graphs of the functions that execute most, coloured by time."""
-    work = block_work(profile)
-    whole: dict[str, int] = {}
-    for block, executed in zip(profile.blocks, work, strict=True):
-        whole[block.function] = whole.get(block.function, 0) + executed
+    work = dict(zip((block.id for block in profile.blocks), block_work(profile), strict=True))
+    blocks: dict[str, list[Block]] = {}
+    for block in profile.blocks:
+        blocks.setdefault(block.function, []).append(block)
+    whole = {name: sum(work[b.id] for b in each) for name, each in blocks.items()}
     chosen = sorted((name for name in whole if whole[name]), key=lambda name: -whole[name])
-    graphs = []
-    for name in chosen[:GRAPHS]:
-        blocks = [block for block in profile.blocks if block.function == name]
-        number = {block.id: i for i, block in enumerate(blocks)}
-        edges = {
-            (number[e.source], number[e.to]): e.count for e in profile.edges if e.source in number
-        }
-        if len(blocks) > LARGEST:
-            continue
-        most = max(work[block.id] for block in blocks)
-        boxes = [
-            Box(
-                title=block.name,
-                detail=f"line {block.line}, {block.executions:,}×",
-                hint=f"{block.name}: {block.area} instructions, {block.executions:,} executions",
-                heat=work[block.id] / most,
-            )
-            for block in blocks
-        ]
-        graphs.append((name, draw(boxes, edges)))
-    return graphs
+    return [_graph(profile, name, blocks[name], work) for name in chosen[:GRAPHS]]
+
+
+def _graph(profile: Profile, name: str, blocks: list[Block], work: dict[int, int]) -> Graph:
+    """Draw a function: its entry, which comes first, and the blocks that execute most."""
+    kept = {
+        blocks[0].id,
+        *sorted((b.id for b in blocks[1:]), key=lambda b: -work[b])[: LARGEST - 1],
+    }
+    shown = [block for block in blocks if block.id in kept]
+    number = {block.id: i for i, block in enumerate(shown)}
+    edges = {
+        (number[e.source], number[e.to]): e.count
+        for e in profile.edges
+        if e.source in number and e.to in number
+    }
+    most = max(work[block.id] for block in shown) or 1
+    boxes = [
+        Box(
+            title=block.name,
+            detail=f"line {block.line}, {block.executions:,}×",
+            hint=f"{block.name}: {block.area} instructions, {block.executions:,} executions",
+            heat=work[block.id] / most,
+        )
+        for block in shown
+    ]
+    return Graph(name, draw(boxes, edges), len(blocks), len(shown))

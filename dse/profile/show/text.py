@@ -69,7 +69,10 @@ def percentage(share: float) -> str:
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:
     """Return a table with names in its first column and as many of the others as fit, whole."""
     needed = [  # by column; a heading may break between its words
-        max([len(row[at]) for row in rows] + [len(word) for word in heading.split()] * (at > 0))
+        max(
+            [len(row[at]) for row in rows] + [len(word) for word in heading.split()] * (at > 0),
+            default=0,
+        )
         for at, heading in enumerate(headings)
     ]
     room = width - 4 - min(NARROWEST, needed[0])
@@ -134,8 +137,8 @@ def _blocks(profile: Profile, width: int) -> Table:
     return _table("hot blocks", headings, rows, width)
 
 
-def _matrix(profile: Profile, width: int) -> Table:
-    """Bytes from the row's function to the column's, of the hottest."""
+def _matrix(profile: Profile, width: int) -> Table | str:
+    """Return bytes from the row's function to the column's, of the hottest; in words if none."""
     moved = {(t.source, t.to): t.bytes for t in profile.transfers}
     hot = hot_functions(profile, 8)
     sources = [
@@ -153,5 +156,7 @@ def _matrix(profile: Profile, width: int) -> Table:
     for reader in readers:
         if reader not in sources:
             rows.append((f"{names[reader]} {short(reader)}", *("" for _ in readers)))
+    if not rows:
+        return "bytes moved: none between the hottest functions"
     headings = ("from \\ to", *(str(number) for number in names.values()))
     return _table("bytes moved", headings, rows, width)

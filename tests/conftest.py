@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("dse", derandomize=True, deadline=None)  # however slow
 settings.load_profile("dse")
+
+
+@pytest.fixture(scope="session")
+def crypto_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a run of studies/crypto.toml, made once for all processes."""
+    import dse
+
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    with (root / "crypto.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        dse.load(Path(__file__).parents[1] / "studies" / "crypto.toml").run(root / "crypto")
+    return root / "crypto"
 
 
 @pytest.hookimpl(wrapper=True)

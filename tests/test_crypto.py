@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 import dse
-from dse.run import run
 from tests.crypto_examples import CLOCK, STUDY, VARIABLES, Design, design, random_designs
 
 OBJECTIVES = ["speedup", "break_even", "call_time", "area"]
@@ -37,10 +36,8 @@ def study() -> dse.Study:
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> tuple[dse.StudyResult, Path]:
-    folder = tmp_path_factory.mktemp("crypto") / "run"
-    run(study(), folder)
-    return dse.load_result(folder), folder
+def result(crypto_run: Path) -> tuple[dse.StudyResult, Path]:
+    return dse.load_result(crypto_run), crypto_run
 
 
 @cache

@@ -37,10 +37,10 @@ def study() -> Study:
     return dse.load(STUDY)
 
 
-@cache
-def front() -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def front(crypto_run: Path) -> pd.DataFrame:
     """Return 30 designs spread over the front, by their objectives."""
-    result = study().run()
+    result = dse.load_result(crypto_run)
     designs = result.front.designs
     names = [objective.name for objective in result.objectives]
     return designs.loc[spread(designs[names], 30).index]
@@ -56,8 +56,8 @@ def feasible() -> pd.DataFrame:
     return designs[study().evaluate(designs)["feasible"].to_numpy()].head(30)
 
 
-def test_the_front_is_what_the_simulation_finds() -> None:
-    found = deviations_of_designs(study(), front(), GRANULARITY)
+def test_the_front_is_what_the_simulation_finds(front: pd.DataFrame) -> None:
+    found = deviations_of_designs(study(), front, GRANULARITY)
     assert len(found) == 30
     assert found[[*PREDICTED]].abs().max().max() < 0.05
     assert found["carried"].min() > 0.99  # no design has more to do than it can
@@ -70,9 +70,11 @@ def test_random_feasible_designs_are_what_the_simulation_finds() -> None:
     assert found["carried"].min() > 0.99
 
 
-def test_engine_time_lies_in_the_interval_of_calls_straight_at_the_engine() -> None:
+def test_engine_time_lies_in_the_interval_of_calls_straight_at_the_engine(
+    front: pd.DataFrame,
+) -> None:
     """What misses an interval of 99 % by chance is met by another simulation, of more calls."""
-    designs = pd.concat([front(), feasible()])
+    designs = pd.concat([front, feasible()])
     straight = [
         replace(s, set_up_time=0, link_occupancy_time=0, travel_time=0, calls_in_flight=ENDLESS)
         for s in systems(study(), designs, GRANULARITY)
@@ -93,8 +95,10 @@ def within(system: System, time: float, calls: int, seed: int) -> bool:
 
 
 @pytest.mark.parametrize("factor", [1, 1.7, 6])
-def test_from_the_break_even_on_calls_back_to_back_are_as_fast_as_the_host(factor: float) -> None:
-    designs = front().iloc[:10]
+def test_from_the_break_even_on_calls_back_to_back_are_as_fast_as_the_host(
+    front: pd.DataFrame, factor: float
+) -> None:
+    designs = front.iloc[:10]
     for seed, (_, design) in enumerate(designs.iterrows()):
         granularity = factor * design["break_even"]
         row = pd.DataFrame([design])

@@ -46,7 +46,7 @@ def tables() -> dict[str, type[Table]]:
 
 def known_units() -> list[str]:
     """Return the units that the vocabulary of texts names, each by its symbol."""
-    lines = [re.split(r"\s*=\s*", line) for line in units._DEFINITIONS]
+    lines = [re.split(r"\s*=\s*", line) for line in units.DEFINITIONS]
     names = [[word for word in line if re.fullmatch(r"\w+|%", word)] for line in lines]
     return [each[-1] for line, each in zip(lines, names, strict=True) if line[0][-1] != "-"]
 

@@ -67,11 +67,16 @@ def run_command(
     terminal = Terminal(quiet)
     if not fresh and is_finished_run_of(folder, resolved.digest):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
+
+    def moved(aside: Path) -> None:
+        place = folder.parent / aside.name
+        terminal.say(f"{folder} held another run or study: that is {place} now")
+
     signal.signal(signal.SIGTERM, _terminated)
     try:
         with terminal.running(resolved, folder) as watch:
             result = _with_dask(
-                dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh)
+                dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh, moved)
             )
     except KeyboardInterrupt:
         when = "" if (folder / MARKER).exists() else " before anything was evaluated"

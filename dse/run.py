@@ -54,6 +54,7 @@ def run(
     progress: Callable[[Progress], None] | None = None,
     backend: str | None = None,
     fresh: bool = False,
+    moved: Callable[[Path], None] | None = None,
 ) -> Result:
     """Run a study; see `Study.run`.
 
@@ -63,6 +64,8 @@ def run(
         joblib's backend; threads or processes, as the study says, if it is None.
     fresh : bool
         Whether to start anew if the folder holds a run of the study; that is moved aside.
+    moved : callable, optional
+        Called with the new place of a run that is moved aside.
 
     Raises
     ------
@@ -78,6 +81,8 @@ def run(
         with _storage(study, None) as store:
             return _run(study, None, store, team, progress)
     with claimed(out, study.digest, study.name, fresh) as claim:
+        if claim.aside is not None and moved is not None:
+            moved(claim.aside)
         if claim.state == "finished":
             return _reopened(study, out)
         files.copy_study(study, out / files.STUDY)

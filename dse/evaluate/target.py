@@ -12,7 +12,6 @@ the whole search, as a constraint, and then the same is true of the front of wha
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.objective import Objective
+from dse.model.filter_words import Name, Number, Word, words
 from dse.model.quantity import Array
 from dse.model.units import read
 from dse.problems import Problem, nearest
@@ -31,10 +31,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_COMPARISON = re.compile(
-    r"\s*(?P<name>[^<>=]+?(?: = [^<>=]+?)*)\s*(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)"
-)
-_AND = re.compile(r"\s+and\s+")
+_TURNED = str.maketrans("<>", "><")
 EXAMPLE = "such as 'speedup >= 5 and area <= 100 kLUT'"
 """What a target looks like."""
 
@@ -49,11 +46,16 @@ class Comparison(NamedTuple):
     @property
     def text(self) -> str:
         """The comparison, evenly spaced."""
-        return f"{self.name} {self.sign} {self.number}"
+        return f"{quoted(self.name)} {self.sign} {self.number}"
 
 
 class TargetError(ValueError):
     """A text is not a target; the message says what would be."""
+
+
+def quoted(name: str) -> str:
+    """Return a name as a target has it: between backquotes if it is not a word."""
+    return name if name.isidentifier() else f"`{name}`"
 
 
 @dataclass(frozen=True)
@@ -106,27 +108,49 @@ class Target:
 
 
 def comparisons(text: str) -> list[Comparison]:
-    """Read comparisons that are joined by ``and``; a name may stand between backquotes.
+    """Read comparisons that are joined by ``and``, in the words of `dse.model.filter`.
 
     Raises
     ------
     TargetError
-        If the text is something else.
+        If the text is something else: a filter may say more than a target.
 
-    >>> [c.text for c in comparisons("speedup>=5 and 100 kLUT > area")]
-    ['speedup >= 5', 'area < 100 kLUT']
+    >>> [c.text for c in comparisons("speedup>=5 and 100 kLUT > area and 1 < `time at 1 KiB` <= 3")]
+    ['speedup >= 5', 'area < 100 kLUT', '`time at 1 KiB` > 1', '`time at 1 KiB` <= 3']
     """
-    found = []
-    for part in _AND.split(text.strip()):
-        read_as = _COMPARISON.fullmatch(part)
-        if read_as is None:
-            raise TargetError(f"{part!r} is not a name, one of >=, <=, >, <, and a number")
-        name, sign, number = (read_as[key].strip() for key in ("name", "sign", "number"))
-        if name[0].isdigit() or name[0] in "+-.":
-            name, number = number, name
-            sign = sign.translate(str.maketrans("<>", "><"))
-        found.append(Comparison(name.strip("`"), sign, number))
-    return found
+    every, at, found = words(text), 0, list[Comparison]()
+    while True:
+        left, first = _term(every[at]), len(found)
+        while every[at + 1].kind == "sign" and every[at + 1].text in _COMPARED:
+            right = _term(every[at + 2])
+            found.append(_comparison(left, every[at + 1].text, right))
+            left, at = right, at + 2
+        if len(found) == first:
+            raise _unexpected(every[at + 1], "one of >=, <=, >, <")
+        if every[at + 1].kind == "end":
+            return found
+        if every[at + 1].text != "and":
+            raise _unexpected(every[at + 1], "'and' or the end")
+        at += 2
+
+
+def _term(word: Word) -> Name | Number:
+    if isinstance(word.term, Name | Number):
+        return word.term
+    raise _unexpected(word, "a name or a number")
+
+
+def _comparison(left: Name | Number, sign: str, right: Name | Number) -> Comparison:
+    if isinstance(left, Number):
+        left, right, sign = right, left, sign.translate(_TURNED)
+    if isinstance(left, Name) and isinstance(right, Number):
+        return Comparison(left.name, sign, right.shown)
+    raise TargetError(f"character {right.at + 1}: a target compares a name with a number")
+
+
+def _unexpected(word: Word, what: str) -> TargetError:
+    stands = f"'{word.text}' stands" if word.kind != "end" else "the target ends"
+    return TargetError(f"character {word.at + 1}: {stands} where {what} was expected")
 
 
 def asked_of(
@@ -141,7 +165,7 @@ def asked_of(
     named = named or [o for o in objectives if o.quantity == name]
     if len(named) > 1:
         message = f"'{name}' is the quantity of {len(named)} objectives"
-        names = ", ".join(f"'{o.name}'" for o in named)
+        names = ", ".join(quoted(o.name) for o in named)
         return None, Problem("", message, f"name one of them: {names}")
     return (named[0], None) if named else (None, None)
 
@@ -160,7 +184,7 @@ def bound_of(comparison: Comparison, objective: Objective, clock: float | None) 
         If its number is none, or of another unit.
     """
     value = read(comparison.number, objective.unit, clock)
-    text = f"{objective.name} {comparison.sign} {comparison.number}"
+    text = comparison._replace(name=objective.name).text
     return Bound(objective.name, objective.unit, comparison.sign, value, text)
 
 

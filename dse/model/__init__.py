@@ -7,7 +7,8 @@
   relations between quantities, as data, and their units;
 * `behaviour`: `moves`, how outputs move with inputs;
 * `contract`: a `Model` read from an annotated function;
-* `units`: texts with units; `values`: numbers as text and as JSON;
+* `units`, `nearest_unit`: texts with units, and misspelt ones;
+* `values`: numbers as text and as JSON;
 * `section`: what a model may add to the report, as data;
 * `testing`: `check_model`, which holds any model to the contract; `pairs`: which refute moves.
 """

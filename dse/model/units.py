@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pint
 
-_DEFINITIONS = """
+DEFINITIONS = """
 kilo- = 1e3 = k-
 mega- = 1e6 = M-
 giga- = 1e9 = G-
@@ -57,6 +57,7 @@ instruction = []
 operation = [] = op
 word = 4 * byte
 """.strip().splitlines()
+"""The vocabulary, as pint reads it: prefixes, then units, each with its symbol last."""
 
 
 _POWER = re.compile(r"(\*\*|\^)\s*-?\d(?![\d.]|\s*(\*\*|\^))")  # one digit, no towers
@@ -79,7 +80,7 @@ def _registry() -> pint.UnitRegistry[Any]:
     import pint  # a tenth of a second, spared if every number is in its base unit
 
     registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, autoconvert_to_preferred=False)
-    for line in _DEFINITIONS:
+    for line in DEFINITIONS:
         registry.define(line)
     return registry
 
@@ -107,7 +108,7 @@ def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int
     """
     prefixes: dict[str, float] = {}
     units: dict[str, tuple[float, dict[str, int]]] = {}
-    for line in _DEFINITIONS:
+    for line in DEFINITIONS:
         name, figure, *symbols = line.split(" = ")
         if name.endswith("-"):
             prefixes |= {symbol.rstrip("-"): float(figure) for symbol in symbols}

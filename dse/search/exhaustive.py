@@ -53,7 +53,8 @@ def plan(
             Problem(
                 "search.method",
                 f"exhaustive cannot enumerate a continuum: {', '.join(names)}",
-                'give each real variable steps = N, or use method = "evolution"',
+                'use method = "bound" with a tolerance, which certifies the front, or "evolution"; '
+                "or give each real variable steps = N",
             )
         )
     elif size > most:
@@ -64,7 +65,8 @@ def plan(
             Problem(
                 "search.evaluations" if settings.evaluations else "search.method",
                 f"exhaustive would evaluate {shown} designs, more than {most:,}",
-                f'use method = "evolution", or fewer values of the largest variables: {largest}',
+                'use method = "bound", which certifies the front, or "evolution", or fewer values '
+                f"of the largest variables: {largest}",
             )
         )
     return Plan(method, size or 1, 1, settings.seed, settings.timeout, {})

@@ -15,6 +15,7 @@ import inspect
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,6 +35,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive, Gathered
 from dse.evaluate.judging import Judged, joined
 from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values
+from dse.evaluate.table import ROW, TableSpace
 from dse.problems import Problem, nearest
 from dse.search.base import Plan, Progress, Search, Settings, Trials
 from dse.search.outcome import Outcome, of_sample
@@ -48,6 +50,7 @@ _GENERATIONS = {
     "QMCSampler": 1_024,
 }  # designs asked for together if the study does not say
 _EVALUATIONS = 2_000  # designs drawn if the study does not say
+_DRAWS = 20  # of each design, at most, if the study does not say
 _OURS = {"self", "seed", "constraints_func"}
 _REPEATS = "repeats"  # the attribute of a trial whose design an earlier one has: its number
 _REFUSED = 1e300  # a violation for what is not a number: Optuna takes no NaN
@@ -59,7 +62,7 @@ def plan(
     """Plan a sampler's search; see `base.Method`."""
     problem = _refused(method, settings, objectives)
     problems += [problem] if problem else []
-    total = settings.evaluations or _EVALUATIONS
+    total = settings.evaluations or min(_EVALUATIONS, _DRAWS * (space.size or _EVALUATIONS))
     population = 1 if problem else settings.options.get("population_size", _GENERATIONS[method])
     generation = min(settings.generation or int(population), total)
     return Plan(method, total, generation, settings.seed, settings.timeout, settings.options)
@@ -119,6 +122,7 @@ class _Sampling:
         self._done = 0
         self._seen: set[tuple[Any, ...]] = set()
         self._front = Gathered(Archive.empty(len(evaluator.objectives)))
+        self._reachable = reachable(evaluator.space)
         self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
@@ -128,11 +132,14 @@ class _Sampling:
             if batch.recalled:
                 self._earlier = self.progress()
             yield
+            if len(self._seen) == self._reachable:
+                return
 
     def _note(self, batch: Judged) -> None:
         """Add the new designs of a batch to the front."""
         rows = []
-        for row, key in enumerate(zip(*(v.tolist() for v in batch.points.values()), strict=True)):
+        drawn = {ROW: batch.points[ROW]} if ROW in batch.points else batch.points
+        for row, key in enumerate(zip(*(v.tolist() for v in drawn.values()), strict=True)):
             if key not in self._seen:
                 self._seen.add(key)
                 rows.append(row)
@@ -154,10 +161,17 @@ class _Sampling:
         names = self._batches[0].points
         points = {n: np.concatenate([b.points[n] for b in self._batches]) for n in names}
         judged = joined([b.judged for b in self._batches])
-        return of_sample(self._evaluator, points, judged, self._plan.method)
+        found = of_sample(self._evaluator, points, judged, self._plan.method)
+        whole = len(self._seen) == self._reachable and not found.complete
+        return replace(found, ended="each row that a draw can give was drawn") if whole else found
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {}  # each generation is in the storage already
+
+
+def reachable(space: Space) -> int | None:
+    """Return how many designs draws can give; None for a continuum."""
+    return space.size - space.repeats if isinstance(space, TableSpace) else space.size
 
 
 def _sampler(method: str, options: dict[str, Any], seed: int) -> optuna.samplers.BaseSampler:

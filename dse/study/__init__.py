@@ -2,7 +2,7 @@
 
 `study`
     A study that is read and resolved.
-`reading`, `schema`, `faults`
+`reading`, `schema` (with `entry`, `shown`), `faults`
     The file: its tables, what may stand in them, and what is wrong with them in words.
 `resolve`
     From tables to an evaluator, section by section.

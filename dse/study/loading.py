@@ -19,6 +19,8 @@ from dse.problems import InputError, Problem, nearest
 from dse.study.beside import is_beside, load_beside
 from dse.study.reach import code_of
 
+_ENGINE = Path(__file__).parents[1]
+
 
 def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, ...]]:
     """Load the model that a study names.
@@ -166,8 +168,12 @@ def _installed(reference: str, source: str) -> ModuleType:
 
 
 def _raised(source: str, error: BaseException) -> Problem:
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    every = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    every = [f for f in every if not f.filename.startswith("<")]  # made by dataclasses
+    frames = [f for f in every if not Path(f.filename).is_relative_to(_ENGINE)] or every
     last = frames[-1] if frames else None
+    if isinstance(error, InputError) and last:  # what a declaration says is wrong, where it stands
+        return Problem("", f"{Path(last.filename).name}, line {last.lineno}: {error}")
     line = f", line {last.lineno} of {Path(last.filename).name}" if last else ""
     if isinstance(error, SyntaxError):
         line = ""  # its own text says where

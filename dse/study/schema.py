@@ -4,35 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    Tag,
-)
+from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag
 
-Finite = Annotated[StrictFloat, Field(allow_inf_nan=False)]
-Number = StrictInt | Finite | StrictStr
-"""A number in the quantity's base unit, or a text with a unit, such as ``"1 KiB"``."""
-
-
-Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
-"""The name of a quantity."""
-
+from dse.study.entry import Finite, Name, Number, Table
+from dse.study.shown import BottleneckTable, CurveTable, RegionsTable, ReportTable
 
 Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
 """How much each of some scenarios counts."""
-
-
-class Table(BaseModel):
-    """A table of the study file; `dse.study.faults` tells of its unknown keys."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
 
 class ModelUse(Table):
@@ -48,8 +26,10 @@ class CatalogRow(Table):
     """The figures of one catalog row, as constants."""
 
     catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
-    row: StrictStr
-    rename: dict[str, Name] = Field(default_factory=dict)
+    row: StrictStr = Field(description="the row's name")
+    rename: dict[str, Name] = Field(
+        default_factory=dict, description="the row's own name = name in this study"
+    )
     override: dict[str, Number] = Field(
         default_factory=dict, description="figures of the study's own, by their names in this study"
     )
@@ -78,14 +58,14 @@ class IntegerTable(Table):
     integer: Annotated[
         list[StrictInt], Field(min_length=2, max_length=2, description="[low, high]")
     ]
-    step: StrictInt = Field(1, ge=1, le=2**53)
-    log: StrictBool = False
+    step: StrictInt = Field(1, ge=1, le=2**53, description="from one value to the next")
+    log: StrictBool = Field(False, description="samplers spread evenly in the logarithm")
 
 
 class ValuesTable(Table):
     """One of a list of numbers."""
 
-    values: list[Number] = Field(min_length=1)
+    values: list[Number] = Field(min_length=1, description="the numbers")
 
 
 class CatalogTable(Table):
@@ -93,7 +73,9 @@ class CatalogTable(Table):
 
     catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
     options: list[StrictStr] | None = Field(None, min_length=1, description="rows; all if absent")
-    rename: dict[str, Name] = Field(default_factory=dict)
+    rename: dict[str, Name] = Field(
+        default_factory=dict, description="the rows' own name = name in this study"
+    )
     override: dict[str, dict[str, Number]] = Field(
         default_factory=dict,
         description="by row: figures of the study's own, by their names in this study",
@@ -103,7 +85,9 @@ class CatalogTable(Table):
 class RowsTable(Table):
     """One of the rows written here; a row sets all its quantities together."""
 
-    rows: dict[str, dict[str, Number]] = Field(min_length=1)
+    rows: dict[str, dict[str, Number]] = Field(
+        min_length=1, description="option = { quantity = number, … }; all set the same quantities"
+    )
 
 
 class SubsetsTable(Table):
@@ -194,9 +178,11 @@ WeightsTable = Annotated[
 class ObjectiveTable(Table):
     """What is maximized or minimized, under which conditions."""
 
-    maximize: StrictStr | None = None
-    minimize: StrictStr | None = None
-    name: StrictStr | None = Field(None, min_length=1, description="column name")
+    maximize: StrictStr | None = Field(None, description="the quantity; or minimize, one of both")
+    minimize: StrictStr | None = Field(None, description="the quantity")
+    name: StrictStr | None = Field(
+        None, min_length=1, description="of the column; the quantity and its conditions if absent"
+    )
     at: dict[str, Number] = Field(
         default_factory=dict, description="inputs bound for this objective alone"
     )
@@ -218,12 +204,14 @@ class ObjectiveTable(Table):
 class ConstraintTable(Table):
     """What a design must satisfy: bounds on a quantity, or a relation between quantities."""
 
-    quantity: StrictStr | None = None
-    at_most: Number | None = None
-    at_least: Number | None = None
+    quantity: StrictStr | None = Field(None, description="what is bounded; or relation")
+    at_most: Number | None = Field(None, description="its greatest value")
+    at_least: Number | None = Field(None, description="its least value")
     relation: StrictStr | None = Field(None, description='such as "lanes * streams <= 64"')
-    name: StrictStr | None = Field(None, min_length=1)
-    at: dict[str, Number] = Field(default_factory=dict)
+    name: StrictStr | None = Field(None, min_length=1, description="in messages and the report")
+    at: dict[str, Number] = Field(
+        default_factory=dict, description="inputs bound for this constraint alone"
+    )
 
 
 class SearchTable(Table):
@@ -233,7 +221,7 @@ class SearchTable(Table):
         "auto", description="auto, exhaustive, bound, evolution or Optuna's name"
     )
     evaluations: StrictInt | None = Field(None, ge=1, description="designs to evaluate at most")
-    seed: StrictInt = Field(0, ge=0, le=2**32 - 1)
+    seed: StrictInt = Field(0, ge=0, le=2**32 - 1, description="of everything random")
     generation: StrictInt | None = Field(
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
@@ -268,66 +256,43 @@ class RunTable(Table):
     storage: StrictStr | None = Field(None, description="an Optuna database URL")
 
 
-class BottleneckTable(Table):
-    """When an input counts as a bottleneck: LogCA's rule by default."""
-
-    factor: Annotated[StrictInt | Finite, Field(gt=1)] = 10.0
-    threshold: Annotated[StrictInt | Finite, Field(gt=0)] = 0.2
-
-
-class RegionsTable(Table):
-    """The axis along which optimization regions are drawn."""
-
-    axis: StrictStr
-    low: Number
-    high: Number
-    objective: StrictStr | None = Field(None, description="the first one if absent")
-
-
-class CurveTable(Table):
-    """Quantities to draw along an input, for the designs that matter most."""
-
-    name: StrictStr = Field(min_length=1)
-    axis: StrictStr
-    values: list[Number] | None = Field(None, min_length=2)
-    integer: Annotated[list[StrictInt], Field(min_length=2, max_length=2)] | None = None
-    real: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
-    log: StrictBool = False
-    quantities: list[StrictStr] = Field(min_length=1, max_length=8)
-    at: dict[str, Number] = Field(default_factory=dict)
-
-
-class ReportTable(Table):
-    """What the report shows beside the front."""
-
-    sections: list[StrictStr] = Field(
-        default_factory=list,
-        max_length=16,
-        description="functions that write sections: module:function, or file.py:function",
-    )
-
-
 class StudyFile(Table):
     """A study: models, inputs, space, objectives, constraints and how to search."""
 
-    study: StudyTable
-    inputs: dict[str, InputTable] = Field(default_factory=dict)
-    space: dict[str, VariableTable] = Field(min_length=1)
-    objective: list[ObjectiveTable] = Field(min_length=1, max_length=10)
-    constraint: list[ConstraintTable] = Field(default_factory=list)
-    target: TargetTable | None = None
-    search: SearchTable = Field(default_factory=SearchTable)  # type: ignore[arg-type]
-    run: RunTable = Field(default_factory=RunTable)  # type: ignore[arg-type]
-    bottlenecks: BottleneckTable = Field(default_factory=BottleneckTable)
-    regions: RegionsTable | None = None
-    curve: list[CurveTable] = Field(default_factory=list, max_length=8)
-    report: ReportTable = Field(default_factory=ReportTable)
+    study: StudyTable = Field(description="its name and models")
+    inputs: dict[str, InputTable] = Field(
+        default_factory=dict, description="what is the same for all designs"
+    )
+    space: dict[str, VariableTable] = Field(min_length=1, description="what may be chosen")
+    objective: list[ObjectiveTable] = Field(
+        min_length=1, max_length=10, description="what is maximized or minimized"
+    )
+    constraint: list[ConstraintTable] = Field(
+        default_factory=list, description="what a design must satisfy"
+    )
+    target: TargetTable | None = Field(None, description="what is to be reached")
+    search: Annotated[SearchTable, Field(description="how designs are chosen")] = Field(
+        default_factory=SearchTable  # type: ignore[arg-type]
+    )
+    run: Annotated[RunTable, Field(description="where the work is done and kept")] = Field(
+        default_factory=RunTable  # type: ignore[arg-type]
+    )
+    bottlenecks: Annotated[
+        BottleneckTable, Field(description="when an input counts as a bottleneck")
+    ] = Field(default_factory=BottleneckTable)  # type: ignore[arg-type]
+    regions: RegionsTable | None = Field(None, description="an axis to look for bottlenecks along")
+    curve: list[CurveTable] = Field(
+        default_factory=list, max_length=8, description="quantities to draw along an input"
+    )
+    report: ReportTable = Field(
+        default_factory=ReportTable, description="what the report shows beside the front"
+    )
 
 
 class TableStudyFile(StudyFile):
     """A study of designs that are evaluated already: the rows of a table."""
 
-    study: TableStudyTable
+    study: TableStudyTable = Field(description="its name and table")
     space: dict[str, Any] = Field(
         default_factory=dict,
         description='columns = ["lanes", …]: those that tell designs apart; by default, the rest',

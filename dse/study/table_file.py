@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dse.model.nearest_unit import nearest_unit
 from dse.model.quantity import Array
 from dse.model.units import is_unit
 from dse.problems import InputError, Problem, nearest
@@ -29,6 +30,9 @@ _SUFFIXES: Mapping[str, str] = {
     **{f"{u}ps": f"{u}/s" for u in ("B", "kB", "MB", "GB", "MiB", "GiB")},
 }
 """The units that the end of a name may say, after an underscore: ``kernel_s``."""
+
+_WORDS = frozenset({"min", "max", "count", "per", "op"})
+"""Ends of names that are units too, but mostly mean something else."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,11 @@ def _of_titles(name: str, titles: Sequence[str]) -> Iterator[Problem]:
         remedy = "write the names of the columns above the designs, without a # before them"
         yield Problem("", message, remedy)
         return
+    for title in named:
+        _, unit = _bracketed(title)
+        if unit and not is_unit(unit) and (near := nearest_unit(unit)) is not None:
+            message = f"column '{title}' says the unit '{unit}', which is unknown"
+            yield Problem("", f"{name}: {message}", f"did you mean '{near}'?")
     twice = dict.fromkeys(title for title in named if named.count(title) > 1)
     for title in twice:
         yield Problem("", f"{name} has {named.count(title)} columns '{title}'", "rename them")
@@ -204,11 +213,29 @@ def _split(title: str) -> tuple[str, str]:
     >>> _split("latency [us]"), _split("area (mm**2)"), _split("copy_GBps"), _split("L2 (shared)")
     (('latency', 'us'), ('area', 'mm**2'), ('copy_GBps', 'GB/s'), ('L2 (shared)', '1'))
     """
+    name, unit = _bracketed(title)
+    if unit and is_unit(unit):
+        return name, unit
+    return title, _SUFFIXES.get(title.rpartition("_")[2], "1") if "_" in title else "1"
+
+
+def _bracketed(title: str) -> tuple[str, str]:
+    """Return a title's name and what stands in brackets at its end; nothing if none do."""
     for opening, closing in ("[]", "()"):
         name, found, unit = title.rstrip(closing).rpartition(opening)
-        if found and name.strip() and title.endswith(closing) and is_unit(unit):
+        if found and name.strip() and title.endswith(closing):
             return name.strip(), unit
-    return title, _SUFFIXES.get(title.rpartition("_")[2], "1") if "_" in title else "1"
+    return title, ""
+
+
+def unit_at_end(name: str) -> str:
+    """Return the unit that a column's name may end in, though it is too like a word to be taken.
+
+    >>> unit_at_end("area_LUT"), unit_at_end("area_kLUT"), unit_at_end("latency_min")
+    ('LUT', 'kLUT', '')
+    """
+    end = name.rpartition("_")[2] if "_" in name else ""
+    return end if len(end) > 1 and end not in _WORDS and is_unit(end) else ""
 
 
 def _column(values: pd.Series[Any], missing: Sequence[str]) -> NDArray[Any]:

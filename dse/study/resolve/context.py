@@ -153,8 +153,8 @@ class Context:
         known = wiring.known | self.texts | {"clock"}
         unsure = self.unseen or (of_rows and self.unread) or name in self.doubtful
         near = closest(name, known, ALIKE if unsure else 0.6)
-        if near is None and unsure:
-            return
+        if (near is None and unsure) or near == name:
+            return  # it may be one of what was not read
         remedy = f"did you mean '{near}'?" if near else nearest(name, known)
         if near is not None:
             self.doubtful.add(near)

@@ -12,7 +12,7 @@ from dse.model.quantity import Array
 from dse.model.values import show
 from dse.study.resolve.conditions import read_conditions
 from dse.study.resolve.context import Context
-from dse.study.schema import CurveTable
+from dse.study.shown import CurveTable
 
 _POINTS = 121  # of a continuous axis
 

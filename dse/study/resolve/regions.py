@@ -11,7 +11,7 @@ from dse.evaluate.wiring import Wiring
 from dse.model.values import show
 from dse.problems import nearest
 from dse.study.resolve.context import Context
-from dse.study.schema import RegionsTable
+from dse.study.shown import RegionsTable
 
 
 @dataclass(frozen=True)

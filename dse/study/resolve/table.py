@@ -11,7 +11,7 @@ import numpy as np
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.evaluate.space import Space
+from dse.evaluate.space import Choice, Space
 from dse.evaluate.table import TableSpace, variable_of
 from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
@@ -26,11 +26,13 @@ from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.objectives import resolve_objectives
 from dse.study.resolve.target import resolve_target
 from dse.study.schema import TableStudyFile
-from dse.study.table_file import RESERVED, DesignTable, read_table
+from dse.study.table_file import RESERVED, DesignTable, read_table, unit_at_end
 
 _TEXTS = 100
 """Different texts up to which a column is a variable: more are names of designs."""
 _SHOWN = 12  # columns that a note names
+_DIFFERENT = 0.8  # the share of different texts above which they may be names of designs
+_FEW = 5  # designs below which that says nothing
 
 
 def resolve_table(ctx: Context, file: TableStudyFile) -> tuple[Evaluator, Target | None]:
@@ -198,12 +200,38 @@ def _note(ctx: Context, space: TableSpace, table: DesignTable) -> None:
             f"{_listed(names)} {'is not a variable' if one else 'are not variables'}: "
             f"{reason if one else reason.replace('it is', 'each is').replace('it has', 'each has')}"
         )
+    _note_units(ctx, table)
+    _note_names(ctx, space)
     if space.variables and space.repeats:
         are = "design has" if space.repeats == 1 else "designs have"
         ctx.notes.append(
             f"{space.repeats:,} {are} the same variables as an earlier one: each is kept, and a "
             "sampler draws the first"
         )
+
+
+def _note_units(ctx: Context, table: DesignTable) -> None:
+    """Note columns whose names end in a unit that is not taken for theirs."""
+    given = getattr(ctx.file, "columns", {})
+    ends = {n: unit_at_end(n) for n, unit in table.units.items() if unit == "1" and n not in given}
+    if found := {name: unit for name, unit in ends.items() if unit}:
+        wanted = ", ".join(f'{name} = "{unit}"' for name, unit in list(found.items())[:_SHOWN])
+        are = "is a plain number" if len(found) == 1 else "are plain numbers"
+        ctx.notes.append(
+            f"{_listed(found)} {are}; if the name says the unit, write {wanted} in [columns]"
+        )
+
+
+def _note_names(ctx: Context, space: TableSpace) -> None:
+    """Note variables of texts that are nearly all different: they may be names of designs."""
+    if "columns" in ctx.file.space or space.size < _FEW:
+        return
+    for name, variable in space.variables.items():
+        if isinstance(variable, Choice) and variable.count > _DIFFERENT * space.size:
+            ctx.notes.append(
+                f"{name} has {variable.count:,} different texts in {space.size:,} designs: if they "
+                "name designs, it is not a variable; name the variables in [space] columns"
+            )
 
 
 def _note_missing(

@@ -1,0 +1,117 @@
+"""Write docs/study-format.md: the study format, from the schema and from the text beside this.
+
+Run with ``python docs/study_format.py``. The prose and the examples are in ``study_format.txt``;
+each line ``{{ keys NAME … }}`` there becomes the table of the keys of these tables of
+`dse.study.schema`, and ``{{ units }}`` the units that a text may have.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from dse.model import units
+from dse.study import schema, shown
+from dse.study.entry import Table
+
+HERE = Path(__file__).parent
+PAGE = HERE / "study-format.md"
+_PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
+_ENDS = {
+    annotated_types.Ge: ("from", "ge"),
+    annotated_types.Gt: ("above", "gt"),
+    annotated_types.Le: ("to", "le"),
+    annotated_types.Lt: ("below", "lt"),
+}
+
+
+def page() -> str:
+    """Return the page."""
+    text = (HERE / "study_format.txt").read_text(encoding="utf-8")
+    text = text.replace("{{ units }}", ", ".join(f"`{unit}`" for unit in known_units()))
+    return re.sub(r"\{\{ keys ([\w ]+) \}\}", lambda m: keys(m[1].split()), text)
+
+
+def tables() -> dict[str, type[Table]]:
+    """Return every table of the schema by its name."""
+    found = {**vars(schema), **vars(shown)}
+    return {n: t for n, t in found.items() if isinstance(t, type) and issubclass(t, Table)}
+
+
+def known_units() -> list[str]:
+    """Return the units that the vocabulary of texts names, each by its symbol."""
+    lines = [re.split(r"\s*=\s*", line) for line in units.DEFINITIONS]
+    names = [[word for word in line if re.fullmatch(r"\w+|%", word)] for line in lines]
+    return [each[-1] for line, each in zip(lines, names, strict=True) if line[0][-1] != "-"]
+
+
+def keys(names: list[str]) -> str:
+    """Return the keys of some tables as a table of Markdown."""
+    lines = ["| key | value | default | what |", "|---|---|---|---|"]
+    for name in names:
+        for key, field in tables()[name].model_fields.items():
+            cells = (f"`{key}`", value(field), default(field), field.description or "")
+            lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def default(field: FieldInfo) -> str:
+    """Return what a key is if it is absent."""
+    if field.is_required():
+        return "required"
+    given = field.get_default(call_default_factory=True)
+    if given is None or given in ({}, []) or isinstance(given, BaseModel) or given == "":
+        return "–"
+    return f"`{str(given).lower() if isinstance(given, bool) else given}`"
+
+
+def value(field: FieldInfo) -> str:
+    """Return in words what may stand behind a key."""
+    return _ranged(_kind(field.annotation), field.metadata)
+
+
+def _kind(given: Any) -> str:
+    """Return in words what values a type has."""
+    if isinstance(given, type) and issubclass(given, Table):
+        return "table"
+    if given in _PLAIN:
+        return _PLAIN[given]
+    origin, inner = get_origin(given), get_args(given)
+    if origin is Annotated:
+        return _ranged(_kind(inner[0]), list(inner[1:]))
+    if origin is Literal:
+        return ", ".join(f'`"{word}"`' for word in inner)
+    if origin is list:
+        return f"list: {_kind(inner[0])}"
+    if origin is dict:
+        return f"table: name = {_kind(inner[1])}"
+    if origin in (Union, types.UnionType):
+        kinds = dict.fromkeys(_kind(each) for each in inner if each is not types.NoneType)
+        if "number" in kinds:
+            kinds.pop("whole number", None)
+        if {"number", "text"} <= kinds.keys():
+            kinds = dict.fromkeys("text with a unit" if k == "text" else k for k in kinds)
+        return " or ".join(kinds)
+    return "anything"
+
+
+def _ranged(words: str, metadata: list[Any]) -> str:
+    """Return words for a type with the range that its values must be in."""
+    every = [each for one in metadata for each in (*getattr(one, "metadata", ()), one)]
+    ends = {type(each): each for each in every}
+    said = [
+        f"{word} {getattr(ends[kind], attribute):,}"
+        for kind, (word, attribute) in _ENDS.items()
+        if kind in ends
+    ]
+    return f"{words}, {' '.join(said)}" if said else words
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -9,6 +9,7 @@ import pandas as pd
 
 from dse.api.views import page
 from dse.explain import verdict
+from dse.explain.told import part_lines, verdict_lines
 from dse.model.values import tell
 from dse.result.record import Result
 
@@ -42,17 +43,21 @@ class Explanation(verdict.Explanation):
     def __str__(self) -> str:
         table = self.bottlenecks()
         told = "no single input is a bottleneck" if table.empty else table.to_string()
-        return "\n".join([f"design {self.design}: {self._verdict()}", *self._parts(), told])
+        lines = [f"design {self.design}: {self._verdict()}", *verdict_lines(self)]
+        return "\n".join([*lines, *part_lines(self.parts), told])
 
     def _repr_html_(self) -> str:
-        return page(str(self).partition("\n")[0], self.bottlenecks(), self._parts())
+        return page(str(self).partition("\n")[0], self.bottlenecks(), part_lines(self.parts))
 
     def bottlenecks(self) -> pd.DataFrame:
-        """Return the inputs that are bottlenecks, the largest gain first."""
+        """Return the inputs that are bottlenecks: by who sets them, the largest gain first."""
         rows = [
-            (s.label, *s.shown, s.objective, s.gained) for s in self.sensitivities if s.bottleneck
+            (s.label, *s.shown, s.objective, s.gained, s.changed_by)
+            for s in self.sensitivities
+            if s.bottleneck
         ]
-        return pd.DataFrame(rows, columns=["improve", "from", "to", "objective", "gain"])
+        names = ["improve", "from", "to", "objective", "gain", "who"]
+        return pd.DataFrame(rows, columns=names)
 
     def _verdict(self) -> str:
         if not self.feasible:
@@ -61,14 +66,3 @@ class Explanation(verdict.Explanation):
 
     def _told(self, name: str) -> str:
         return tell(float(self.values[name]), self.units.get(name) or "1")
-
-    def _parts(self) -> list[str]:
-        """Return a line for each total that is made of parts."""
-        totals = dict.fromkeys((p.total, p.objective, p.scenario) for p in self.parts)
-        lines = []
-        for key in totals:
-            parts = [p for p in self.parts if (p.total, p.objective, p.scenario) == key]
-            words = [f"{p.name} {p.share:.0%}" for p in sorted(parts, key=lambda p: -p.share)]
-            condition = ", ".join(each for each in key[1:] if each)
-            lines.append(f"{key[0]} (for {condition}): {', '.join(words)}")
-        return lines

@@ -17,6 +17,7 @@ _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
     "It takes the place of the study's [target]."
 )
+_WHERE_HELP = 'Explain the knee of these designs of the front: "area < 200 kLUT and lanes > 1".'
 _DESIGN_HELP = "Design number, as in front.csv; may be given several times."
 
 
@@ -205,12 +206,16 @@ def check_command(study: Path) -> None:
 @commands.command("explain")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--design", "designs", type=int, multiple=True, help=_DESIGN_HELP)
+@click.option("--where", metavar="FILTER", help=_WHERE_HELP)
 @click.option("--all", "whole", is_flag=True, help="Show inputs that all designs share, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
-def explain_command(run: Path, designs: tuple[int, ...], whole: bool, as_json: bool) -> None:
+def explain_command(
+    run: Path, designs: tuple[int, ...], where: str | None, whole: bool, as_json: bool
+) -> None:
     """Say whether a design of RUN holds, what dominates or limits it, and what to change.
 
-    The recommended design if none is given.
+    The recommended design if none is given; with --where, the knee of the designs of the front that
+    the filter names.
     """
     from dse.api import load_result
     from dse.explain.answer import designs_of
@@ -220,7 +225,8 @@ def explain_command(run: Path, designs: tuple[int, ...], whole: bool, as_json: b
 
     result = load_result(run)
     study = study_of(run)
-    chosen = list(dict.fromkeys(designs)) or designs_of(study, result)[:1]
+    chosen = list(designs) if where is None else [*designs, _named(result, where)]
+    chosen = list(dict.fromkeys(chosen)) or designs_of(study, result)[:1]
     found = explain(study, result, chosen or [int(str(result.knee().name))])
     if as_json:
         data = [explanation_data(e) for e in found]
@@ -231,6 +237,17 @@ def explain_command(run: Path, designs: tuple[int, ...], whole: bool, as_json: b
         terminal.say(f"note: the run was cut short. {result.certificate.statement}")
     for explanation in found:
         terminal.explanation(result, explanation, whole)
+
+
+def _named(result: Any, where: str) -> int:
+    """Return the knee of the designs on the front that a filter names."""
+    from dse.problems import InputError, Problem
+
+    front = result.where(where)
+    if not len(front):
+        message = f"none of the {len(result.front):,} designs on the front satisfies '{where}'"
+        raise InputError(result.name, [Problem("--where", message, "widen the filter")])
+    return int(str(front.knee().name))
 
 
 @commands.command("report")

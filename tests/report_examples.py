@@ -10,6 +10,7 @@ import pandas as pd
 from dse.api import StudyResult
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.objective import Objective
+from dse.explain.advice import SPACE, Advice, Effect
 from dse.explain.breakdown import Part
 from dse.explain.regions import Region, Regions, Span
 from dse.explain.sensitivity import Sensitivity
@@ -191,7 +192,10 @@ def explanation(found: StudyResult, design: int) -> Explanation:
     values = {name: row[name] for name in found.columns}
     chosen = {one.name for one in found.objectives}
     limits = tuple(item for item in _sensitivities(now) if item.objective in chosen)
-    return Explanation(design, values, tuple(parts), limits, (regions_of(now),))
+    effect = Effect(found.objectives[0].name, "1", 1.0, 2.0, 2.0)
+    change = Advice(SPACE, "interface", "slow", "quick", design + 1, effect.objective, (effect,))
+    regions = (regions_of(now),)
+    return Explanation(design, values, tuple(parts), limits, regions, advice=(change,))
 
 
 def _improvements(

@@ -119,3 +119,26 @@ def test_every_number_of_an_answer_is_short() -> None:
                 if digits.isdigit():
                     assert len(digits.strip("0")) <= 4 or int(digits) == each.design
     assert np.isfinite(answer.designs[0].design)
+
+
+@pytest.mark.parametrize("name", ["gpu_memory", "rotate", "shared_pipeline"])
+def test_shipped_studies_answer_in_plain_words(name: str) -> None:
+    made = dse.load(Path(__file__).parents[1] / "studies" / f"{name}.toml")
+    answer = made.run().answer()
+    for each in answer.designs:
+        text = " ".join(each.sentences)
+        assert "_" not in each.gives
+        assert "e+" not in text
+        assert "nan" not in text.split()
+    best = answer.designs[0]
+    assert best.build.startswith(f"Build design {best.design}: ")
+    assert best.why
+    assert best.change
+
+
+def test_a_ratio_goes_where_its_divisor_goes() -> None:
+    made = study()
+    (found,) = explain(made, made.run(), [0])
+    shares = {part.name: part.share for part in found.parts if part.total == "time"}
+    assert {part.objective for part in found.parts} == {"speedup"}
+    assert shares == {"work": 2000 / 2400, "wait": 400 / 2400}

@@ -237,7 +237,9 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     number = one("#design-title").text.split()[1]
     assert int(number.replace(",", "")) in front_of(found).index
     assert one("#limits-title").text == f"What limits design {number}"
-    assert "improve" in one("#design .next").text
+    advised = one("#design .next").text
+    assert "What to change: within your space" in advised
+    assert f"interface slow → quick (design {int(number.replace(',', '')) + 1})" in advised
     row = found.designs.loc[int(number.replace(",", ""))]
     assert str(row["interface"]) in one("#design-values").text
     lines = one("#bottlenecks tbody").text

@@ -159,3 +159,18 @@ def test_explain_on_the_command_line_shows_what_is_given_on_demand_alone(
     assert {item["kind"] for item in data["advice"]} == {"within your space"}
     pairs = itertools.chain.from_iterable(item["effects"] for item in data["advice"])
     assert all({"before", "after", "gain"} <= each.keys() for each in pairs)
+
+
+def test_a_filter_chooses_the_design_to_explain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shipped = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
+    folder = str(tmp_path / "run")
+    command(monkeypatch, capsys, "run", str(shipped), "--out", folder, "--quiet")
+    wanted = dse.load_result(folder).where("schedule_period > 100").knee().name
+    text = "schedule_period > 100"
+    _, out, _ = command(monkeypatch, capsys, "explain", folder, "--where", text, "--json")
+    assert json.loads(out)["design"] == wanted
+    code, _, err = command(monkeypatch, capsys, "explain", folder, "--where", "latency < 1 ns")
+    assert code == 2
+    assert "none of the 252 designs on the front satisfies 'latency < 1 ns'" in err

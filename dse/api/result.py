@@ -23,6 +23,7 @@ from dse.result.where import holding
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
+    from dse.explain.answer import Answer
     from dse.report.figures import Figure
 
 
@@ -145,6 +146,20 @@ class StudyResult(Result):
 
         number = number_of(self, self.knee() if design is None else design)
         return Explanation.of(explain(self._study, self, [number])[0], self)
+
+    def answer(self) -> Answer:
+        """Return in words what to build, what it gives and costs, and what to change first.
+
+        Raises
+        ------
+        InputError
+            If the study is not at hand.
+        """
+        from dse.explain.answer import answer_of, designs_of
+        from dse.explain.verdict import explain
+
+        study = self._study
+        return answer_of(study, self, explain(study, self, designs_of(study, self)))
 
     def report(self, path: str | Path) -> None:
         """Write the report into a file.

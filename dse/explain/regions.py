@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,33 +130,46 @@ def sweep(
     grid = _grid(plan.low, plan.high, declared.integer)
     wanted = 1.0 + rule.threshold
 
-    def along(x: Array, rows: NDArray[np.int64], better: str | None = None) -> Array:
-        """Return the objective of these designs at these points of the axis."""
+    names = list(inputs)
+
+    def along(x: Array, rows: NDArray[np.int64], which: NDArray[np.int64]) -> Array:
+        """Return the objective of designs at points of the axis, each with one input improved.
+
+        `which` says which of the inputs; -1 for none.
+        """
         here = {n: v[rows] for n, v in columns.items()} | {axis: x}
-        if better is not None:
-            now = here[better] if better in here else wiring.constants[better]
-            here[better] = improved(
-                wiring, better, np.broadcast_to(now, x.shape), rule.factor, here
-            )
+        changed: dict[str, Array] = {}
+        for k in np.unique(which[which >= 0]).tolist():
+            name, mine = names[k], which == k
+            now = here[name] if name in here else wiring.constants[name]
+            values = np.array(np.broadcast_to(now, x.shape), dtype=np.float64)
+            some = {n: v[mine] for n, v in here.items()}
+            values[mine] = improved(wiring, name, values[mine], rule.factor, some)
+            changed[name] = values
+        here |= changed
         (value,) = wiring.evaluate([(objective.quantity, objective.conditions)], here)
         return objective.reduced(value, len(x))
 
-    def helps(x: Array, rows: NDArray[np.int64], name: str) -> NDArray[np.bool_]:
-        return np.asarray(gain(objective, along(x, rows), along(x, rows, name)) >= wanted)
+    def helps(x: Array, rows: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.bool_]:
+        both = np.concatenate([np.full(len(x), -1), which])
+        found = along(np.tile(x, 2), np.tile(rows, 2), both)
+        return np.asarray(gain(objective, found[: len(x)], found[len(x) :]) >= wanted)
 
     every = np.repeat(np.arange(count), len(grid))
     points = np.tile(grid, count)
-    base = along(points, every).reshape(count, len(grid))
-    curves: dict[str, Array] = {}
+    base = along(points, every, np.full(len(points), -1)).reshape(count, len(grid))
+    curves = {
+        name: along(points, every, np.full(len(points), k)).reshape(count, len(grid))
+        for k, name in enumerate(names)
+    }
+    inside = {name: gain(objective, base, curves[name]) >= wanted for name in names}
+    crossings = _bisected(grid, [inside[name] for name in names], helps, declared.integer)
     spans: list[list[Span]] = [[] for _ in range(count)]
-    for name, quantity in inputs.items():
-        curves[name] = along(points, every, name).reshape(count, len(grid))
-        inside = gain(objective, base, curves[name]) >= wanted
-        rows, left, right, rising = _bisected(grid, inside, name, helps, declared.integer)
+    for k, (name, quantity) in enumerate(inputs.items()):
         for row in range(count):
-            mine = rows == row
-            ends = (left[mine], right[mine], rising[mine])
-            spans[row] += _spans(name, quantity.symbol or name, grid, inside[row], *ends)
+            mine = (crossings.of == k) & (crossings.rows == row)
+            ends = (crossings.left[mine], crossings.right[mine], crossings.rising[mine])
+            spans[row] += _spans(name, quantity.symbol or name, grid, inside[name][row], *ends)
     return [
         Regions(
             objective=objective.name,
@@ -201,25 +215,48 @@ def _without(objective: Objective, axis: str) -> Objective:
     return replace(objective, conditions=conditions, condition=words, reduction=reduction)
 
 
+class _Crossings(NamedTuple):
+    """Where inputs start or stop to help: input, design, points before and after, whether up."""
+
+    of: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    left: Array
+    right: Array
+    rising: NDArray[np.bool_]
+
+
 def _bisected(
     grid: Array,
-    inside: NDArray[np.bool_],
-    name: str,
-    helps: Callable[[Array, NDArray[np.int64], str], NDArray[np.bool_]],
+    inside: Sequence[NDArray[np.bool_]],
+    helps: Callable[[Array, NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]],
     whole: bool,
-) -> tuple[NDArray[np.int64], Array, Array, NDArray[np.bool_]]:
-    """Return for each crossing: its design, the points before and after it, whether it is up."""
-    rows, edges = np.nonzero(inside[:, 1:] != inside[:, :-1])
+) -> _Crossings:
+    """Return every crossing of every input, all bisected at once: models are run on few arrays.
+
+    Parameters
+    ----------
+    inside : sequence of ndarray of bool, shape (designs, points)
+        For each input, where on the grid it helps.
+    """
+    found = [np.nonzero(each[:, 1:] != each[:, :-1]) for each in inside]
+    of = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
+    none = np.zeros(0, dtype=np.int64)
+    rows = np.concatenate([none, *(rows for rows, _ in found)])
+    edges = np.concatenate([none, *(edges for _, edges in found)])
     left, right = grid[edges].copy(), grid[edges + 1].copy()
-    rising = inside[rows, edges + 1]
+    rising = np.concatenate(
+        [none.astype(bool), *(each[r, e + 1] for each, (r, e) in zip(inside, found, strict=True))]
+    )
     for _ in range(200):
         middle = np.floor((left + right) / 2) if whole else np.sqrt(left * right)
-        if not ((middle > left) & (middle < right)).any():
+        open_ = np.flatnonzero((middle > left) & (middle < right))
+        if not len(open_):
             break
-        after = helps(middle, rows, name) == rising  # the crossing lies before the middle
-        right = np.where(after, middle, right)
-        left = np.where(after, left, middle)
-    return rows, left, right, rising
+        x = middle[open_]
+        after = helps(x, rows[open_], of[open_]) == rising[open_]  # it lies before the middle
+        right[open_] = np.where(after, x, right[open_])
+        left[open_] = np.where(after, left[open_], x)
+    return _Crossings(of, rows, left, right, rising)
 
 
 def _spans(

@@ -20,10 +20,10 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import SUBSET
 from dse.evaluate.table import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
-from dse.explain.curves import best_of
+from dse.explain.breakdown import divisor
 from dse.explain.regression import Regression
 from dse.explain.sensitivity import Sensitivity
-from dse.explain.told import part_lines, verdict_lines
+from dse.explain.told import curve_lines, part_lines, region_lines, verdict_lines
 from dse.explain.verdict import Explanation
 from dse.model.quantity import Quantity
 from dse.model.values import as_data, number, prefixed, show, tell, titled
@@ -228,7 +228,10 @@ class Terminal:
             self._out.print(Padding(escape(head), (0, 0, 0, 2), expand=False))
             for origin, names in step.takes.items():
                 self._line("←", f"{origin}: {', '.join(names)}", 1, 6)
-        idle = [m.name for m in evaluator.wiring.models if m.name not in {s.model for s in used}]
+        wiring = evaluator.wiring
+        totals = (divisor(wiring, o.quantity) for o in evaluator.objectives)  # for breakdowns
+        busy = {s.model for s in used} | {wiring.producers[t].name for t in totals if t}
+        idle = [m.name for m in wiring.models if m.name not in busy]
         if idle:
             text = f"nothing asks for what these give: {', '.join(idle)}"
             self._out.print(Padding(escape(text), (0, 0, 0, 2), expand=False))
@@ -261,15 +264,8 @@ class Terminal:
             self._regressions(explanation.regressions)
         else:
             self._sensitivities(explanation.sensitivities)
-        for regions in explanation.regions:
-            condition = f" ({regions.condition})" if regions.condition else ""
-            self._lines([f"optimization regions of {regions.objective}{condition}:"])
-            for region in regions.regions:
-                names = ", ".join(region.inputs) or "none"
-                label = f"{region.label}: " if region.label else ""
-                low, high = region.shown
-                self._lines([f"  {low} to {high}  {label}{names}"])
-        self.curves(explanation)
+        self._lines(region_lines(explanation.regions))
+        self._lines(curve_lines(explanation.curves))
 
     def _lines(self, lines: Sequence[str]) -> None:
         """Print lines; the further lines of a long one are indented below its first."""
@@ -315,23 +311,6 @@ class Terminal:
                 self._out.print(table)
         if alike := found[0].alike:
             self._out.print(escape(f"not told apart, for they move together: {', '.join(alike)}"))
-
-    def curves(self, explanation: Explanation) -> None:
-        """Show for each curve where each quantity is best, and what it is at the design."""
-        for curve in explanation.curves:
-            self._out.print(f"{escape(curve.name)}:")
-            for line in curve.lines:
-                best = best_of(curve, line)
-                said = []
-                if np.isfinite(best.value):
-                    value, at = tell(best.value, best.unit), tell(best.at, curve.axis_unit)
-                    said.append(f"is {best.word}, {value}, at {curve.axis} = {at}")
-                elif not np.isfinite(line.values).any():
-                    said.append("is nowhere finite")
-                if not np.isnan(best.here):
-                    said.append(f"{'' if said else 'is '}here {tell(best.here, best.unit)}")
-                if said:
-                    self._out.print(escape(f"  {best.quantity} {'; '.join(said)}"))
 
     def comparison(self, comparison: Comparison) -> None:
         """Show two runs side by side."""

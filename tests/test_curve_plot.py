@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from dse.explain.curves import Best, Better, Curve, Line, best_of
-from dse.explain.verdict import Explanation
+from dse.explain.told import curve_lines
 from dse.report.axes import PALETTE
 from dse.report.curve_plot import curve_plot
 from dse.report.payload import as_json, payload
-from dse.terminal import Terminal
 from tests.report_examples import explanation, result
 
 GRID = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
@@ -179,18 +178,16 @@ def test_the_page_holds_the_curves_of_a_design_and_none_of_others() -> None:
     assert [p["kind"] for p in held["panels"]] == ["regions"]
 
 
-def test_the_terminal_tells_each_quantity_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_quantity_is_told_in_a_line() -> None:
     shown = curve(
         line("latency", BOWL),
         line("printed", [1e-7, 2e-7, 3e-7, np.inf, np.inf]),
         line("never", np.full(5, np.inf), "B"),
     )
-    Terminal().curves(Explanation(1, {}, (), (), (), (shown,)))
-    assert capsys.readouterr().out.splitlines() == [
+    assert curve_lines((shown,)) == [
         "a curve:",
         "  latency is least, 200 ns, at period = 4; here 400 ns",
         "  printed is least, 100 ns, at period = 1; here saturated",
         "  never is nowhere finite; here never",
     ]
-    Terminal().curves(Explanation(1, {}, (), (), ()))
-    assert capsys.readouterr().out == ""
+    assert curve_lines(()) == []

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from dse.explain.advice import PART, SPACE
 from dse.explain.breakdown import Part
+from dse.explain.curves import Curve, best_of
+from dse.explain.regions import Regions
 from dse.explain.verdict import Explanation
+from dse.model.values import tell
 
 _TITLES = {
     SPACE: "what to change, within your space (the best trade first):",
@@ -74,4 +79,38 @@ def part_lines(parts: Sequence[Part]) -> list[str]:
         words = [f"{p.name} {p.share:.0%}" for p in sorted(mine, key=lambda p: -p.share)]
         condition = ", ".join(each for each in (objective, scenario) if each)
         lines.append(f"{total} (for {condition}): {', '.join(words)}")
+    return lines
+
+
+def region_lines(found: Sequence[Regions]) -> list[str]:
+    """Return the optimization regions of a design, each with the inputs that limit it there."""
+    lines = []
+    for regions in found:
+        condition = f" ({regions.condition})" if regions.condition else ""
+        lines.append(f"optimization regions of {regions.objective}{condition}:")
+        for region in regions.regions:
+            names = ", ".join(region.inputs) or "none"
+            label = f"{region.label}: " if region.label else ""
+            low, high = region.shown
+            lines.append(f"{_INDENT}{low} to {high}  {label}{names}")
+    return lines
+
+
+def curve_lines(curves: Sequence[Curve]) -> list[str]:
+    """Return for each curve where each quantity is best, and what it is at the design."""
+    lines = []
+    for curve in curves:
+        lines.append(f"{curve.name}:")
+        for line in curve.lines:
+            best = best_of(curve, line)
+            said = []
+            if np.isfinite(best.value):
+                value, at = tell(best.value, best.unit), tell(best.at, curve.axis_unit)
+                said.append(f"is {best.word}, {value}, at {curve.axis} = {at}")
+            elif not np.isfinite(line.values).any():
+                said.append("is nowhere finite")
+            if not np.isnan(best.here):
+                said.append(f"{'' if said else 'is '}here {tell(best.here, best.unit)}")
+            if said:
+                lines.append(f"{_INDENT}{best.quantity} {'; '.join(said)}")
     return lines

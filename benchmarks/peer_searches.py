@@ -91,8 +91,10 @@ def shown(points: Array, logs: NDArray[np.bool_], signs: Array) -> Array:
 
 
 def evolution(task: Task) -> bool:
-    plan = Plan("evolution", UNLIMITED, 1_000, task.seed, None, {})
-    return _ours(task, plan)
+    """Evolution as the product plans it, without an end."""
+    settings = Settings("evolution", UNLIMITED, seed=task.seed)
+    count = len(task.evaluator.objectives)
+    return _ours(task, method_of("evolution").plan("evolution", settings, task.space, count, []))
 
 
 def bound(task: Task) -> bool:

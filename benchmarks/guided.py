@@ -78,7 +78,7 @@ def random(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
 
 def sobol(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
     none = np.empty((0, len(evaluator.space.variables)))
-    points = first(evaluator.space, 64 * designs, np.random.default_rng(seed))
+    points = first(evaluator.space, 8 * designs, np.random.default_rng(seed))
     unit = Drawing(evaluator, none).new(points)[:designs]
     return judge(evaluator, evaluator.space.from_unit(unit), 0)
 
@@ -87,8 +87,8 @@ SEARCHES: Mapping[str, Contestant] = {
     "dse guided": Contestant(searched("guided", 32)),
     "dse evolution": Contestant(searched("evolution", 50)),
     "optuna NSGA-II": Contestant(searched("NSGAIISampler", 50)),
-    "optuna TPE": Contestant(searched("TPESampler", 8), designs=200),
-    "optuna GP": Contestant(searched("GPSampler", 4), designs=60, seeds=3, needs="torch"),
+    "optuna TPE": Contestant(searched("TPESampler", 8), designs=200, seeds=5),
+    "optuna GP": Contestant(searched("GPSampler", 4), designs=60, seeds=1, needs="torch"),
     "random": Contestant(random),
     "sobol": Contestant(sobol),
 }

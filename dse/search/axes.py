@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import SUBSET, Choice, Space
+from dse.evaluate.table import TableSpace
 from dse.model.quantity import Array
 
 STEPS = 1_024
@@ -178,6 +179,8 @@ class Axes:
 
 def reached(evaluator: Evaluator, axes: Axes, name: str, conditions: Conditions) -> Array:
     """Return how a quantity moves along each axis: 1, -1, 0 for not at all, NaN if not declared."""
+    if isinstance(evaluator.space, TableSpace):  # its columns tell nothing of each other
+        return np.full(len(axes.all), np.nan)
     owners = {n: i for i, n in enumerate(evaluator.space.variables)}
     rows = evaluator.space.quantities()
     found = np.zeros(len(evaluator.space.variables))

@@ -4,11 +4,11 @@ After evenly spread designs, each generation is chosen among the neighbours of t
 one or two moves away from one on it (`axes`), and mixtures of two. What was evaluated says which
 moves improve an objective: kriging learns for each objective and each constraint how much it moves
 along each axis that reaches it, and expects a value and an error for each neighbour (`expected`). A
-neighbour that is dominated by what models declare (`dse.moves`) is not evaluated. Nine tenths of a
-generation are the neighbours that are most probably feasible and not dominated; the others close
-gaps: they are as far as possible beyond the front and beyond each other, times the probability that
-they are feasible (maximin improvement: Svenson and Santner, Computational Statistics and Data
-Analysis 2016).
+neighbour that is dominated by what models declare (`dse.moves`) is not evaluated. Three tenths of a
+generation close gaps: they are as far as possible beyond the front and beyond each other, times the
+probability that they are feasible (maximin improvement: Svenson and Santner, Computational
+Statistics and Data Analysis 2016). The others are the neighbours that are most probably feasible
+and not dominated.
 
 The search ends when it has used its evaluations, or when no design one move away from the front is
 left.
@@ -42,7 +42,7 @@ EVALUATIONS = 2_000
 """Designs that are evaluated if the study does not say."""
 _GENERATION = 32
 _POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
-_LIKELY = 0.9  # of a generation: the most probable; the rest close gaps
+_GAPS = 0.3  # of a generation: those that close gaps; the others are the most probable
 _BLOCK = 256  # neighbours compared with the front at once
 _SURE = 1e-9  # of the front's width: no error is taken to be less
 _PARENTS = 16  # of which neighbours are looked at, as long as nothing is feasible
@@ -175,17 +175,16 @@ class _Guided:
             return np.argsort(-feasible, kind="stable")[:count], feasible
         errors = np.maximum(error, _SURE * expected.width)
         probable = feasible * _undominated(mean, errors, expected.points)
-        likely = np.argsort(-probable, kind="stable")[: round(count * _LIKELY)]
+        order = np.argsort(-probable, kind="stable").tolist()
         hoped = mean - error
         gap = beyond(hoped, expected.points, expected.width)
         chosen: list[int] = []
-        for row in likely.tolist():
-            chosen.append(row)
-            gap = np.minimum(gap, ((mean[row] - hoped) / expected.width).max(axis=1))
         while len(chosen) < min(count, len(pool)):
             merit = np.maximum(gap, 0.0) * feasible
             merit[chosen] = -1.0
             row = int(np.argmax(merit))
+            if merit[row] <= 0.0 or len(chosen) >= round(count * _GAPS):
+                row = next(each for each in order if each not in chosen)
             chosen.append(row)
             gap = np.minimum(gap, ((mean[row] - hoped) / expected.width).max(axis=1))
         return np.array(chosen), probable

@@ -25,7 +25,7 @@ _PENALTY = 1e3  # beyond any objective on its scale
 
 @dataclass
 class Task:
-    """A problem to search for some seconds, which keeps what was evaluated.
+    """A problem to search for some seconds of processor, which keeps what was evaluated.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Task:
     kept: list[Array] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.until = time.time() + self.seconds
+        self.until = time.process_time() + self.seconds
 
     @property
     def late(self) -> bool:
-        return time.time() > self.until
+        return time.process_time() > self.until
 
     @property
     def space(self) -> Space:
@@ -91,8 +91,10 @@ def shown(points: Array, logs: NDArray[np.bool_], signs: Array) -> Array:
 
 
 def evolution(task: Task) -> bool:
-    plan = Plan("evolution", UNLIMITED, 1_000, task.seed, None, {})
-    return _ours(task, plan)
+    """Evolution as the product plans it, without an end."""
+    settings = Settings("evolution", UNLIMITED, seed=task.seed)
+    count = len(task.evaluator.objectives)
+    return _ours(task, method_of("evolution").plan("evolution", settings, task.space, count, []))
 
 
 def bound(task: Task) -> bool:
@@ -109,10 +111,10 @@ def _ours(task: Task, plan: Plan) -> bool:
     search = method_of(plan.method).start(
         task.evaluator, plan, chunk=65_536, workers=Workers(1), state={}, trials=None
     )
-    for _ in search.steps(task.until):
+    for _ in search.steps():
         if task.late:
             break
-    task.until = time.time()
+    task.until = time.process_time()
     outcome = search.outcome()
     task.designs = outcome.tally.evaluated
     task.kept = [outcome.judged.objectives[outcome.on_front]]

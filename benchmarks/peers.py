@@ -3,7 +3,8 @@
     python -m benchmarks.peers [--quick] [--seconds S] [--seeds N] [problem ...]
 
 Problems: crypto, five, twenty, queue (`benchmarks.peer_problems`). Each search gets the same
-seconds and stops earlier only by its own rule; bounding gets ten times as many. All evaluate the
+seconds of processor, which do not depend on what else the machine does, and stops earlier only by
+its own rule; bounding gets ten times as many. All evaluate the
 same models by arrays: peers hand over a whole generation at once, so that the figures are what the
 searches themselves cost. Peers see objectives on a logarithmic scale where ours does, and
 constraints as a penalty beyond any objective; pygmo and pymoo search the unit cube, and pygmo
@@ -99,14 +100,14 @@ class Row:
 
 
 def enumerated(evaluator: Evaluator) -> tuple[Array, float, int]:
-    """Return the whole front, the seconds that it took on two threads, and the designs."""
+    """Return the whole front, the seconds of processor, and the designs."""
     method = method_of("exhaustive")
     plan = method.plan("exhaustive", Settings(), evaluator.space, len(evaluator.objectives), [])
     search = method.start(evaluator, plan, chunk=65_536, workers=Workers(2), state={}, trials=None)
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in search.steps():
         pass
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     outcome = search.outcome()
     assert outcome.complete
     points = outcome.judged.objectives[outcome.on_front] * evaluator.signs
@@ -131,9 +132,9 @@ def compared(name: str, study: ResolvedStudy, seconds: float, seeds: int) -> Non
             if not installed(label):
                 continue
             task = Task(evaluator, logs, seed, seconds)
-            began = time.perf_counter()
+            began = time.process_time()
             if run(task):
-                rows.setdefault(label, Row()).add(task, time.perf_counter() - began)
+                rows.setdefault(label, Row()).add(task, time.process_time() - began)
     if truth is None:
         every = np.concatenate([front for row in rows.values() for front in row.fronts])
         truth = Truth.of(every, evaluator.signs, "not known: what all found together")
@@ -151,7 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("problems", nargs="*", default=[])
     parser.add_argument("--quick", action="store_true", help="small problems, a moment each")
-    parser.add_argument("--seconds", type=float, default=1.0, help="for each search")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of processor, for each")
     parser.add_argument("--seeds", type=int, default=5)
     given = parser.parse_args()
     made = _QUICK if given.quick else {n: getattr(peer_problems, n) for n in peer_problems.NAMES}
@@ -162,7 +163,7 @@ def main() -> None:
     missing = [label for label in SEARCHES if not installed(label)]
     if missing:
         print(f"not installed, skipped: {', '.join(missing)}")
-    print(f"{seconds:g} s for each search, medians of {seeds} seeds")
+    print(f"{seconds:g} s of processor for each search, medians of {seeds} seeds")
     for name in given.problems or made:
         compared(name, made[name](), seconds, seeds)
 

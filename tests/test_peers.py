@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import peer_problems, peers
+from benchmarks import guided, peer_problems, peers
 from benchmarks.peer_searches import SEARCHES, Task, installed
 from dse.evaluate.front import is_nondominated
 
@@ -24,6 +24,33 @@ def test_the_comparison_runs(
     assert all(label in lines[0] for label in missing)
     assert rows["dse exhaustive"][3:] == ["1.0000", "1.000"]
     assert all(0.0 <= float(share) <= 1.0 for row in rows.values() for share in row[3:])
+
+
+def test_designs_are_counted_until_points_of_the_front_are_found() -> None:
+    evaluator = peer_problems.five(2).evaluator
+    judged = evaluator.evaluate(evaluator.space.from_index(np.arange(evaluator.space.size or 0)))
+    points = judged.objectives * evaluator.signs
+    truth = peers.Truth.of(points, evaluator.signs, "")
+    found = guided.course(truth, judged, 1.0)
+    rows = [np.flatnonzero((points == front).all(axis=1))[0] for front in truth.points]
+    half = sorted(rows)[-(-len(rows) // 2) - 1]
+    assert found.to_cover(0.5) == half + 1
+    assert found.covered[-1] == 1.0
+    assert found.volumes[len(points)] == pytest.approx(1.0)
+    reached = int(found.reached)
+    assert truth.volume(points[:reached]) >= 0.99 > truth.volume(points[: reached - 1])
+
+
+def test_the_comparison_for_costly_models_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        guided, "SEARCHES", {k: v for k, v in guided.SEARCHES.items() if k[0] != "o"}
+    )
+    monkeypatch.setattr(sys, "argv", ["guided", "--quick"])
+    guided.main()
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    assert [row.split("|")[1].strip() for row in rows[1:]] == list(guided.SEARCHES)
 
 
 def test_shares_are_of_the_true_front() -> None:

@@ -88,7 +88,9 @@ def test_a_design_that_is_drawn_again_is_no_further_design(tmp_path: Path, metho
     assert seen[-1].front == len(result.front)
 
 
-@pytest.mark.parametrize("search", ["method = 'evolution'", "method = 'RandomSampler'"])
+@pytest.mark.parametrize(
+    "search", ["method = 'evolution'", "method = 'guided'", "method = 'RandomSampler'"]
+)
 def test_a_space_that_was_gone_through_is_certified_whatever_searched_it(
     tmp_path: Path, search: str
 ) -> None:
@@ -105,7 +107,7 @@ def test_a_space_that_was_gone_through_is_certified_whatever_searched_it(
     assert not part.complete
 
 
-@pytest.mark.parametrize("method", ["exhaustive", "evolution", "RandomSampler"])
+@pytest.mark.parametrize("method", ["exhaustive", "evolution", "guided", "RandomSampler"])
 def test_a_run_that_is_cut_short_before_anything_is_feasible_says_so(
     tmp_path: Path, method: str
 ) -> None:
@@ -155,7 +157,7 @@ def costly(method_name: str = "m") -> Evaluator:
     )
 
 
-@pytest.mark.parametrize("method", ["evolution", "RandomSampler"])
+@pytest.mark.parametrize("method", ["evolution", "guided", "RandomSampler"])
 def test_a_costly_generation_is_spread_over_threads(method: str) -> None:
     WHERE.clear()
     alone = finished(begun(costly(), method, 300, 150, Workers(1))).outcome()
@@ -206,7 +208,9 @@ def test_an_error_is_of_the_first_design_whoever_meets_it(method: str, workers: 
 
 
 @pytest.mark.parametrize("workers", [Workers(1), Workers(2), Workers(2, "loky")])
-@pytest.mark.parametrize("method", ["exhaustive", "evolution", "RandomSampler", "TPESampler"])
+@pytest.mark.parametrize(
+    "method", ["exhaustive", "evolution", "guided", "RandomSampler", "TPESampler"]
+)
 def test_a_search_whose_time_is_over_ends_in_the_midst(method: str, workers: Workers) -> None:
     def plain(x: Any, y: Any) -> tuple[Any, Any]:
         return x + 0 * y, y - x

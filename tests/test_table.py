@@ -262,7 +262,9 @@ def test_regression_names_variables_that_move_together(tmp_path: Path) -> None:
     assert latency.explained == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("method", ["evolution", "TPESampler", "RandomSampler", "NSGAIISampler"])
+@pytest.mark.parametrize(
+    "method", ["evolution", "guided", "TPESampler", "RandomSampler", "NSGAIISampler"]
+)
 def test_samplers_draw_rows_of_the_table(tmp_path: Path, method: str) -> None:
     table = _random(2000).dropna().reset_index(drop=True)
     more = f'[search]\nmethod = "{method}"\nevaluations = 150\nseed = 2\n'

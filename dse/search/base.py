@@ -22,6 +22,7 @@ METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
     "bound": "dse.search.bound",
     "evolution": "dse.search.evolution",
+    "guided": "dse.search.guided",
     "NSGAIISampler": "dse.search.samplers",
     "NSGAIIISampler": "dse.search.samplers",
     "TPESampler": "dse.search.samplers",

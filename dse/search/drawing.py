@@ -75,6 +75,13 @@ class Drawing:
             return self._least(np.concatenate([unit, rng.random(unit.shape)]), count)
         return chosen
 
+    def new(self, unit: Array) -> Array:
+        """Return the allowed designs among some that were not drawn, each once; not drawn now."""
+        settled, codes = self._space.settled(unit)
+        _, rows = np.unique(codes, return_index=True)
+        rows = np.sort(rows[~self._seen.holds(codes[rows])])
+        return settled[rows][self._allowed(settled[rows])]
+
     def _allowed(self, unit: Array) -> NDArray[np.bool_]:
         if not self._rules.constraints:
             return np.ones(len(unit), dtype=bool)

@@ -30,6 +30,8 @@ from dse.search.workers import NEVER, Judges, Workers, is_late
 
 EVALUATIONS = 100_000
 """Designs that are evaluated if the study does not say."""
+_GENERATION, _FEW_GENERATION = 1_000, 2_000
+_FEW = 6  # variables: a larger population then finds more, and a design costs less
 
 
 def plan(
@@ -45,7 +47,8 @@ def plan(
             )
         )
     total = settings.evaluations or EVALUATIONS
-    generation = min(settings.generation or min(1_000, max(total // 10, 2)), total)
+    usual = _FEW_GENERATION if len(space.variables) <= _FEW else _GENERATION
+    generation = min(settings.generation or min(usual, max(total // 10, 2)), total)
     most = total if space.size is None else min(total, space.size)
     return Plan(method, most, generation, settings.seed, settings.timeout, {})
 

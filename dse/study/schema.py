@@ -218,7 +218,7 @@ class SearchTable(Table):
     """How designs are chosen."""
 
     method: StrictStr = Field(
-        "auto", description="auto, exhaustive, bound, evolution or Optuna's name"
+        "auto", description="auto, exhaustive, bound, evolution, guided or Optuna's name"
     )
     evaluations: StrictInt | None = Field(None, ge=1, description="designs to evaluate at most")
     seed: StrictInt = Field(0, ge=0, le=2**32 - 1, description="of everything random")

@@ -1,0 +1,235 @@
+"""Searches for costly models: how many designs each needs to find a certified front.
+
+    python -m benchmarks.guided [--quick] [--designs N] [--seeds N] [--only SEARCH] [problem ...]
+
+Problems: `five` (LogCA with five variables, 55,296 designs), `crypto` and `rotate`, the shipped
+studies; `jpeg` if it is named. Each front is certified by enumeration. What counts is the number of
+different designs until half and nine tenths of the front's distinct points are found exactly, and
+until its hypervolume is reached to 99 % (objectives in the logarithm if the front spans more than
+two decades). Then the shares of both at 60 and 200 designs and at the end, and the seconds of
+processor that the search itself takes for a design. Medians over seeds; a number is missing if half
+of the seeds did not come so far. TPE and GP take so long that they get fewer designs and seeds.
+
+No search but random and Sobol points is told of forbidden combinations twice: those two skip them,
+and repeat no design. Optuna's samplers get generations of their own size, and constraints as Optuna
+takes them. GP needs PyTorch (`pip install torch`); if it is not installed, it is named and skipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import peer_problems
+from benchmarks.peers import Truth, enumerated
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.judging import judge
+from dse.model import Array
+from dse.search.base import Plan, method_of
+from dse.search.drawing import Drawing
+from dse.search.variation import first
+from dse.search.workers import Workers
+from dse.study.study import ResolvedStudy, read_study
+
+_MARKS = (60, 200)
+_VOLUME = 0.99
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A search: how it judges so many designs for a seed, and how many it is given at most."""
+
+    run: Callable[[Evaluator, int, int], Evaluated]
+    designs: int = 2**31
+    seeds: int = 2**31
+    needs: str = ""
+
+
+def searched(method: str, generation: int) -> Callable[[Evaluator, int, int], Evaluated]:
+    """Return a search of the product; of designs that it repeats, the first counts."""
+
+    def run(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
+        plan = Plan(method, designs, generation, seed, None, {})
+        search = method_of(method).start(
+            evaluator, plan, chunk=65_536, workers=Workers(1), state={}, trials=None
+        )
+        for _ in search.steps():
+            pass
+        return search.outcome().judged
+
+    return run
+
+
+def random(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
+    rng = np.random.default_rng(seed)
+    none = np.empty((0, len(evaluator.space.variables)))
+    drawn = rng.random((designs, none.shape[1]))
+    unit = Drawing(evaluator, none).fresh(drawn, designs, rng, none)
+    return judge(evaluator, evaluator.space.from_unit(unit), 0)
+
+
+def sobol(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
+    none = np.empty((0, len(evaluator.space.variables)))
+    points = first(evaluator.space, 8 * designs, np.random.default_rng(seed))
+    unit = Drawing(evaluator, none).new(points)[:designs]
+    return judge(evaluator, evaluator.space.from_unit(unit), 0)
+
+
+SEARCHES: Mapping[str, Contestant] = {
+    "dse guided": Contestant(searched("guided", 32)),
+    "dse evolution": Contestant(searched("evolution", 50)),
+    "optuna NSGA-II": Contestant(searched("NSGAIISampler", 50)),
+    "optuna TPE": Contestant(searched("TPESampler", 8), designs=200, seeds=5),
+    "optuna GP": Contestant(searched("GPSampler", 4), designs=40, seeds=1, needs="torch"),
+    "random": Contestant(random),
+    "sobol": Contestant(sobol),
+}
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a run went, design by design.
+
+    Parameters
+    ----------
+    covered : ndarray, shape (designs,)
+        Share of the front's distinct points found so far.
+    volumes : dict of int to float
+        Share of its hypervolume at some numbers of designs.
+    reached : float
+        Designs until 99 % of the hypervolume; inf if they were not reached.
+    seconds : float
+        Of processor, for a design.
+    """
+
+    covered: Array
+    volumes: Mapping[int, float]
+    reached: float
+    seconds: float
+
+    def to_cover(self, share: float) -> float:
+        """Return the designs until a share of the front is covered; inf if it is not."""
+        at = np.flatnonzero(self.covered >= share - 1e-12)
+        return float(at[0] + 1) if len(at) else np.inf
+
+
+def course(truth: Truth, judged: Evaluated, seconds: float) -> Course:
+    """Return how a run went."""
+    points = judged.objectives * truth.signs
+    points[~judged.feasible] = np.inf
+    known = {tuple(point): i for i, point in enumerate(truth.points.tolist())}
+    found = [known.get(tuple(point)) for point in points.tolist()]
+    new: NDArray[np.bool_] = np.zeros(len(points), dtype=bool)
+    seen: set[int | None] = {None}
+    for row, which in enumerate(found):
+        new[row] = which not in seen
+        seen.add(which)
+    inside = np.where(judged.feasible[:, None], points, np.nan)
+
+    def volume(count: int) -> float:
+        rows = inside[:count][judged.feasible[:count]]
+        return truth.volume(rows) if len(rows) else 0.0
+
+    marks = [mark for mark in (*_MARKS, len(points)) if mark <= len(points)]
+    volumes = {mark: volume(mark) for mark in marks}
+    reached = np.inf
+    if volumes[len(points)] >= _VOLUME:
+        low, high = 0, len(points)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if volume(middle) >= _VOLUME else (middle, high)
+        reached = high
+    return Course(np.cumsum(new) / len(truth.points), volumes, reached, seconds / len(points))
+
+
+def row(name: str, courses: list[Course]) -> str:
+    """Return a line of the table."""
+    fastest = [np.median([c.to_cover(share) for c in courses]) for share in (0.5, 0.9)]
+    fastest.append(np.median([c.reached for c in courses]))
+    cells = [f"{value:,.0f}" if np.isfinite(value) else "–" for value in fastest]
+    for mark in _MARKS:
+        held = [c for c in courses if len(c.covered) >= mark]
+        cells.append(
+            f"{np.median([c.covered[mark - 1] for c in held]):.2f}, "
+            f"{np.median([c.volumes[mark] for c in held]):.3f}"
+            if held
+            else "–"
+        )
+    last = [len(c.covered) for c in courses]
+    cells.append(
+        f"{np.median([c.covered[-1] for c in courses]):.2f}, "
+        f"{np.median([c.volumes[n] for c, n in zip(courses, last, strict=True)]):.3f}"
+    )
+    cells.append(f"{np.median(last):,.0f}")
+    cells.append(f"{1e3 * np.median([c.seconds for c in courses]):.2g}")
+    cells.append(f"{len(courses)}")
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def compared(name: str, study: ResolvedStudy, only: str, designs: int, seeds: int) -> None:
+    """Run every search on a problem and print the table."""
+    evaluator = study.evaluator
+    points, _, size = enumerated(evaluator)
+    truth = Truth.of(points, evaluator.signs, "")
+    heads = ["search", "to 50 %", "to 90 %", "to 99 % of volume"]
+    heads += [f"at {mark}" for mark in _MARKS] + ["at the end", "designs", "ms each", "seeds"]
+    front = f"{len(truth.points):,} distinct points on the certified front"
+    print(f"\n{name}: {size:,} designs, {front}; shares: covered, volume")
+    print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|", flush=True)
+    for label, contestant in _wanted(only):
+        courses = []
+        for seed in range(min(seeds, contestant.seeds)):
+            began = time.process_time()
+            judged = contestant.run(evaluator, min(designs, contestant.designs), seed)
+            courses.append(course(truth, judged, time.process_time() - began))
+        print(row(label, courses), flush=True)
+
+
+def _wanted(only: str) -> Iterator[tuple[str, Contestant]]:
+    for label, contestant in SEARCHES.items():
+        if only in label and (not contestant.needs or find_spec(contestant.needs)):
+            yield label, contestant
+
+
+def _shipped(name: str) -> Callable[[], ResolvedStudy]:
+    return lambda: read_study(Path(__file__).parents[1] / "studies" / f"{name}.toml")
+
+
+PROBLEMS: Mapping[str, Callable[[], ResolvedStudy]] = {
+    "five": lambda: peer_problems.five(6),
+    "crypto": _shipped("crypto"),
+    "rotate": _shipped("rotate"),
+    "jpeg": _shipped("jpeg"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("problems", nargs="*", default=["five", "crypto", "rotate"])
+    parser.add_argument("--quick", action="store_true", help="a small problem, few designs")
+    parser.add_argument("--designs", type=int, default=600, help="for each search, at most")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--only", default="", help="searches whose names have this in them")
+    given = parser.parse_args()
+    unknown = sorted(set(given.problems) - set(PROBLEMS))
+    if unknown:
+        parser.error(f"no problem {', '.join(unknown)}; there are {', '.join(PROBLEMS)}")
+    for label, contestant in SEARCHES.items():
+        if contestant.needs and not find_spec(contestant.needs):
+            print(f"not installed, skipped: {label} (pip install {contestant.needs})")
+    if given.quick:
+        compared("five, small", peer_problems.five(3), "", 70, 1)
+        return
+    for name in given.problems:
+        compared(name, PROBLEMS[name](), given.only, given.designs, given.seeds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""Guided search, for models that take milliseconds: from the front, along what limits it.
+
+After evenly spread designs, each generation is chosen among the neighbours of the front: designs
+one or two moves away from one on it (`axes`), and mixtures of two. What was evaluated says which
+moves improve an objective: kriging learns for each objective and each constraint how much it moves
+along each axis that reaches it, and expects a value and an error for each neighbour (`expected`). A
+neighbour that is dominated by what models declare (`dse.moves`) is not evaluated. Three tenths of a
+generation close gaps: they are as far as possible beyond the front and beyond each other, times the
+probability that they are feasible (maximin improvement: Svenson and Santner, Computational
+Statistics and Data Analysis 2016). The others are the neighbours that are most probably feasible
+and not dominated.
+
+The search ends when it has used its evaluations, or when no design one move away from the front is
+left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.front import is_nondominated
+from dse.evaluate.judging import joined
+from dse.evaluate.space import Space
+from dse.model.quantity import Array
+from dse.problems import Problem
+from dse.search.axes import Axes, Places
+from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.drawing import Drawing
+from dse.search.expected import Expected, beyond
+from dse.search.outcome import Outcome, of_sample
+from dse.search.variation import first
+from dse.search.workers import NEVER, Judges, Workers, is_late
+
+EVALUATIONS = 2_000
+"""Designs that are evaluated if the study does not say."""
+_GENERATION = 32
+_POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
+_GAPS = 0.3  # of a generation: those that close gaps; the others are the most probable
+_BLOCK = 256  # neighbours compared with the front at once
+_SURE = 1e-9  # of the front's width: no error is taken to be less
+_PARENTS = 16  # of which neighbours are looked at, as long as nothing is feasible
+ENDED = (
+    "no design is left one move away from the front: each was evaluated, or is dominated by what "
+    "models declare"
+)
+
+
+def plan(
+    method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
+) -> Plan:
+    """Plan a guided search; see `base.Method`."""
+    if settings.options:
+        problems.append(
+            Problem(
+                "search.options",
+                "guided has no options",
+                "use generation, evaluations and seed",
+            )
+        )
+    total = settings.evaluations or EVALUATIONS
+    most = total if space.size is None else min(total, space.size)
+    generation = min(settings.generation or _GENERATION, total)
+    return Plan(method, most, generation, settings.seed, settings.timeout, {})
+
+
+def start(
+    evaluator: Evaluator,
+    plan: Plan,
+    *,
+    chunk: int,
+    workers: Workers,
+    state: Mapping[str, NDArray[Any]],
+    trials: Trials | None,
+) -> Search:
+    """Return the search; see `base.Method`."""
+    return _Guided(evaluator, plan, Judges(evaluator, workers, chunk), state)
+
+
+class _Guided:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        plan: Plan,
+        judges: Judges,
+        arrays: Mapping[str, NDArray[Any]],
+    ) -> None:
+        self._evaluator, self._plan, self._judges = evaluator, plan, judges
+        self._axes = Axes(evaluator.space)
+        self._ended = ""
+        none = np.empty((0, len(evaluator.space.variables)))
+        self._unit = arrays.get("unit", none)
+        self._waiting = arrays.get("waiting", none)
+        self._judged = (
+            Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+            if arrays
+            else None
+        )
+        known = arrays.get("lengths"), int(arrays.get("learned", np.zeros(1))[0])
+        self._expected = Expected(evaluator, self._axes, *known)
+        self._drawing = Drawing(evaluator, self._unit)
+        self._earlier = self.progress()
+
+    def steps(self, until: float = NEVER) -> Iterator[None]:
+        """Search; see `base.Search`."""
+        plan, space = self._plan, self._evaluator.space
+        while len(self._unit) < plan.evaluations:
+            if self._judged is not None and is_late(until):
+                return
+            unit = self._generation()
+            if len(unit) == 0:
+                self._ended = ENDED
+                return
+            done = len(self._unit)
+            new = self._judges.judge(space.from_unit(unit), done, until)
+            self._unit = np.concatenate([self._unit, unit[: len(new)]])
+            self._judged = new if self._judged is None else joined([self._judged, new])
+            yield
+
+    def _generation(self) -> Array:
+        """Return new designs, as points of the unit cube; none if no neighbour is left."""
+        done = len(self._unit)
+        rng = np.random.default_rng([self._plan.seed, done])
+        left = self._plan.evaluations - done
+        if self._judged is None:
+            count = min(left, max(_GENERATION, 4 * len(self._axes.all)))
+            spread = self._axes.unit(self._axes.places(first(self._evaluator.space, count, rng)))
+            return self._drawing.fresh(spread, count, rng, self._unit)
+        count = min(left, self._plan.generation)
+        places = self._axes.places(self._unit)
+        expected = self._expected
+        expected.learn(places, self._judged, rng)
+        parents = expected.front if len(expected.front) else expected.nearest(_PARENTS)
+        near = self._near(places[parents], rng)
+        if len(near) == 0:
+            return self._none_near(len(expected.front), count, rng)
+        far = np.concatenate(
+            [
+                self._axes.twice_moved(places[parents], _POOL, rng),
+                self._axes.mixed(places[parents], _POOL // 2, rng),
+            ]
+        )
+        far = self._unseen(self._drawing.new(self._axes.unit(far)))
+        waiting = self._drawing.new(self._waiting)
+        pool = self._drawing.new(np.concatenate([near, far, waiting]))
+        chosen, probable = self._chosen(pool, count)
+        self._waiting = pool[np.argsort(-probable, kind="stable")[: _POOL + count]]
+        return self._drawing.fresh(pool[chosen], count, rng, self._unit)
+
+    def _near(self, parents: Places, rng: np.random.Generator) -> Array:
+        """Return some designs one move from parents that may be on the front; none if none is."""
+        unit = self._drawing.new(self._axes.unit(self._axes.neighbours(parents)))
+        unit = unit[rng.permutation(len(unit))]
+        for low in range(0, len(unit), _POOL):
+            found = self._unseen(unit[low : low + _POOL])
+            if len(found):
+                return found
+        return unit[:0]
+
+    def _unseen(self, unit: Array) -> Array:
+        """Return those that are not dominated by what models declare."""
+        return unit[~self._expected.dominated(self._axes.places(unit))]
+
+    def _chosen(self, pool: Array, count: int) -> tuple[NDArray[np.int64], Array]:
+        """Return the best of a pool, and how probable it is that each is on the front."""
+        expected = self._expected
+        mean, error, feasible = expected(self._axes.places(pool))
+        if len(expected.front) == 0:
+            return np.argsort(-feasible, kind="stable")[:count], feasible
+        errors = np.maximum(error, _SURE * expected.width)
+        probable = feasible * _undominated(mean, errors, expected.points)
+        order = np.argsort(-probable, kind="stable").tolist()
+        hoped = mean - error
+        gap = beyond(hoped, expected.points, expected.width)
+        chosen: list[int] = []
+        while len(chosen) < min(count, len(pool)):
+            merit = np.maximum(gap, 0.0) * feasible
+            merit[chosen] = -1.0
+            row = int(np.argmax(merit))
+            if merit[row] <= 0.0 or len(chosen) >= round(count * _GAPS):
+                row = next(each for each in order if each not in chosen)
+            chosen.append(row)
+            gap = np.minimum(gap, ((mean[row] - hoped) / expected.width).max(axis=1))
+        return np.array(chosen), probable
+
+    def _none_near(self, front: int, count: int, rng: np.random.Generator) -> Array:
+        """Return designs drawn at random if nothing is feasible yet; else the search has ended."""
+        if front:
+            return self._unit[:0]
+        drawn = rng.random((count, self._unit.shape[1]))
+        return self._drawing.fresh(drawn, count, rng, self._unit)
+
+    def progress(self) -> Progress:
+        """Return how far it is; see `base.Search`."""
+        done = len(self._unit)
+        if self._judged is None:
+            return Progress(0, self._plan.evaluations, 0)
+        inside = self._judged.objectives[self._judged.feasible] * self._evaluator.signs
+        front = int(is_nondominated(inside).sum())
+        return Progress(done, self._plan.evaluations, front, kept=done)
+
+    def earlier(self) -> Progress:
+        """Return how far it was; see `base.Search`."""
+        return self._earlier
+
+    def outcome(self) -> Outcome:
+        """Return what was found; see `base.Search`."""
+        if self._judged is None:
+            raise ValueError("the search has not begun")
+        points = self._evaluator.space.from_unit(self._unit)
+        found = of_sample(self._evaluator, points, self._judged, self._plan.method)
+        return found if found.complete else replace(found, ended=self._ended)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what is needed to go on; see `base.Search`."""
+        if self._judged is None:
+            return {}
+        return {
+            "unit": self._unit,
+            "waiting": self._waiting,
+            "objectives": self._judged.objectives,
+            "constrained": self._judged.constrained,
+            "feasible": self._judged.feasible,
+            "lengths": self._expected.lengths,
+            "learned": np.array([self._expected.learned_from]),
+        }
+
+
+def _undominated(mean: Array, error: Array, front: Array) -> Array:
+    """Return about how probable it is that no design of a front dominates each expected one."""
+    found = np.empty(len(mean))
+    for low in range(0, len(mean), _BLOCK):
+        gaps = front - mean[low : low + _BLOCK, None]
+        found[low : low + _BLOCK] = (gaps / error[low : low + _BLOCK, None]).max(axis=2).min(axis=1)
+    return np.asarray(ndtr(found))

@@ -1,0 +1,354 @@
+"""Guided search: deterministic, resumable, inside the relations, and frugal with designs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import check_grad
+
+import dse
+from benchmarks import peer_problems
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.front import is_nondominated
+from dse.evaluate.space import SUBSET, Choice, Integer, Real, Space, Values, Variable
+from dse.run import run
+from dse.search import guided
+from dse.search.axes import Axes, reached
+from dse.search.base import Plan, Search, Settings, method_of
+from dse.search.expected import Expected, beyond
+from dse.search.kriging import Kriging, _apart, _unlikely, learned
+from dse.search.outcome import Outcome
+from dse.search.workers import Workers
+from tests.core_examples import brute_front, constraint, evaluator, model, objective, relation
+from tests.quality import recall
+from tests.toy import MODEL, STUDY
+
+Floats = NDArray[np.float64]
+
+MIXED: dict[str, Variable] = {
+    "lanes": Integer(1, 64, log=True),
+    "depth": Integer(0, 30, 3),
+    "clock": Real(0.5, 2.0, steps=16),
+    "row": Choice({"a": {"base": 1.0}, "b": {"base": 3.0}, "c": {"base": 0.5}}),
+    "width": Values((8.0, 64.0, 16.0, 32.0)),
+}
+SPEED = model(
+    "speed",
+    lambda lanes, depth, clock, base, width: (
+        lanes * clock * np.sqrt(width) / (base + lanes / (1 + depth)),
+        lanes * width * (1 + 0.05 * depth) * clock**1.5 + 40 * base,
+    ),
+    ["lanes", "depth", "clock", "base", "width"],
+    ["speed", "cost"],
+)
+GOALS = [objective("speed", "maximize"), objective("cost")]
+SMALL = evaluator(MIXED, [SPEED], GOALS)
+PARTS = Choice(
+    {" + ".join("xyz"[b] for b in range(3) if n >> b & 1) or "none": {"set": float(n << 1)}
+     for n in range(7)},  # all three at once is no option
+    SUBSET,
+)  # fmt: skip
+
+
+def begun(
+    judge: Evaluator,
+    evaluations: int,
+    seed: int = 0,
+    generation: int = 16,
+    state: dict[str, Any] | None = None,
+) -> Search:
+    plan = Plan("guided", evaluations, generation, seed, None, {})
+    return method_of("guided").start(
+        judge, plan, chunk=10_000, workers=Workers(1), state=state or {}, trials=None
+    )
+
+
+def searched(judge: Evaluator, evaluations: int, seed: int = 0) -> Outcome:
+    search = begun(judge, evaluations, seed)
+    for _ in search.steps():
+        pass
+    return search.outcome()
+
+
+def signed(judge: Evaluator, judged: Evaluated) -> Floats:
+    return np.asarray((judged.objectives * judge.signs)[judged.feasible])
+
+
+def truth(judge: Evaluator) -> Floats:
+    every = judge.evaluate(judge.space.from_index(np.arange(judge.space.size or 0)))
+    points = signed(judge, every)
+    return np.asarray(points[is_nondominated(points)])
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
+    first, second, other = (searched(SMALL, 100, seed) for seed in (0, 0, 1))
+    assert first.judged.objectives.tobytes() == second.judged.objectives.tobytes()
+    assert first.judged.objectives.tobytes() != other.judged.objectives.tobytes()
+    assert len(first.numbers) == 100
+
+
+def test_a_search_resumed_at_any_point_ends_as_an_uninterrupted_one() -> None:
+    search, states = begun(SMALL, 120), []
+    for _ in search.steps():
+        states.append({name: array.copy() for name, array in search.state().items()})
+    whole = search.outcome()
+    for state in states:
+        resumed = begun(SMALL, 120, state=state)
+        assert resumed.earlier().done == len(state["unit"])
+        for _ in resumed.steps():
+            pass
+        assert resumed.outcome().judged.objectives.tobytes() == whole.judged.objectives.tobytes()
+    assert begun(SMALL, 120).state() == {}
+
+
+def test_no_design_is_evaluated_twice_and_none_that_a_relation_forbids() -> None:
+    seen: list[Floats] = []
+
+    def spy(lanes: Floats, streams: Floats, base: Floats) -> tuple[Floats, Floats]:
+        seen.append(np.column_stack(np.broadcast_arrays(lanes, streams, base)))
+        return lanes * streams * base, lanes + streams / base
+
+    judge = evaluator(
+        {"lanes": Integer(1, 60), "streams": Integer(1, 60), "row": MIXED["row"]},
+        [model("spy", spy, ["lanes", "streams", "base"], ["product", "sum"])],
+        [objective("product", "maximize"), objective("sum")],
+        [relation("lanes * streams <= 300")],
+    )
+    searched(judge, 400)
+    designs = np.concatenate(seen)
+    assert len(designs) == 400
+    assert len(np.unique(designs, axis=0)) == 400
+    assert (designs[:, 0] * designs[:, 1] <= 300).all()
+
+
+def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
+    whole = truth(SMALL)  # of 135,168 designs
+    found, evolved = [], []
+    for seed in range(2):
+        found.append(recall(signed(SMALL, searched(SMALL, 400, seed).judged), whole))
+        plan = Plan("evolution", 400, 50, seed, None, {})
+        search = method_of("evolution").start(
+            SMALL, plan, chunk=10_000, workers=Workers(1), state={}, trials=None
+        )
+        for _ in search.steps():
+            pass
+        evolved.append(recall(signed(SMALL, search.outcome().judged), whole))
+    assert min(found) > 2 * max(evolved)
+    assert min(found) > 0.2
+
+
+def test_constraints_of_models_are_reached_from_outside() -> None:
+    # feasible is one design in four hundred
+    constraints = [
+        constraint("cost", 60.0),
+        constraint("cost", 40.0, upper=False),
+        constraint("speed", 5.0, upper=False),
+    ]
+    judge = evaluator(MIXED, [SPEED], GOALS, constraints)
+    whole = truth(judge)
+    found = [recall(signed(judge, searched(judge, 250, seed).judged), whole) for seed in range(2)]
+    assert min(found) > 0.5
+
+
+@pytest.mark.parametrize("hole", [np.nan, np.inf])
+def test_objectives_without_a_value_and_infinite_ones_do_no_harm(hole: float) -> None:
+    def cut(lanes: Floats, depth: Floats) -> tuple[Floats, Floats]:
+        return np.where(lanes < 20, hole, 100.0 / lanes + depth), lanes * (1.0 + depth)
+
+    judge = evaluator(
+        {"lanes": Integer(1, 60), "depth": Integer(0, 60)},
+        [model("cut", cut, ["lanes", "depth"], ["time", "cost"])],
+        [objective("time"), objective("cost")],
+    )
+    assert recall(signed(judge, searched(judge, 300).judged), truth(judge)) == 1.0
+
+
+def test_a_search_without_values_anywhere_goes_on() -> None:
+    judge = evaluator(
+        {"x": Integer(1, 500)},
+        [model("m", lambda x: x * np.nan, ["x"], ["y"])],
+        [objective("y")],
+    )
+    outcome = searched(judge, 120)
+    assert len(outcome.numbers) == 120
+    assert not outcome.judged.feasible.any()
+
+
+def test_a_continuum_is_searched_on_a_grid() -> None:
+    judge = evaluator(
+        {"x": Real(0.0, 1.0), "z": Real(0.0, 1.0)},
+        [model("m", lambda x, z: (x + (z - 0.25) ** 2, 1 - x), ["x", "z"], ["a", "b"])],
+        [objective("a"), objective("b")],
+    )
+    outcome = searched(judge, 300)
+    assert np.allclose(outcome.points["x"] * 1024, np.round(outcome.points["x"] * 1024))
+    best = outcome.points["z"][outcome.on_front]
+    assert np.median(np.abs(best - 0.25)) < 0.05  # 0.25 of designs at random
+
+
+def declared() -> Evaluator:
+    return peer_problems.five(3).evaluator
+
+
+def test_a_search_ends_once_no_neighbour_of_the_front_is_left() -> None:
+    # the only front design is at 50, whichever row
+    judge = evaluator(
+        {"x": Integer(0, 99), "row": MIXED["row"]},
+        [model("m", lambda x, base: ((x - 50.0) ** 2 + base, base), ["x", "base"], ["a", "b"])],
+        [objective("a")],
+    )
+    outcome = searched(judge, 299)
+    assert outcome.ended == guided.ENDED
+    assert len(outcome.numbers) < 150
+    assert (outcome.points["x"][outcome.on_front] == 50).all()
+
+
+def test_a_run_that_ends_so_says_it_and_is_finished(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    one = STUDY.replace('minimize = "cost"', 'minimize = "lanes"')
+    (tmp_path / "study.toml").write_text(f'{one}[search]\nmethod = "guided"\n')
+    result = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+    assert result.certificate.stopped == "stalled"
+    assert "The search ended because no design is left one move away" in (
+        result.certificate.statement
+    )
+    again = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+    assert again.certificate == result.certificate
+
+
+def test_options_are_refused() -> None:
+    problems: list[Any] = []
+    settings = Settings(options={"population_size": 3})
+    guided.plan("guided", settings, SMALL.space, 2, problems)
+    assert [problem.where for problem in problems] == ["search.options"]
+
+
+# ── Axes ─────────────────────────────────────────────────────────────────────
+
+
+def test_places_and_points_of_the_unit_cube_are_each_others_inverse() -> None:
+    space = Space({**MIXED, "parts": PARTS, "real": Real(1.0, 5.0)})
+    axes = Axes(space)
+    assert [axis.count for axis in axes.all] == [64, 11, 16, 3, 4, 2, 2, 2, 1_025]
+    rng = np.random.default_rng(0)
+    unit = axes.unit(axes.places(rng.random((500, 7))))
+    again = axes.unit(axes.places(unit))
+    assert np.array_equal(unit, again)
+    assert len(unit) == 500
+    wrong = axes.places(unit[:1])
+    wrong[:, 5:8] = 1
+    assert len(axes.unit(wrong)) == 0  # no option has all three parts
+
+
+def test_neighbours_differ_on_one_axis_and_parts_go_in_and_out() -> None:
+    axes = Axes(Space({"n": Integer(1, 6), "row": MIXED["row"], "parts": PARTS}))
+    here = np.array([[2, 1, 0, 0, 1]])
+    near = axes.neighbours(here)
+    assert ((near != here).sum(axis=1) == 1).all()
+    assert sorted(near[near[:, 0] != 2, 0]) == [0, 1, 3, 4]  # by 1 and 2, 4 is beyond
+    assert sorted(near[near[:, 1] != 1, 1]) == [0, 2]
+    assert len(near) == 4 + 2 + 3
+    far = axes.twice_moved(here, 200, np.random.default_rng(0))
+    assert ((far != here).sum(axis=1) <= 2).all()
+    counts = np.array([axis.count for axis in axes.all])
+    assert ((far >= 0) & (far < counts)).all()
+    mixed = axes.mixed(np.array([[0, 0, 0, 0, 0], [5, 2, 1, 1, 1]]), 50, np.random.default_rng(0))
+    assert set(mixed[:, 0]) == {0, 5}
+
+
+def test_how_objectives_move_along_axes_is_what_models_declare() -> None:
+    judge = declared()
+    axes = Axes(judge.space)
+    found = {
+        o.name: reached(judge, axes, o.quantity, o.conditions).tolist() for o in judge.objectives
+    }
+    names = list(judge.space.variables)
+    assert names == [
+        "acceleration", "computational_index", "overhead", "latency_per_byte", "latency",
+    ]  # fmt: skip
+    assert list(found.values()) == [[1, 1, -1, -1, -1], [-1, -1, 1, 1, 1], [1, 1, -1, -1, -1]]
+    mixed = evaluator(MIXED, [SPEED], GOALS)
+    undeclared = reached(mixed, Axes(mixed.space), "speed", {})
+    assert np.isnan(undeclared).all()
+    assert reached(mixed, Axes(mixed.space), "lanes", {}).tolist() == [1, 0, 0, 0, 0]
+
+
+def test_what_is_declared_to_be_dominated_is_dominated() -> None:
+    judge = declared()
+    axes = Axes(judge.space)
+    rng = np.random.default_rng(0)
+    unit = axes.unit(axes.places(rng.random((400, 5))))
+    places, judged = axes.places(unit), judge.evaluate(judge.space.from_unit(unit))
+    expected = Expected(judge, axes, None, 0)
+    expected.learn(places[:200], _first(judged, 200), rng)
+    said = expected.dominated(places[200:])
+    points = judged.objectives * judge.signs
+    front = points[:200][brute_front(points[:200])]
+    true = np.array([(front <= p).all(axis=1).any() for p in points[200:]])
+    assert said.sum() > 10
+    assert not (said & ~true).any()
+
+
+def _first(judged: Evaluated, count: int) -> Evaluated:
+    return Evaluated(judged.objectives[:count], judged.constrained[:count], judged.feasible[:count])
+
+
+def test_how_far_a_point_is_beyond_a_front() -> None:
+    front = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])
+    points = np.array([[0.5, 0.5], [1.5, 1.5], [1.0, 1.0], [0.0, 0.0]])
+    assert beyond(points, front, np.ones(2)).tolist() == [0.5, -0.5, 0.0, 1.0]
+
+
+# ── Kriging ──────────────────────────────────────────────────────────────────
+
+
+def test_kriging_is_the_conditional_of_a_normal_distribution() -> None:
+    rng = np.random.default_rng(0)
+    points, asked = rng.random((30, 3)), rng.random((5, 3))
+    values = np.sin(3 * points[:, 0]) + points[:, 1]
+    lengths = np.array([0.5, -0.3, -np.inf, -12.0])
+    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), lengths)(asked)
+
+    def kernel(one: Floats, other: Floats) -> float:
+        far = np.sqrt(5 * (((one - other) * np.exp(lengths[:3])) ** 2).sum())
+        return float((1 + far + far**2 / 3) * np.exp(-far))
+
+    matrix = np.array([[kernel(a, b) for b in points] for a in points])
+    matrix += (np.exp(-12.0) + 1e-8) * np.eye(30)
+    unit = (values - values.mean()) / values.std()
+    near = np.array([[kernel(a, b) for b in points] for a in asked])
+    inverse = np.linalg.inv(matrix)
+    variance = unit @ inverse @ unit / 30
+    assert mean == pytest.approx(values.mean() + values.std() * near @ inverse @ unit, rel=1e-6)
+    left = 1 - np.einsum("ij,jk,ik->i", near, inverse, near)
+    assert deviation == pytest.approx(values.std() * np.sqrt(left * variance), rel=1e-3)
+
+
+def test_lengths_tell_which_axes_move_the_values() -> None:
+    rng = np.random.default_rng(1)
+    points = rng.random((80, 3))
+    values = np.sin(6 * points[:, 0]) + 0.1 * points[:, 1]
+    used = np.array([True, True, False])
+    found = learned(points, values, np.array([0, 1, 2]), used, None, rng)
+    assert found[0] > found[1] + 0.5
+    assert np.isneginf(found[2])
+    asked = rng.random((50, 3))
+    mean, deviation = Kriging(points, values, np.array([0, 1, 2]), found)(asked)
+    error = np.abs(mean - np.sin(6 * asked[:, 0]) - 0.1 * asked[:, 1])
+    assert error.max() < 0.05
+    assert np.mean(error <= 3 * deviation) > 0.9
+    squares = np.array([_apart(points[:, [k]], points[:, [k]]) for k in (0, 1)])
+    unit = (values - values.mean()) / values.std()
+
+    def value(at: Floats) -> float:
+        return _unlikely(at, squares, unit)[0]
+
+    def slope(at: Floats) -> Floats:
+        return _unlikely(at, squares, unit)[1]
+
+    wrong = check_grad(value, slope, np.array([0.3, -0.8, -5.0]))
+    assert wrong < 1e-2

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive, FrontBuilder, is_nondominated
 from dse.evaluate.judging import joined, nothing, some
+from dse.evaluate.memory import remembering
 from dse.evaluate.ranges import Bounds, Boxes, Ranges
 from dse.evaluate.refuted import around, hold
 from dse.evaluate.space import Space
@@ -31,7 +32,18 @@ from dse.model.quantity import Array
 from dse.model.values import show
 from dse.problems import Problem
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
-from dse.search.boxes import Open, change, collapsed, enumerated, halves, middles, shares, sizes
+from dse.search.boxes import (
+    Open,
+    Small,
+    Widths,
+    change,
+    collapsed,
+    enumerated,
+    halves,
+    middles,
+    shares,
+    sizes,
+)
 from dse.search.cover import Cover, missed, reached, relaxed
 from dse.search.outcome import Gap, Outcome, bounded
 from dse.search.tally import Tally
@@ -39,6 +51,7 @@ from dse.search.workers import NEVER, Judges, Workers, is_late
 
 _SEEDS = 20_000  # random designs to begin with
 _SMALL = 16  # designs of a box that are rather enumerated than halved
+_PIECE = 1 << 13  # boxes whose designs are evaluated together
 _MOST = 1 << 16  # boxes worked on together
 _FEWEST = 1 << 10
 _SECONDS = 0.3  # that a batch should take
@@ -82,6 +95,8 @@ def start(
     trials: Trials | None,
 ) -> Search:
     """Return the search; see `base.Method`."""
+    if not workers.asked_for:  # what others do elsewhere is not remembered here
+        evaluator = remembering(evaluator)
     return _Bounding(evaluator, plan, Judges(evaluator, workers, chunk), state)
 
 
@@ -112,8 +127,8 @@ class _Bounding:
         self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
         self._boxes, self._batch, self._begun = 0, _FEWEST, False
         self._until, self._slice = NEVER, _FEWEST
-        whole = self._ranges.whole()
-        self._open = self._opened(whole, np.full((1, variables), 1.0), np.full(1, _MEASURED))
+        whole, widths = self._ranges.whole(), np.ones((1, variables), dtype=np.float32)
+        self._open = self._opened(whole, widths, np.full(1, _MEASURED, dtype=np.int8))
         if arrays:
             self._resume(arrays)
         size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
@@ -224,17 +239,25 @@ class _Bounding:
         batch = taken.rows(~self._dominated(taken.ideal))
         try:
             few = sizes(self._ranges, batch.boxes) <= _SMALL
-            opened = self._halved(batch.rows(~few))
-            places, box = enumerated(self._ranges, batch.boxes.rows(few))
-            held = batch.rows(few).rows(box)
-            if self._plan.tolerance:
+            opened, small = self._halved(batch.rows(~few)), batch.rows(few)
+            if self._tolerance.any():
+                places, box = enumerated(self._ranges, small.boxes)
                 places = np.concatenate([places, middles(self._ranges, opened.boxes)])
-                held = held.joined(opened)
-            self._evaluate(places, held)
+                self._evaluate(places, small.rows(box).joined(opened))
+                small = small.rows(slice(0, 0))
         except _LateError:
             self._open = taken.joined(self._open)
             return
-        self._open = self._open.joined(opened.rows(~self._dominated(opened.ideal)))
+        self._open = self._open.joined(opened)
+        try:
+            while len(small):  # some at a time, for the sake of memory
+                places, box = enumerated(self._ranges, small.boxes.rows(slice(_PIECE)))
+                self._evaluate(places, small.rows(box))
+                small = small.rows(slice(_PIECE, None))
+                small = small.rows(~self._dominated(small.ideal))
+        except _LateError:
+            self._open = small.joined(self._open)
+        self._open = self._open.rows(~self._dominated(self._open.ideal))
 
     def _halved(self, batch: Open) -> Open:
         """Return those halves of boxes that may hold a design for the front."""
@@ -275,7 +298,7 @@ class _Bounding:
         self._open = self._open.rows(np.sort(order[most:]))
         return batch
 
-    def _opened(self, boxes: Boxes, widths: Array, age: NDArray[np.int64]) -> Open:
+    def _opened(self, boxes: Boxes, widths: Widths, age: Small) -> Open:
         """Return those boxes that may hold a design for the front."""
         self._boxes += len(boxes.level)
         bounds = self._bounds(boxes)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.ranges import Boxes, Ranges
 from dse.model.quantity import Array
+
+Small: TypeAlias = NDArray[np.int8]
+Widths: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,9 @@ class Open:
 
     boxes: Boxes
     ideal: Array
-    widths: Array
-    age: NDArray[np.int64]
-    miss: NDArray[np.int64]
+    widths: Widths
+    age: Small
+    miss: Small
 
     def __len__(self) -> int:
         return len(self.age)

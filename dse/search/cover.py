@@ -145,9 +145,9 @@ def relaxed(points: Array, tolerance: Array, floor: Array) -> Array:
     return np.maximum(worse, points + tolerance * floor)
 
 
-def missed(cover: Cover, ideal: Array, tolerance: Array, floor: Array) -> NDArray[np.int64]:
+def missed(cover: Cover, ideal: Array, tolerance: Array, floor: Array) -> NDArray[np.int8]:
     """Return by how many doublings of a tolerance nothing found covers ideal points."""
-    found = np.zeros(len(ideal), dtype=np.int64)
+    found = np.zeros(len(ideal), dtype=np.int8)
     left = np.arange(len(ideal))
     tolerance = np.maximum(tolerance, _LEAST)
     for _ in range(_DOUBLINGS):

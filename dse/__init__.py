@@ -22,8 +22,9 @@ A script loads a study, changes it, runs it, and asks what was found (docs/scrip
 `Study.sweep` a `Sweep`; `load_result` reads a run folder; `compare` sets two results side by side.
 `Quantity`, `Resource`, `Floats` and `Array` declare models, `demands` and `Demand` what must hold
 for their outputs to mean anything, `moves` how they move with inputs, `at_least` what they are
-never below, and `testing.check_model` holds them to their contract. Bad input raises `InputError`, a study without a feasible design
-`InfeasibleError`, each with every problem at once; both are a `DseError`.
+never below, and `testing.check_model` holds them to their contract. Bad input raises `InputError`,
+a study without a feasible design `InfeasibleError`, each with every problem at once; both are a
+`DseError`.
 
 Numbers are in the base units that ``dse list`` shows, and texts with units are read wherever a
 study file has them. Whole quantities are integers, choices are names.

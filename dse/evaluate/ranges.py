@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis, pyramid
+from dse.evaluate.cells import Axis, Bounds, Boxes, pyramid
 from dse.evaluate.conditions import Conditions, Reduction, reduced
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
@@ -33,36 +33,6 @@ _ROWS = 1 << 17
 """Combinations beyond which there is no table."""
 _CELLS = 1 << 20
 """Combinations of cells beyond which there is no table."""
-
-
-class Boxes(NamedTuple):
-    """Boxes of designs: for each variable, the level of its cell, and which it is."""
-
-    level: NDArray[np.signedinteger[Any]]
-    cell: NDArray[np.signedinteger[Any]]
-
-    def rows(self, rows: Any) -> Boxes:
-        """Return some of the boxes: positions, or a mask."""
-        return Boxes(self.level[rows], self.cell[rows])
-
-
-class Bounds(NamedTuple):
-    """What is known of all designs of each box.
-
-    Parameters
-    ----------
-    ideal : ndarray, shape (boxes, objectives)
-        No design has less in an objective, signed so that less is better.
-    least, most : ndarray, shape (boxes, constraints)
-        The violation of each constraint lies between them.
-    possible : ndarray of bool, shape (boxes,)
-        False if no design of the box is feasible.
-    """
-
-    ideal: Array
-    least: Array
-    most: Array
-    possible: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -164,6 +134,10 @@ class Ranges:
         if (key, name) not in self._tables:
             self._tables[key, name] = self._tabulated(key, name)
         return self._tables[key, name]
+
+    def tables(self) -> Mapping[tuple[Key, str], _Table | None]:
+        """Return the tables that were asked for by now; None for one that is too large."""
+        return self._tables
 
     def variables(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return which variables set some quantities, in the space's order."""

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis
+from dse.evaluate.cells import Axis, Boxes
 from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.ranges import Boxes, Ranges, Walk
+from dse.evaluate.ranges import Ranges, Walk
 from dse.model.behaviour import MARGIN, told, wrong
 from dse.model.contract import Model
 from dse.model.pairs import below

@@ -57,7 +57,9 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
         quantity = model.inputs[name]
         if name not in fixed and isinstance(quantity, Quantity):
             other = {**one, name: _beside(quantity, one[name], rng)}
-            _compare(model, name, (one, other), (before, model(other)))
+            told = contradiction(model, name, (one, other), (before, model(other)))
+            if told is not None:
+                raise AssertionError(f"{model.name}: {told[1]}")
 
 
 def _stand(model: Model, one: Mapping[str, Any], before: Mapping[str, Array]) -> None:
@@ -80,13 +82,21 @@ def below(floor: Model, output: str, value: float, least: float) -> str:
     return f"'{output}' is {value:.10g}, and never less than {least:.10g} by '{name}'"
 
 
-def _compare(
+def contradiction(
     model: Model,
     moved: str,
     points: tuple[Mapping[str, Any], Mapping[str, Any]],
     values: tuple[Mapping[str, Array], Mapping[str, Array]],
-) -> None:
-    """Hold the outputs at two rows of points to the declared moves with the one that differs."""
+) -> tuple[str, str] | None:
+    """Return an output that moves as it is declared not to, and how, in words; None if none does.
+
+    Parameters
+    ----------
+    moved : str
+        The input in which two rows of points differ, and in nothing else.
+    values : tuple of two mappings
+        The outputs there.
+    """
     one, other = points[0][moved], points[1][moved]
     for output, given in model.moves.items():
         if moved not in given:
@@ -100,7 +110,8 @@ def _compare(
                 for i in order
             ]
             text = told(output, moved, given[moved], ends, (float(low[row]), float(high[row])))
-            raise AssertionError(f"{model.name}: {text}")
+            return output, text
+    return None
 
 
 def _at(value: Any, row: int) -> float:

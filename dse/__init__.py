@@ -21,9 +21,10 @@ A script loads a study, changes it, runs it, and asks what was found (docs/scrip
 `load` and `from_mapping` make a `Study`; `Study.run` gives a `StudyResult` with its `Front`,
 `Study.sweep` a `Sweep`; `load_result` reads a run folder; `compare` sets two results side by side.
 `Quantity`, `Resource`, `Floats` and `Array` declare models, `demands` and `Demand` what must hold
-for their outputs to mean anything, `moves` how they move with inputs, and `testing.check_model`
-holds them to their contract. Bad input raises `InputError`, a study without a feasible design
-`InfeasibleError`, each with every problem at once; both are a `DseError`.
+for their outputs to mean anything, `moves` how they move with inputs, `at_least` what they are
+never below, and `testing.check_model` holds them to their contract. Bad input raises `InputError`,
+a study without a feasible design `InfeasibleError`, each with every problem at once; both are a
+`DseError`.
 
 Numbers are in the base units that ``dse list`` shows, and texts with units are read wherever a
 study file has them. Whole quantities are integers, choices are names.
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         load,
         load_result,
     )
-    from dse.model.behaviour import moves
+    from dse.model.behaviour import at_least, moves
     from dse.model.demand import Demand, demands
     from dse.model.quantity import Array, Floats, Quantity, Resource
     from dse.problems import DseError, InfeasibleError, InputError
@@ -66,6 +67,7 @@ _HOMES = {
     "Study": "dse.api",
     "StudyResult": "dse.api",
     "Sweep": "dse.api",
+    "at_least": "dse.model.behaviour",
     "compare": "dse.api",
     "demands": "dse.model.demand",
     "from_mapping": "dse.api",
@@ -88,6 +90,7 @@ __all__ = [
     "Study",
     "StudyResult",
     "Sweep",
+    "at_least",
     "compare",
     "demands",
     "from_mapping",

@@ -273,6 +273,7 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     held against the front.
     """
     from dse.api import load_result
+    from dse.evaluate.grounds import told
     from dse.result.folder import study_of
     from dse.result.refutation import refute
     from dse.terminal import Terminal
@@ -280,6 +281,10 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     result = load_result(run)
     terminal = Terminal()
     terminal.say(result.certificate.statement)
+    if result.certificate.rests_on:
+        terminal.say("It rests on bounds:")
+        for ground in result.certificate.rests_on:
+            terminal.say(f"  {told(ground)}")
     if result.certificate.gap is None:
         terminal.say("There is nothing to refute: it claims nothing of what was not evaluated.")
         return

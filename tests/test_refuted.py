@@ -138,13 +138,13 @@ def land(height: Callable[[Array, Array], Array]) -> Any:
     return landscape
 
 
-def study(function: Any, **space: Any) -> dse.Study:
+def study(function: Any, method: str = "bound", **space: Any) -> dse.Study:
     return dse.from_mapping(
         {
             "study": {"name": "land", "models": ["land"]},
             "space": space or {n: {"real": [0.0, 10.0], "steps": 101} for n in "xy"},
             "objective": [{"maximize": "height"}, {"minimize": "cost"}],
-            "search": {"method": "bound"},
+            "search": {"method": method},
         },
         models={"land": function},
     )
@@ -210,3 +210,11 @@ def test_a_value_outside_its_declared_domain_is_audited(monkeypatch: pytest.Monk
     asked = replace(given, objectives=(replace(height, direction="minimize"), cost))
     with pytest.raises(RefutedError, match=r"'height' is -[\d.]+, outside its .* \[0, inf\)"):
         searched(asked, "bound")
+
+
+@pytest.mark.parametrize("method", ["exhaustive", "evolution"])
+def test_a_search_without_bounds_notes_a_wrong_declaration(method: str) -> None:
+    steep = land(lambda x, y: 5 + y + abs(x - 4))
+    notes = " ".join(study(steep, method).run().notes)
+    assert "'height' is declared to rise with 'x', but it falls from" in notes
+    assert "declared" not in " ".join(study(land(lambda x, y: x + y), method).run().notes)

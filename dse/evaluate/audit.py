@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.moved import contradictions
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import ModelError
 from dse.model.contract import Model
@@ -44,7 +45,8 @@ class Audit(NamedTuple):
     problems : list of Problem
         Models that are not deterministic or not elementwise: no front of theirs can be trusted.
     notes : dict of str to str
-        By quantity: a value that is missing or outside its declared domain.
+        By quantity: a value that is missing or outside its declared domain, or an output that moves
+        with an input as it is declared not to.
     """
 
     problems: list[Problem]
@@ -69,6 +71,9 @@ def audit(evaluator: Evaluator) -> Audit:
             break
         if found.problems:
             break
+    if not found.problems and size == _SIZES[-1]:  # a costly model is left to `check_model`
+        wrong = contradictions(evaluator, watch.points)
+        found = Audit([], wrong | found.notes)
     return found
 
 

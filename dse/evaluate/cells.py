@@ -1,4 +1,4 @@
-"""Cells: ranges of values of one variable, halved again and again; and extremes over them.
+"""Cells: ranges of values of one variable, halved again and again; boxes of them; extremes.
 
 A variable's values stand in ascending order. A cell of level s is the k-th run of 2**s of them; of
 a continuum, the k-th interval between 2**s + 1 neighbouring points of a grid, its ends included,
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,36 @@ from dse.model.quantity import Array
 
 _FINEST = 40
 """A continuum is halved so many times at most: to a part in 10**12."""
+
+
+class Boxes(NamedTuple):
+    """Boxes of designs: for each variable, the level of its cell, and which it is."""
+
+    level: NDArray[np.signedinteger[Any]]
+    cell: NDArray[np.signedinteger[Any]]
+
+    def rows(self, rows: Any) -> Boxes:
+        """Return some of the boxes: positions, or a mask."""
+        return Boxes(self.level[rows], self.cell[rows])
+
+
+class Bounds(NamedTuple):
+    """What is known of all designs of each box.
+
+    Parameters
+    ----------
+    ideal : ndarray, shape (boxes, objectives)
+        No design has less in an objective, signed so that less is better.
+    least, most : ndarray, shape (boxes, constraints)
+        The violation of each constraint lies between them.
+    possible : ndarray of bool, shape (boxes,)
+        False if no design of the box is feasible.
+    """
+
+    ideal: Array
+    least: Array
+    most: Array
+    possible: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis, pyramid
+from dse.evaluate.cells import Axis, Bounds, Boxes, pyramid
 from dse.evaluate.conditions import Conditions, Reduction, reduced
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
@@ -29,40 +29,10 @@ from dse.model.quantity import Array, Quantity, Resource
 
 Side: TypeAlias = int
 """-1 for the least value, 1 for the greatest."""
-_ROWS = 1 << 18
+_ROWS = 1 << 17
 """Combinations beyond which there is no table."""
-_CELLS = 1 << 22
+_CELLS = 1 << 20
 """Combinations of cells beyond which there is no table."""
-
-
-class Boxes(NamedTuple):
-    """Boxes of designs: for each variable, the level of its cell, and which it is."""
-
-    level: NDArray[np.int64]
-    cell: NDArray[np.int64]
-
-    def rows(self, rows: Any) -> Boxes:
-        """Return some of the boxes: positions, or a mask."""
-        return Boxes(self.level[rows], self.cell[rows])
-
-
-class Bounds(NamedTuple):
-    """What is known of all designs of each box.
-
-    Parameters
-    ----------
-    ideal : ndarray, shape (boxes, objectives)
-        No design has less in an objective, signed so that less is better.
-    least, most : ndarray, shape (boxes, constraints)
-        The violation of each constraint lies between them.
-    possible : ndarray of bool, shape (boxes,)
-        False if no design of the box is feasible.
-    """
-
-    ideal: Array
-    least: Array
-    most: Array
-    possible: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -113,8 +83,10 @@ class Ranges:
 
     def whole(self) -> Boxes:
         """Return the one box that holds every design."""
-        level = np.array([[axis.top for axis in self.axes]], dtype=np.int64)
-        return Boxes(level, np.zeros_like(level))
+        level = np.array([[axis.top for axis in self.axes]], dtype=np.int8)
+        finest = max((axis.count for axis in self.axes), default=0)
+        kind = np.int32 if finest < np.iinfo(np.int32).max // 2 else np.int64
+        return Boxes(level, np.zeros(level.shape, dtype=kind))
 
     def __call__(self, boxes: Boxes) -> Bounds:
         """Return what is known of the designs of boxes.
@@ -154,13 +126,18 @@ class Ranges:
 
     def index(self, boxes: Boxes, variable: int) -> NDArray[np.int64]:
         """Return where the cells of a finite variable stand in its pyramids."""
-        return self.axes[variable].starts[boxes.level[:, variable]] + boxes.cell[:, variable]
+        starts = self.axes[variable].starts
+        return np.asarray(starts[boxes.level[:, variable]] + boxes.cell[:, variable])
 
     def table(self, key: Key, name: str) -> _Table | None:
         """Return the table of a model's output under some conditions; None if it is too large."""
         if (key, name) not in self._tables:
             self._tables[key, name] = self._tabulated(key, name)
         return self._tables[key, name]
+
+    def tables(self) -> Mapping[tuple[Key, str], _Table | None]:
+        """Return the tables that were asked for by now; None for one that is too large."""
+        return self._tables
 
     def variables(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return which variables set some quantities, in the space's order."""
@@ -307,19 +284,55 @@ class Walk:
     def _at_corner(
         self, model: Model, name: str, conditions: Conditions, key: Key, side: Side
     ) -> Array:
-        """Return an output at the corner that its moves give; its domain if they do not."""
+        """Return an output at the corner that its moves give; its domain if they do not.
+
+        A floor that is declared counts if it is more.
+        """
+        outside = _domain_end(self._wiring.quantities[name], side)
+        found: Any = self._of(model, name, conditions, key, side, outside)
+        if side < 0:
+            for place, floor in enumerate(model.floors.get(name, ())):
+                own = (key, name, place)
+                found = np.maximum(found, self._of(floor, name, conditions, own, side, outside))
+        return np.asarray(found)
+
+    def _of(
+        self, model: Model, name: str, conditions: Conditions, key: Any, side: Side, outside: float
+    ) -> Array:
         taken, unknown, pattern = self.corner(model, name, conditions, side)
         run = (key, pattern)
         if run not in self._runs:
-            self._runs[run] = model(taken)
+            self._runs[run] = self._run(model, taken, unknown)
         value = np.asarray(self._runs[run][name], dtype=np.float64)
         value = value + side * MARGIN * np.abs(value)
-        outside = _domain_end(self._wiring.quantities[name], side)
         return np.where(unknown | np.isnan(value), outside, value)
+
+    def floor(self, floor: Model, name: str, conditions: Conditions, row: int) -> float:
+        """Return what an output is never below in the first box, in a scenario."""
+        taken, unknown, _ = self.corner(floor, name, conditions, -1)
+        value = np.where(unknown, -np.inf, floor(taken)[name]).ravel()
+        return float(value[min(row, value.size - 1)] * (1 - MARGIN))
+
+    def _run(
+        self, model: Model, taken: Mapping[str, Any], unknown: NDArray[np.bool_]
+    ) -> Mapping[str, Array]:
+        """Run a model at the corners of those boxes of which it is known that they are corners."""
+        count = len(self._boxes.level)
+        left = ~unknown.all(axis=tuple(range(unknown.ndim - 1)))
+        if left.all():
+            return model(taken)
+        rows = np.flatnonzero(np.broadcast_to(left, count))
+        some = {n: _last(v, rows, count) for n, v in taken.items()}
+        found = model(some) if len(rows) else dict.fromkeys(model.outputs, np.array(np.nan))
+        whole = {}
+        for name, value in found.items():
+            whole[name] = np.full((*np.shape(value)[:-1], count), np.nan)
+            whole[name][..., rows] = value
+        return whole
 
     def corner(
         self, model: Model, name: str, conditions: Conditions, side: Side
-    ) -> tuple[dict[str, Any], NDArray[np.bool_], tuple[Side, ...]]:
+    ) -> tuple[dict[str, Any], NDArray[np.bool_], tuple[Side | None, ...]]:
         """Return the inputs at which an output has its least or greatest value in each box.
 
         Then whether that is not known, since an input without a declared move has several values;
@@ -328,7 +341,7 @@ class Walk:
         moves = model.moves.get(name, {})
         origins = (conditions, self._wiring.producers, self._wiring.constants)
         taken, unknown = {}, np.zeros(1, dtype=bool)
-        pattern = []
+        pattern: list[Side | None] = []
         for each, declared in model.inputs.items():
             known = any(each in origin for origin in origins)
             if not known and self._ranges.cells_of(each, -1, self._boxes) is None:
@@ -346,7 +359,7 @@ class Walk:
                     what = f"{model.name} does not declare how '{name}' moves with '{each}'"
                     self._undeclared.append((what, each))
             taken[each] = given
-            pattern.append(side * move if move else -1)
+            pattern.append(side * move if move else move)
         return taken, unknown, tuple(pattern)
 
     def _taken(self, name: str, conditions: Conditions, model: Model, side: Side) -> Any:
@@ -360,6 +373,11 @@ class Walk:
                 clock = self.end("clock", conditions, side if power > 0 else -side)
                 given = given * np.asarray(clock, np.float64) ** power
         return given
+
+
+def _last(value: Any, rows: NDArray[np.intp], count: int) -> Any:
+    """Return some of a column's rows; what has one for all stays."""
+    return value[..., rows] if np.ndim(value) and np.shape(value)[-1] == count else value
 
 
 def _domain_end(quantity: Quantity, side: Side) -> float:

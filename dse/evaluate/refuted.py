@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis
+from dse.evaluate.cells import Axis, Boxes
 from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.ranges import Boxes, Ranges, Walk
+from dse.evaluate.ranges import Ranges, Walk
 from dse.model.behaviour import MARGIN, told, wrong
 from dse.model.contract import Model
+from dse.model.pairs import below
 from dse.model.quantity import Array, Resource
 from dse.model.values import show
 from dse.problems import DseError
@@ -122,6 +123,11 @@ def _blamed(ranges: Ranges, box: Boxes, design: Mapping[str, NDArray[Any]]) -> s
                     f" {'most' if found.side > 0 else 'least'} {found.end:.10g} in a table of all:"
                     " equal inputs must give equal outputs"
                 )
+            for floor in model.floors.get(found.name, ()) if found.side < 0 else ():
+                least = walk.floor(floor, found.name, conditions, found.row)
+                if found.value < least:
+                    text = below(floor, found.name, found.value, least)
+                    return f"{model.name}: {text}"
             corner, unknown, _ = walk.corner(model, found.name, conditions, found.side)
             given = wiring.given(model, conditions, columns)
             return f"{model.name}: " + _contradiction(

@@ -13,7 +13,7 @@
 * `testing`: `check_model`, which holds any model to the contract; `pairs`: which refute moves.
 """
 
-from dse.model.behaviour import moves
+from dse.model.behaviour import at_least, moves
 from dse.model.contract import Model
 from dse.model.decorators import composed_of, model
 from dse.model.demand import Demand, demands
@@ -27,6 +27,7 @@ __all__ = [
     "Model",
     "Quantity",
     "Resource",
+    "at_least",
     "composed_of",
     "declared",
     "demands",

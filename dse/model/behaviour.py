@@ -56,6 +56,49 @@ def moves(**outputs: str) -> Callable[[T], T]:
     return declare
 
 
+def at_least(**outputs: Callable[..., Any]) -> Callable[[T], T]:
+    """Declare what outputs are never below: other models, whose moves are known where theirs jump.
+
+    Each takes some of the inputs by the same names and gives an output of the same name, of which
+    it declares with :func:`moves` how it moves. Several lines make several floors. The docstring of
+    the model says why it holds; :func:`dse.testing.check_model` tries to refute it, and a search
+    audits it.
+
+    Raises
+    ------
+    InputError
+        If a floor is of what is not an output, or takes what is not an input; all such at once.
+    """
+
+    def declare(function: T) -> T:
+        laid = layout(function).flat
+        known, taken = fields_of(laid.return_annotation) or (), tuple(laid.parameters)
+        problems = []
+        floors: dict[str, tuple[Callable[..., Any], ...]] = dict(declared_floors(function))
+        for output, floor in outputs.items():
+            inner = layout(floor).flat
+            if output not in known or output not in (fields_of(inner.return_annotation) or ()):
+                message = f"is not an output of both {function.__name__} and {floor.__name__}"
+                problems.append(Problem(output, message, nearest(output, known)))
+            for name in inner.parameters:
+                if name not in taken:
+                    message = f"is an input of {floor.__name__} alone"
+                    problems.append(Problem(name, message, nearest(name, taken)))
+            floors[output] = (*floors.get(output, ()), floor)
+        if problems:
+            raise InputError(function.__name__, problems)
+        function.__floors__ = floors  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def declared_floors(function: Callable[..., Any]) -> Mapping[str, tuple[Callable[..., Any], ...]]:
+    """Return what outputs of a function are declared to be never below; empty if nothing was."""
+    found: Mapping[str, tuple[Callable[..., Any], ...]] = getattr(function, "__floors__", {})
+    return found
+
+
 def _read(
     output: str, text: str, inputs: tuple[str, ...], problems: list[Problem]
 ) -> dict[str, int]:

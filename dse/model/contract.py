@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from dse.model.behaviour import Moves, declared_moves
+from dse.model.behaviour import Moves, declared_floors, declared_moves
 from dse.model.decorators import model
 from dse.model.demand import Demand, Demanded
 from dse.model.quantity import Array, Quantity, Resource
@@ -43,6 +43,8 @@ class Model:
         What must hold for its outputs to mean anything, beside what its parts demand.
     moves : mapping of str to mapping of str to int
         How outputs move with inputs, by quantity names; see `dse.model.behaviour`.
+    floors : mapping of str to tuple of Model
+        What outputs are never below, each under the name of this model.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Model:
     parts: tuple[Model, ...] = ()
     demands: tuple[Demanded, ...] = ()
     moves: Moves = dataclasses.field(default_factory=dict)
+    floors: Mapping[str, tuple[Model, ...]] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], name: str = "") -> Model:
@@ -94,6 +97,7 @@ class Model:
             parts,
             own,
             declared_moves(function),
+            _floors(function, name, inputs | outputs),
         )
 
     @property
@@ -151,6 +155,10 @@ class Model:
             parts=tuple(part.renamed(names) for part in self.parts),
             demands=tuple(each.renamed(names) for each in self.demands),
             moves={o: keys(inner) for o, inner in keys(self.moves).items()},
+            floors={
+                o: tuple(floor.renamed(names) for floor in floors)
+                for o, floors in keys(self.floors).items()
+            },
         )
 
     def __call__(self, columns: Mapping[str, Any]) -> dict[str, Array]:
@@ -258,6 +266,26 @@ def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str,
                 )
             )
     return outputs
+
+
+def _floors(
+    function: Callable[..., Any], name: str, known: Mapping[str, Any]
+) -> dict[str, tuple[Model, ...]]:
+    """Return what outputs are never below, as models; of the same quantities in the same units."""
+    found = {
+        output: tuple(Model.from_function(floor, name) for floor in floors)
+        for output, floors in declared_floors(function).items()
+    }
+    problems = [
+        Problem(inner, f"is in {quantity.unit} for a floor, and in {known[inner].unit} here")
+        for output, floors in found.items()
+        for floor in floors
+        for inner, quantity in floor.quantities.items()
+        if inner in known and quantity.unit != known[inner].unit
+    ]
+    if problems:
+        raise InputError(name, problems)
+    return found
 
 
 def _undeclared(where: str, name: str, array: str) -> Problem:

@@ -18,7 +18,7 @@ _DECADES = 12.0  # beyond typical values, where a domain has no end
 
 
 def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) -> None:
-    """Try to refute every declared move of a model and of its parts.
+    """Try to refute every declared move and floor of a model and of its parts.
 
     Parameters
     ----------
@@ -35,10 +35,11 @@ def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) ->
     if model.parts and model.moves:
         raise AssertionError(f"{model.name}: has parts, so only what they declare counts")
     for number, leaf in enumerate(model.leaves):
-        if leaf.moves:
+        floors = [floor for each in leaf.floors.values() for floor in each]
+        for every in (leaf, *floors):
             rng = np.random.default_rng((seed, number))
-            for first in range(0, pairs, _ROWS):
-                _refute(leaf, fixed, min(_ROWS, pairs - first), rng)
+            for first in range(0, pairs if every.moves or every.floors else 0, _ROWS):
+                _refute(every, fixed, min(_ROWS, pairs - first), rng)
 
 
 def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.Generator) -> None:
@@ -50,21 +51,52 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
         elif isinstance(declared, Quantity):
             one[name] = drawn(declared, rng, count)
     before = model(one)
+    _stand(model, one, before)
     moved = dict.fromkeys(name for given in model.moves.values() for name in given)
     for name in moved:
         quantity = model.inputs[name]
         if name not in fixed and isinstance(quantity, Quantity):
             other = {**one, name: _beside(quantity, one[name], rng)}
-            _compare(model, name, (one, other), (before, model(other)))
+            told = contradiction(model, name, (one, other), (before, model(other)))
+            if told is not None:
+                raise AssertionError(f"{model.name}: {told[1]}")
 
 
-def _compare(
+def _stand(model: Model, one: Mapping[str, Any], before: Mapping[str, Array]) -> None:
+    """Hold outputs to the floors that are declared for them."""
+    for output, floors in model.floors.items():
+        for floor in floors:
+            least = floor({n: v for n, v in one.items() if n in floor.inputs})[output]
+            value, least = np.broadcast_arrays(before[output], least)
+            for row in np.flatnonzero(wrong(1, np.ravel(least), np.ravel(value)))[:1]:
+                inputs = ", ".join(f"{n} = {_at(v, row)!r}" for n, v in one.items())
+                text = below(
+                    floor, output, float(np.ravel(value)[row]), float(np.ravel(least)[row])
+                )
+                raise AssertionError(f"{model.name}: {text} (inputs: {inputs})")
+
+
+def below(floor: Model, output: str, value: float, least: float) -> str:
+    """Return in words that an output is below its floor."""
+    name = getattr(floor.function, "__name__", "a floor")
+    return f"'{output}' is {value:.10g}, and never less than {least:.10g} by '{name}'"
+
+
+def contradiction(
     model: Model,
     moved: str,
     points: tuple[Mapping[str, Any], Mapping[str, Any]],
     values: tuple[Mapping[str, Array], Mapping[str, Array]],
-) -> None:
-    """Hold the outputs at two rows of points to the declared moves with the one that differs."""
+) -> tuple[str, str] | None:
+    """Return an output that moves as it is declared not to, and how, in words; None if none does.
+
+    Parameters
+    ----------
+    moved : str
+        The input in which two rows of points differ, and in nothing else.
+    values : tuple of two mappings
+        The outputs there.
+    """
     one, other = points[0][moved], points[1][moved]
     for output, given in model.moves.items():
         if moved not in given:
@@ -78,7 +110,8 @@ def _compare(
                 for i in order
             ]
             text = told(output, moved, given[moved], ends, (float(low[row]), float(high[row])))
-            raise AssertionError(f"{model.name}: {text}")
+            return output, text
+    return None
 
 
 def _at(value: Any, row: int) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from dse.evaluate.grounds import told
 from dse.evaluate.trace import Step
 from dse.explain.answer import Answer
 from dse.explain.verdict import Explanation
@@ -53,6 +54,7 @@ def page(
         result=result,
         answer=answer,
         certificate=result.certificate,
+        grounds=[told(ground) for ground in result.certificate.rests_on],
         standing=standing(result.certificate),
         stopped=stopped(result.certificate),
         figures=key_figures(result),

@@ -135,6 +135,8 @@ def _certain(certificate: Certificate, reached: bool) -> str:
     least = "needs less" if reached else "comes nearer"
     if not certificate.complete:
         return "The front is not certified: a design that was not evaluated may do better."
+    if certificate.tolerances:
+        return "A design that is not on the front may do better by the certificate's tolerances."
     if certificate.gap:
         return (
             f"The front is certified up to {share(certificate.gap)}: a design that is not on it "

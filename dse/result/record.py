@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -72,7 +72,7 @@ class Certificate:
     numbered : bool
         Whether designs are numbered as the space numbers them, and not as they were found.
     tolerance : float
-        The relative tolerance that was asked for; 0 for an exact front.
+        The relative tolerance that was asked for, the largest of several; 0 for an exact front.
     gap : float or None
         No feasible design is better by a larger share in any objective; 0 if the front is exact,
         None if nothing is known.
@@ -80,6 +80,12 @@ class Certificate:
         Boxes of designs whose bounds were computed, by a search that bounds.
     decided : float or None
         Share of the space that was evaluated, or proven not to matter.
+    rests_on : sequence of mapping
+        Of a search that bounds, what its bounds rest on: ``model``, ``output``, ``by``
+        (``"table"``, ``"moves"``, ``"floor"`` or ``"domain"``) and ``how``.
+    tolerances : mapping of str to pair of float
+        If they differ by objective: by which share, and by which amount in the objective's unit, no
+        feasible design is better than the front.
     """
 
     complete: bool
@@ -95,6 +101,8 @@ class Certificate:
     gap: float | None = None
     boxes: int | None = None
     decided: float | None = None
+    rests_on: Sequence[Mapping[str, str]] = ()
+    tolerances: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 class EmptyFrontError(DseError):

@@ -68,7 +68,9 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
         raise ValueError("the certificate claims nothing")
     cover = Cover(len(evaluator.objectives))
     cover.add(result.front.points)
-    share = np.full(len(evaluator.objectives), max(gap, _ROUNDING))
+    common, apart = (gap, 0.0), result.certificate.tolerances
+    every = [apart.get(o.name, common) for o in evaluator.objectives]
+    share, amount = np.maximum(np.array(every, dtype=np.float64), [_ROUNDING, 0.0]).T
     floor = np.array([study.plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
     tried, feasible = 0, 0
     for points in _tried(study, result, designs, np.random.default_rng(seed)):
@@ -76,7 +78,8 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
         judged = judge(evaluator, points, low)
         rows = np.flatnonzero(judged.feasible)
         feasible += len(rows)
-        better = ~cover.weakly(relaxed((judged.objectives * evaluator.signs)[rows], share, floor))
+        signed = (judged.objectives * evaluator.signs)[rows]
+        better = ~cover.weakly(relaxed(signed, share, floor, amount))
         if better.any():
             row = rows[np.argmax(better)]
             labels = evaluator.space.labels({n: v[row : row + 1] for n, v in points.items()})

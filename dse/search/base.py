@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
+from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.outcome import Outcome
+from dse.search.outcome import Outcome, Tolerance
 from dse.search.workers import NEVER, Workers
 
 METHODS: Mapping[str, str] = {
@@ -56,6 +58,8 @@ class Settings:
         The method's own.
     tolerance : float
         By which share a front may miss the best in each objective; 0 for none.
+    apart : mapping of str to Tolerance
+        Of objectives with their own tolerance.
     floor : mapping of str to float
         By objective, the value below which the tolerance is a share of this value.
     """
@@ -67,7 +71,13 @@ class Settings:
     timeout: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     tolerance: float = 0.0
+    apart: Mapping[str, Tolerance] = field(default_factory=dict)
     floor: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the front may miss nothing."""
+        return not self.tolerance and not any(map(any, self.apart.values()))
 
 
 @dataclass(frozen=True)
@@ -94,6 +104,8 @@ class Plan:
         By objective, the value below which the tolerance is a share of this value.
     reason : str
         Why this method was chosen, if nobody named one.
+    apart : mapping of str to Tolerance
+        Of objectives with their own tolerance.
     """
 
     method: str
@@ -105,6 +117,13 @@ class Plan:
     tolerance: float = 0.0
     floor: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
+    apart: Mapping[str, Tolerance] = field(default_factory=dict)
+
+    def tolerances(self, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return the share and the amount of each objective."""
+        every = [self.apart.get(name, Tolerance(self.tolerance)) for name in names]
+        shares, amounts = np.array(every, dtype=np.float64).reshape(-1, 2).T
+        return shares, amounts
 
 
 @dataclass(frozen=True)

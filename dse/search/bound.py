@@ -21,28 +21,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.cells import Bounds, Boxes
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive, FrontBuilder, is_nondominated
+from dse.evaluate.grounds import grounds
 from dse.evaluate.judging import joined, nothing, some
-from dse.evaluate.ranges import Bounds, Boxes, Ranges
+from dse.evaluate.memory import remembering
+from dse.evaluate.ranges import Ranges
 from dse.evaluate.refuted import around, hold
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
-from dse.model.values import show
 from dse.problems import Problem
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
-from dse.search.boxes import Open, change, collapsed, enumerated, halves, middles, shares, sizes
+from dse.search.boxes import (
+    MEASURED,
+    Open,
+    Small,
+    Widths,
+    enumerated,
+    halves,
+    measured,
+    middles,
+    shares,
+    sizes,
+)
 from dse.search.cover import Cover, missed, reached, relaxed
-from dse.search.outcome import Gap, Outcome, bounded
+from dse.search.outcome import Gap, Outcome, Tolerance, bounded
 from dse.search.tally import Tally
 from dse.search.workers import NEVER, Judges, Workers, is_late
 
 _SEEDS = 20_000  # random designs to begin with
 _SMALL = 16  # designs of a box that are rather enumerated than halved
+_PIECE = 1 << 13  # boxes whose designs are evaluated together
 _MOST = 1 << 16  # boxes worked on together
 _FEWEST = 1 << 10
 _SECONDS = 0.3  # that a batch should take
-_MEASURED = 4  # halvings after which it is measured anew which variable matters
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
 _KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
@@ -57,18 +70,28 @@ def plan(
     """Plan to bound the whole space; see `base.Method`."""
     if settings.options:
         problems.append(Problem("search.options", "bound has no options", "use tolerance"))
-    if space.size is None and not settings.tolerance:
+    given = sum(map(any, settings.apart.values()))
+    if space.size is None and not settings.tolerance and given < objectives:
         names = [n for n, v in space.variables.items() if v.count is None]
         problems.append(
             Problem(
                 "search.tolerance",
-                f"is 0, but no front of a continuum is exact: {', '.join(names)}",
+                f"is 0{' for an objective' if given else ''}, but no front of a continuum is exact:"
+                f" {', '.join(names)}",
                 'give a tolerance, such as "1 %", or each real variable steps = N',
             )
         )
     most = settings.evaluations or space.size or UNLIMITED
     return Plan(
-        method, most, 1, settings.seed, settings.timeout, {}, settings.tolerance, settings.floor
+        method,
+        most,
+        1,
+        settings.seed,
+        settings.timeout,
+        {},
+        settings.tolerance,
+        settings.floor,
+        apart=settings.apart,
     )
 
 
@@ -82,6 +105,8 @@ def start(
     trials: Trials | None,
 ) -> Search:
     """Return the search; see `base.Method`."""
+    if not workers.asked_for:  # what others do elsewhere is not remembered here
+        evaluator = remembering(evaluator)
     return _Bounding(evaluator, plan, Judges(evaluator, workers, chunk), state)
 
 
@@ -99,7 +124,9 @@ class _Bounding:
     ) -> None:
         self._evaluator, self._plan, self._judges = evaluator, plan, judges
         self._ranges = Ranges(evaluator)
-        self._tolerance = np.full(len(evaluator.objectives), plan.tolerance)
+        names = [objective.name for objective in evaluator.objectives]
+        self._tolerance, self._amount = plan.tolerances(names)
+        self._exact = not (self._tolerance.any() or self._amount.any())
         self._floor = np.array([plan.floor.get(o.name, 0.0) for o in evaluator.objectives])
         size = evaluator.space.size
         self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
@@ -112,8 +139,8 @@ class _Bounding:
         self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
         self._boxes, self._batch, self._begun = 0, _FEWEST, False
         self._until, self._slice = NEVER, _FEWEST
-        whole = self._ranges.whole()
-        self._open = self._opened(whole, np.full((1, variables), 1.0), np.full(1, _MEASURED))
+        whole, widths = self._ranges.whole(), np.ones((1, variables), dtype=np.float32)
+        self._open = self._opened(whole, widths, np.full(1, MEASURED, dtype=np.int8))
         if arrays:
             self._resume(arrays)
         size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
@@ -182,7 +209,7 @@ class _Bounding:
 
     def outcome(self) -> Outcome:
         archive = self._front.archive()
-        if self._plan.tolerance:  # a middle may have been looked at twice
+        if not self._exact:  # a middle may have been looked at twice
             _, first = np.unique(archive.beside, axis=0, return_index=True)
             archive = archive.rows(np.sort(first))
         return bounded(
@@ -191,24 +218,30 @@ class _Bounding:
             archive,
             self._tally,
             Gap(
-                self._plan.tolerance,
-                max(reached(self._cover, self._open.ideal, self._floor), self._plan.tolerance),
+                float(self._tolerance.max()),
+                *self._proven(),
                 self._boxes,
                 1.0 - float(shares(self._ranges, self._open.boxes).sum())
                 if len(self._open)
                 else 1.0,
-                self._floors(),
+                grounds(self._ranges),
+                self._plan.floor,
             ),
             self._numbered,
         )
 
     # --------------------------------------------------------------------------------- the search
 
-    def _floors(self) -> str:
-        """Return below which values the tolerance is a share of these, in words."""
-        units = {o.name: o.unit for o in self._evaluator.objectives}
-        words = [f"{show(v, units[n])} of {n}" for n, v in self._plan.floor.items() if v]
-        return " and ".join(words)
+    def _proven(self) -> tuple[float, dict[str, Tolerance]]:
+        """Return the tolerance that holds: a share, and that of each objective if they differ."""
+        ideal, apart = self._open.ideal, self._plan.apart
+        if not apart:
+            share = reached(self._cover, ideal, np.ones(len(self._floor)), self._floor)
+            return max(share, self._plan.tolerance), {}
+        factor = max(reached(self._cover, ideal, self._tolerance, self._floor, self._amount), 1.0)
+        every = zip(self._evaluator.objectives, self._tolerance, self._amount, strict=True)
+        found = {o.name: Tolerance(factor * float(s), factor * float(a)) for o, s, a in every}
+        return (factor * float(self._tolerance.max()) if np.isfinite(factor) else np.inf), found
 
     def _sow(self) -> None:
         """Evaluate random designs, so that there is something to drop boxes by."""
@@ -224,21 +257,29 @@ class _Bounding:
         batch = taken.rows(~self._dominated(taken.ideal))
         try:
             few = sizes(self._ranges, batch.boxes) <= _SMALL
-            opened = self._halved(batch.rows(~few))
-            places, box = enumerated(self._ranges, batch.boxes.rows(few))
-            held = batch.rows(few).rows(box)
-            if self._plan.tolerance:
+            opened, small = self._halved(batch.rows(~few)), batch.rows(few)
+            if not self._exact:
+                places, box = enumerated(self._ranges, small.boxes)
                 places = np.concatenate([places, middles(self._ranges, opened.boxes)])
-                held = held.joined(opened)
-            self._evaluate(places, held)
+                self._evaluate(places, small.rows(box).joined(opened))
+                small = small.rows(slice(0, 0))
         except _LateError:
             self._open = taken.joined(self._open)
             return
-        self._open = self._open.joined(opened.rows(~self._dominated(opened.ideal)))
+        self._open = self._open.joined(opened)
+        try:
+            while len(small):  # some at a time, for the sake of memory
+                places, box = enumerated(self._ranges, small.boxes.rows(slice(_PIECE)))
+                self._evaluate(places, small.rows(box))
+                small = small.rows(slice(_PIECE, None))
+                small = small.rows(~self._dominated(small.ideal))
+        except _LateError:
+            self._open = small.joined(self._open)
+        self._open = self._open.rows(~self._dominated(self._open.ideal))
 
     def _halved(self, batch: Open) -> Open:
         """Return those halves of boxes that may hold a design for the front."""
-        batch = self._measured(batch)
+        batch = measured(self._ranges, self._bounds, batch)
         variable = np.argmax(np.where(batch.boxes.level > 0, batch.widths, -1.0), axis=1)
         children, parent = halves(self._ranges, batch.boxes, variable)
         widths = batch.widths[parent]
@@ -275,43 +316,19 @@ class _Bounding:
         self._open = self._open.rows(np.sort(order[most:]))
         return batch
 
-    def _opened(self, boxes: Boxes, widths: Array, age: NDArray[np.int64]) -> Open:
+    def _opened(self, boxes: Boxes, widths: Widths, age: Small) -> Open:
         """Return those boxes that may hold a design for the front."""
         self._boxes += len(boxes.level)
         bounds = self._bounds(boxes)
         found = Open(boxes, bounds.ideal, widths, age, np.zeros_like(age)).rows(bounds.possible)
         found = found.rows(~self._dominated(found.ideal))
-        return replace(found, miss=missed(self._cover, found.ideal, self._tolerance, self._floor))
+        miss = missed(self._cover, found.ideal, self._tolerance, self._floor, self._amount)
+        return replace(found, miss=miss)
 
     def _dominated(self, ideal: Array) -> NDArray[np.bool_]:
-        if self._plan.tolerance:
-            return self._cover.weakly(relaxed(ideal, self._tolerance, self._floor))
+        if not self._exact:
+            return self._cover.weakly(relaxed(ideal, self._tolerance, self._floor, self._amount))
         return self._cover.strictly(ideal)
-
-    def _measured(self, batch: Open) -> Open:
-        """Measure what each variable does to the bounds of old boxes: they at its middle value."""
-        old = np.flatnonzero(batch.age >= _MEASURED)
-        if not len(old):
-            return batch
-        boxes = batch.boxes.rows(old)
-        before = self._bounds(boxes)
-        undecided = before.most > 0
-        widths = np.full((len(old), len(self._ranges.axes)), -1.0)
-        for i in range(widths.shape[1]):
-            rows = np.flatnonzero(boxes.level[:, i] > 0)
-            if not len(rows):
-                continue
-            after = self._bounds(collapsed(self._ranges, boxes.rows(rows), i))
-            width = change(before.ideal[rows], after.ideal).sum(axis=1)
-            tighter = change(before.least[rows], after.least) + change(
-                before.most[rows], after.most
-            )
-            width += (tighter * undecided[rows]).sum(axis=1)
-            width[~after.possible] += 4.0
-            widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
-        measured, age = batch.widths.copy(), batch.age.copy()
-        measured[old], age[old] = widths, 0
-        return replace(batch, widths=measured, age=age)
 
     def _evaluate(self, places: NDArray[np.int64], held: Open | None) -> None:
         """Evaluate designs; what is good goes into the cover, and into the front.
@@ -332,14 +349,15 @@ class _Bounding:
             self._early.append((places[:_KEPT], some(judged, slice(_KEPT))))
         keep = judged.feasible
         values = (judged.objectives * self._evaluator.signs)[keep]
-        if not seeds or self._plan.tolerance:
+        if not seeds or not self._exact:
             beside = np.column_stack([judged.constrained[keep], places[keep]])
             self._front.add(index[keep], values, beside)
         values = np.unique(values, axis=0)
         values = values[is_nondominated(values)]
         thin = values
-        if self._plan.tolerance:
-            thin = relaxed(values, self._tolerance / _THINNED, self._floor)
+        if not self._exact:
+            part = self._tolerance / _THINNED, self._floor, self._amount / _THINNED
+            thin = relaxed(values, *part)
         self._cover.add(values[~self._cover.weakly(thin)])
         if len(self._cover) > 2 * self._settled + 4 * _FEWEST:
             self._cover.thin()

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.ranges import Boxes, Ranges
+from dse.evaluate.cells import Bounds, Boxes
+from dse.evaluate.ranges import Ranges
 from dse.model.quantity import Array
+
+MEASURED = 4  # halvings after which it is measured anew which variable matters
+Small: TypeAlias = NDArray[np.int8]
+Widths: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -32,9 +38,9 @@ class Open:
 
     boxes: Boxes
     ideal: Array
-    widths: Array
-    age: NDArray[np.int64]
-    miss: NDArray[np.int64]
+    widths: Widths
+    age: Small
+    miss: Small
 
     def __len__(self) -> int:
         return len(self.age)
@@ -142,3 +148,27 @@ def change(before: Array, after: Array) -> Array:
         share = np.abs(after - before) / np.maximum(np.abs(after), np.abs(before))
     share = np.where(before == after, 0.0, np.where(np.isfinite(share), share, 2.0))
     return np.asarray(np.minimum(share, 2.0))
+
+
+def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> Open:
+    """Measure what each variable does to the bounds of old boxes: they at its middle value."""
+    old = np.flatnonzero(batch.age >= MEASURED)
+    if not len(old):
+        return batch
+    boxes = batch.boxes.rows(old)
+    before = bounds(boxes)
+    undecided = before.most > 0
+    widths = np.full((len(old), len(ranges.axes)), -1.0)
+    for i in range(widths.shape[1]):
+        rows = np.flatnonzero(boxes.level[:, i] > 0)
+        if not len(rows):
+            continue
+        after = bounds(collapsed(ranges, boxes.rows(rows), i))
+        width = change(before.ideal[rows], after.ideal).sum(axis=1)
+        tighter = change(before.least[rows], after.least) + change(before.most[rows], after.most)
+        width += (tighter * undecided[rows]).sum(axis=1)
+        width[~after.possible] += 4.0
+        widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
+    measured, age = batch.widths.copy(), batch.age.copy()
+    measured[old], age[old] = widths, 0
+    return replace(batch, widths=measured, age=age)

@@ -125,11 +125,11 @@ def _covered(block: _Block, points: Array, strict: bool) -> NDArray[np.bool_]:
     return np.asarray(all_of.any(axis=1))
 
 
-def relaxed(points: Array, tolerance: Array, floor: Array) -> Array:
+def relaxed(points: Array, tolerance: Array, floor: Array, amount: Array | float = 0.0) -> Array:
     """Return points made worse by a relative tolerance, less being better.
 
     A value v becomes v (1 + ε); one below 0, which is of an objective to be maximized, v / (1 + ε);
-    each at least v + ε times the floor.
+    each at least v + ε times the floor, and v + the amount.
 
     Parameters
     ----------
@@ -139,32 +139,44 @@ def relaxed(points: Array, tolerance: Array, floor: Array) -> Array:
         ε of each objective.
     floor : ndarray, shape (objectives,)
         Of each objective, 0 or more.
+    amount : ndarray, shape (objectives,), optional
+        Of each objective, 0 or more.
     """
     factor = 1.0 + tolerance
     worse = np.where(points < 0, points / factor, points * factor)
-    return np.maximum(worse, points + tolerance * floor)
+    return np.asarray(np.maximum(worse, points + np.maximum(tolerance * floor, amount)))
 
 
-def missed(cover: Cover, ideal: Array, tolerance: Array, floor: Array) -> NDArray[np.int64]:
+def missed(
+    cover: Cover, ideal: Array, tolerance: Array, floor: Array, amount: Array | float = 0.0
+) -> NDArray[np.int8]:
     """Return by how many doublings of a tolerance nothing found covers ideal points."""
-    found = np.zeros(len(ideal), dtype=np.int64)
+    found = np.zeros(len(ideal), dtype=np.int8)
     left = np.arange(len(ideal))
     tolerance = np.maximum(tolerance, _LEAST)
     for _ in range(_DOUBLINGS):
-        left = left[~cover.weakly(relaxed(ideal[left], tolerance, floor))]
+        left = left[~cover.weakly(relaxed(ideal[left], tolerance, floor, amount))]
         if not len(left):
             break
         found[left] += 1
-        tolerance = 2 * tolerance
+        tolerance, amount = 2 * tolerance, 2 * amount
     return found
 
 
-def reached(cover: Cover, ideal: Array, floor: Array) -> float:
-    """Return the least tolerance, to a hundredth, for which what is found covers ideal points."""
+def reached(
+    cover: Cover, ideal: Array, share: Array, floor: Array, amount: Array | float = 0.0
+) -> float:
+    """Return by which factor, to a hundredth, what is found covers ideal points up to tolerances.
 
-    def covers(tolerance: float) -> bool:
-        shares = np.full(ideal.shape[1], tolerance)
-        return bool(cover.weakly(relaxed(ideal, shares, floor)).all())
+    Parameters
+    ----------
+    share, floor, amount : ndarray, shape (objectives,)
+        See `relaxed`: shares and amounts are taken times the factor.
+    """
+
+    def covers(factor: float) -> bool:
+        found = relaxed(ideal, factor * share, floor, factor * np.asarray(amount))
+        return bool(cover.weakly(found).all())
 
     if not len(ideal):
         return 0.0

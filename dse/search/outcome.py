@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,11 +12,28 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive
+from dse.evaluate.grounds import Ground
 from dse.evaluate.judging import some
 from dse.evaluate.space import Points
 from dse.evaluate.table import ROW, TableSpace
+from dse.model.values import show
 from dse.search.convergence import Mark, convergence, marks
 from dse.search.tally import Tally
+
+
+class Tolerance(NamedTuple):
+    """By how much a front may miss the best in one objective.
+
+    Parameters
+    ----------
+    share : float
+        Of the value.
+    amount : float
+        In the objective's unit.
+    """
+
+    share: float = 0.0
+    amount: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -27,19 +46,25 @@ class Gap:
         The relative tolerance that was asked for; 0 for an exact front.
     reached : float
         The tolerance that holds; inf if nothing does yet.
+    apart : mapping of str to pair of float
+        By objective the share and the amount that hold, if they differ.
     boxes : int
         Boxes whose bounds were computed.
     decided : float
         Share of the space that was evaluated or proven not to matter.
-    floors : str
-        Below which values the tolerance is a share of these, in words; empty for none.
+    rests_on : tuple of Ground
+        What the bounds rest on.
+    floor : mapping of str to float
+        By objective, the value below which the tolerance is a share of this value.
     """
 
     tolerance: float
     reached: float
+    apart: Mapping[str, Tolerance]
     boxes: int
     decided: float
-    floors: str = ""
+    rests_on: tuple[Ground, ...] = ()
+    floor: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,20 +140,22 @@ def bounded(
         convergence([], evaluator.signs),
         complete,
         numbered,
-        _bounded(evaluator.space.size, tally.evaluated, archive.points, gap, complete),
+        _bounded(evaluator, tally.evaluated, archive.points, gap, complete),
         gap,
     )
 
 
 def _bounded(
-    size: int | None, evaluated: int, front: NDArray[np.float64], gap: Gap, complete: bool
+    evaluator: Evaluator, evaluated: int, front: NDArray[np.float64], gap: Gap, complete: bool
 ) -> str:
     """Return what a certificate says of a search that bounds."""
+    size = evaluator.space.size
+    units = {objective.name: objective.unit for objective in evaluator.objectives}
     space = "a continuous space" if size is None else f"{_large(size)} designs"
     points = int((~pd.DataFrame(front).duplicated()).sum())
     distinct = f" ({points:,} distinct point{'s' * (points != 1)})" if points < len(front) else ""
     are = "is" if len(front) == 1 else "are"
-    if complete and gap.tolerance == 0.0:
+    if complete and not any(map(any, gap.apart.values())) and gap.tolerance == 0.0:
         return (
             f"Complete: of {space}, {evaluated:,} were evaluated and all others are proven to be "
             f"infeasible or dominated; the {len(front):,} on the front {are} the whole Pareto "
@@ -139,12 +166,30 @@ def _bounded(
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {evaluated:,} evaluations "
             f"and {gap.boxes:,} bounds; {len(front):,} designs {are} non-dominated among them."
         )
-    floors = f", or of {gap.floors} for less than that," if gap.floors else ""
+    low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
+    floors = f", or of {low} for less than that," if low else ""
+    within, each = share(gap.reached), f"{share(gap.reached)}{floors} in each objective"
+    if gap.apart:
+        within = joined(
+            f"{show(amount, units[name]) if amount else share(part)} of {name}"
+            for name, (part, amount) in gap.apart.items()
+        )
+        each = f"that{floors}"
     return (
-        f"Certified within {share(gap.reached)}: for every feasible design of {space}, one on the "
-        f"front is worse by at most {share(gap.reached)}{floors} in each objective. {evaluated:,} "
+        f"Certified within {within}: for every feasible design of {space}, one on the "
+        f"front is worse by at most {each}. {evaluated:,} "
         f"were evaluated, {len(front):,} {are} on the front."
     )
+
+
+def joined(words: Iterable[str]) -> str:
+    """Return words as a list.
+
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def share(value: float) -> str:

@@ -42,7 +42,16 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
     found = method_of(method).plan(method, settings, space, objectives, problems)
     if method == "bound" and not (settings.timeout or settings.evaluations):
         _check_that_it_ends(evaluator, problems)
+    if method not in ("exhaustive", "bound") and not tabled:
+        reason = reason or _rather(space.size, found.evaluations)
     return replace(found, reason=reason)
+
+
+def _rather(size: int | None, evaluations: int) -> str:
+    """Return for a search that samples that an enumeration takes no more; empty if it does."""
+    if size is None or size > min(evaluations, AUTO_LIMIT):
+        return ""
+    return f'method = "exhaustive" evaluates no more than all {size:,} designs, and is certain'
 
 
 def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
@@ -56,7 +65,7 @@ def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
 def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
     """Return the settings with a method, and why it is that one."""
     size, most = evaluator.space.size, settings.evaluations or AUTO_LIMIT
-    wanted = not settings.tolerance or isinstance(evaluator.space, TableSpace)
+    wanted = settings.exact or isinstance(evaluator.space, TableSpace)
     if size is not None and size <= most and wanted:
         return replace(settings, method="exhaustive"), f"{size:,} designs can all be evaluated"
     large = "a continuum" if size is None else f"more than {most:,} designs"
@@ -67,14 +76,18 @@ def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
     if unbounded:
         reason = f"{large}, and bounds are not known: {unbounded[0]}"
         return replace(settings, method="evolution"), reason
-    tolerance = settings.tolerance or _TOLERANCE
+    tolerance = settings.tolerance or (_TOLERANCE if settings.exact else 0.0)
     bounded = replace(
         settings,
         method="bound",
         tolerance=tolerance,
         evaluations=settings.evaluations or _MOST,
     )
-    return bounded, f"{large}, and bounds certify the front up to {tolerance:.3g}"
+    return bounded, f"{large}, and bounds certify the front up to {_told(tolerance)}"
+
+
+def _told(tolerance: float) -> str:
+    return f"{tolerance:.3g}" if tolerance else "the study's tolerances"
 
 
 def _method(given: str, problems: list[Problem]) -> str | None:

@@ -226,8 +226,12 @@ class SearchTable(Table):
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
     timeout: Annotated[StrictInt | Finite, Field(gt=0)] | None = Field(None, description="seconds")
-    tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr = Field(
-        0.0, description='of bound: a share such as 0.01 or "1 %"; 0 for the exact front'
+    tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr | dict[str, Number] = (
+        Field(
+            0.0,
+            description='of bound: a share such as 0.01 or "1 %", 0 for the exact front; or by'
+            ' objective, a share or an amount such as "100 LUT"; of objectives not named, 0',
+        )
     )
     floor: dict[str, Number] = Field(
         default_factory=dict,

@@ -19,6 +19,7 @@ from dse.model.section import Writer
 from dse.model.units import UnitError, read
 from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
+from dse.search.outcome import Tolerance
 from dse.search.plan import plan
 from dse.study.faults import in_order
 from dse.study.kept import kept_text, to_toml
@@ -204,12 +205,17 @@ def _settings(
 ) -> Settings:
     """Return what the study asks of its search, texts with units read."""
     units = {objective.name: objective.unit for objective in objectives}
-    before = len(problems)
-    tolerance = _number(table.tolerance, "1", "search.tolerance", problems)
-    if len(problems) > before:
-        tolerance = 0.01  # any: it is told that what was given is none
-    if not 0 <= tolerance <= 10:
-        problems.append(Problem("search.tolerance", f"is {tolerance:g}", "allowed: 0 to 10"))
+    tolerance, apart = 0.0, {}
+    if isinstance(table.tolerance, dict):
+        for name, given in table.tolerance.items():
+            where = f"search.tolerance.{name}"
+            if name not in units:
+                remedy = nearest(name, units)
+                problems.append(Problem(where, f"'{name}' is not an objective", remedy))
+                continue
+            apart[name] = _tolerance(given, units[name], where, problems)
+    else:
+        tolerance = _tolerance(table.tolerance, "1", "search.tolerance", problems).share
     floor = {}
     for name, given in table.floor.items():
         where = f"search.floor.{name}"
@@ -220,7 +226,32 @@ def _settings(
         floor[name] = _number(given, units[name], where, problems)
         if floor[name] < 0:
             problems.append(Problem(where, f"is {given}", "give 0 or more"))
-    return Settings(**{**dict(table), "tolerance": tolerance, "floor": floor})
+    own = {"tolerance": tolerance, "apart": apart, "floor": floor}
+    return Settings(**{**dict(table), **own})
+
+
+def _tolerance(given: float | str, unit: str, where: str, problems: list[Problem]) -> Tolerance:
+    """Read a tolerance: a share, or an amount if it has the unit of the objective."""
+    if isinstance(given, str) and unit != "1" and not _is_share(given):
+        amount = _number(given, unit, where, problems)
+        if amount < 0:
+            problems.append(Problem(where, f"is {given}", "give 0 or more"))
+        return Tolerance(0.0, amount)
+    before = len(problems)
+    share = _number(given, "1", where, problems)
+    if len(problems) > before:
+        return Tolerance(0.01)  # any: it is told that what was given is none
+    if not 0 <= share <= 10:
+        problems.append(Problem(where, f"is {share:g}", "allowed: 0 to 10"))
+    return Tolerance(share)
+
+
+def _is_share(given: str) -> bool:
+    try:
+        read(given, "1")
+    except UnitError:
+        return False
+    return True
 
 
 def _number(given: float | str, unit: str, where: str, problems: list[Problem]) -> float:

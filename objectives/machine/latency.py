@@ -10,11 +10,11 @@ link is an exception, for it is other streams' calls that a call waits for there
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Quantity, model
+from dse.model import Array, Quantity, at_least, model, moves
 from objectives.machine.interface import InterfaceLatency
 from objectives.machine.quantities import (
     CallRate,
@@ -57,7 +57,38 @@ class CallTime:
     ]
 
 
+class _Least(NamedTuple):
+    call_time: Annotated[Array, Quantity("cycle", "never a shorter time", low=0)]
+
+
+_RISES = (
+    "+set_up_time +link_time +link_wait_time +interface_latency +engine_time_alone +engine_time"
+)
+
+
 @model
+@moves(call_time=_RISES + " +call_rate")
+def _without_window(
+    call_rate: CallRate,
+    set_up_time: SetUpTime,
+    link_time: LinkTime,
+    link_wait_time: LinkWaitTime,
+    interface_latency: InterfaceLatency,
+    engine_time_alone: EngineTimeAlone,
+    engine_time: EngineTime,
+) -> _Least:
+    """Return what the time is if the window lets every call pass."""
+    around = np.add(set_up_time, interface_latency) + np.add(link_time, link_wait_time)
+    with np.errstate(all="ignore"):
+        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
+        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
+        engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
+    return _Least(around + engine_time_alone + np.maximum(thread, engine))
+
+
+@at_least(call_time=_without_window)
+@model
+@moves(call_time=_RISES)
 def call_time(
     call_rate: CallRate,
     calls_in_flight: CallsInFlight,
@@ -70,6 +101,11 @@ def call_time(
     stream_interval: StreamInterval,
 ) -> CallTime:
     """Return the mean time of a call under load, and its parts.
+
+    It rises with each part of the way, and with the waits, which rise with load and service. The
+    time at the engine alone is added, and taken from the wait there at most once. Without the
+    window it is not longer. The window's wait rises with rate and pace as well, but for rounding:
+    under light load nothing else is left of it.
 
     Parameters
     ----------

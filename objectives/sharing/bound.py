@@ -12,8 +12,9 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model, moves
+from dse.model import Array, Quantity, at_least, model, moves
 from objectives.quantities import ClockPeriod, ElementBytes, Lanes, Passes
+from objectives.sharing.floors import line
 from objectives.sharing.quantities import Pipeline, SchedulePeriod
 from objectives.sharing.schedule import schedule
 
@@ -34,6 +35,7 @@ class EngineLine:
     ]
 
 
+@at_least(engine_time_per_byte=line, engine_rounding_time=line, engine_delay=line)
 @model
 @moves(
     engine_time_per_byte="+streams +context_switch -schedule_period +clock_period -lanes"

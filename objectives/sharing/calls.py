@@ -26,7 +26,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Floats, Quantity, demands, model, moves
+from dse.model import Array, Demand, Floats, Quantity, at_least, demands, model, moves
 from objectives.quantities import CallRate, ClockPeriod
 from objectives.queues import Complex, complex_expm1
 from objectives.sharing.exact import (
@@ -35,6 +35,7 @@ from objectives.sharing.exact import (
     turned_angle,
     zeros,
 )
+from objectives.sharing.floors import time_alone, time_loaded, turn_interval
 from objectives.sharing.quantities import (
     LONGEST_PERIOD,
     LaneElements,
@@ -100,10 +101,11 @@ class CallLatency:
     ]
 
 
+@at_least(engine_interval=turn_interval, engine_time_alone=time_alone)
 @model
 @moves(
     engine_interval="+streams +context_switch -schedule_period +clock_period +lane_elements",
-    engine_time_alone="+clock_period +lane_elements",
+    engine_time_alone="+streams +context_switch +clock_period +lane_elements",
     engine_time_worst="+streams +context_switch +clock_period +lane_elements",
 )
 def call_service(
@@ -115,7 +117,10 @@ def call_service(
     """Return what the schedule gives a stream whose calls do not wait for earlier ones.
 
     P/R and the time away move as :func:`objectives.sharing.schedule.printed_latency` says. A later
-    slot comes later in every phase of the round, so times rise with `lane_elements`.
+    slot comes later in every phase of the round, so times rise with `lane_elements`. With the gap
+    ``g = C + H`` at constant R and C, the time alone does too: it is k·P, C and
+    ``((R − 1)C² + g²)/2P + b((R − 2)C² + 2Cg)/P`` for ``m − 1 = kR + b``, and P² times the
+    derivative of the latter is ``(R − 1)Cg + g²/2 − (R − 1)C²/2 + bRC² > 0``, since g ≥ C.
 
     Returns
     -------
@@ -149,13 +154,14 @@ def call_service(
 @demands(
     Demand("engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered")
 )
+@at_least(engine_time=time_loaded)
 @model
 @moves(
     engine_utilization="+streams +context_switch -schedule_period +call_rate +lane_elements"
     " +clock_period",
-    engine_time="+call_rate +clock_period",
-    element_latency="+call_rate +clock_period",
-    engine_wait_time="+call_rate +clock_period",
+    engine_time="+streams +context_switch +call_rate +lane_elements +clock_period",
+    element_latency="+streams +context_switch +call_rate +lane_elements +clock_period",
+    engine_wait_time="+streams +context_switch +call_rate +lane_elements +clock_period",
 )
 def call_latency(
     pipeline: Pipeline,
@@ -171,7 +177,13 @@ def call_latency(
     whatever the size of its calls: tens of microseconds at 32, seconds at the longest period.
 
     As with single elements (:func:`objectives.sharing.exact.exact_latency`), further calls delay
-    the next ones and hasten none: times rise with the call rate and the clock period.
+    the next ones and hasten none: times rise with the call rate and the clock period. Elements
+    added to each call delay all that come later, and are later themselves than the others of their
+    call. More streams, or longer switches, lengthen the pause H alone. Time put into it brings
+    arrivals, so that every slot sees a queue as long as before or longer; and at no time is the
+    queue longer, in distribution, than at the end of the pause: the change of the queue from slot
+    to slot, T, keeps order, and if a queue X is at least T X, so are T X, and X with arrivals
+    added. By Little's law the mean times rise, of elements, and of calls, m of which make one.
 
     Returns
     -------

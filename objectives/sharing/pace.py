@@ -18,14 +18,15 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model
+from dse.model import Array, Floats, Quantity, at_least, model
 from objectives.quantities import CallsInFlight, ClockPeriod
+from objectives.sharing.floors import COUNTED, slots_interval, window_interval
 from objectives.sharing.quantities import LaneElements, Pipeline, SchedulePeriod
 from objectives.sharing.schedule import schedule
 
 _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
-_HALF = 64
+_HALF = COUNTED
 """Calls in each half of the count: the pace is between their mean ends."""
 _ROWS = 1 << 12
 """Designs followed at a time: their columns stay in the cache."""
@@ -72,6 +73,8 @@ class Pace(NamedTuple):
     ]
 
 
+@at_least(stream_interval=slots_interval)
+@at_least(stream_interval=window_interval)
 @model
 def stream_interval(
     pipeline: Pipeline,
@@ -83,10 +86,13 @@ def stream_interval(
 ) -> Pace:
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
+    How a call meets the schedule is a matter of phase, so the interval may do anything with any
+    input; its floors are :mod:`objectives.sharing.floors`.
+
     Returns
     -------
     Pace
-        Array of the broadcast shape of the inputs [s]: inf if the wait is, NaN if
+        Array of the broadcast shape of the inputs [s]: inf if a part of the way is, NaN if
         ``streams < pipeline_depth``. With one call in flight and no wait it is
         :func:`objectives.sharing.blocking.blocking_interval` to one part in a few hundred, for
         128 calls are counted.
@@ -116,7 +122,7 @@ def _paces(table: Array) -> Array:
         alone = set_up + travel + wait + slots + away * (1 - 1 / period) + depth
         pace: Array = np.maximum(set_up, slots)
         followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
-    pace[np.isinf(wait)] = np.inf
+    pace[np.isinf(alone)] = np.inf
     order = followed[np.argsort(window[followed], kind="stable")]
     for count in np.unique(window[order]):
         same = order[window[order] == count]
@@ -169,7 +175,7 @@ def next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Arr
     early = arrived - _ON_THE_SLOT
     rounds = np.floor(early / length)
     into = np.ceil((early - rounds * length) / depth)
-    return np.asarray(rounds * period + np.minimum(into, period))
+    return np.asarray(rounds * period + np.clip(into, 0.0, period))  # of a huge clock, rounding
 
 
 def end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:

@@ -1,0 +1,140 @@
+"""Tolerances by objective, and what a certificate says it rests on."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import dse
+from dse import Array, Floats, Quantity, moves
+from dse.cli import commands
+from dse.problems import InputError
+from dse.result.refutation import refute
+from dse.search.base import Plan, method_of
+from dse.search.cover import Cover, relaxed
+from dse.search.outcome import Tolerance
+from dse.search.workers import Workers
+
+_Size = Annotated[Floats, Quantity("1", "size", low=0)]
+_Speed = Annotated[Floats, Quantity("1", "speed", low=0)]
+
+
+class Made(NamedTuple):
+    area: Annotated[Array, Quantity("LUT", "area", low=0)]
+    gain: Annotated[Array, Quantity("1", "gain")]
+
+
+@moves(area="+size +speed", gain="+speed -size")
+def made(size: _Size, speed: _Speed) -> Made:
+    size, speed = np.asarray(size), np.asarray(speed)
+    return Made(100.0 * (1.0 + size * size + speed), 3.0 + np.sqrt(speed) - np.log1p(size))
+
+
+def study(**search: Any) -> dse.Study:
+    return dse.from_mapping(
+        {
+            "study": {"name": "made", "models": ["made"]},
+            "space": {"size": {"real": [0.0, 4.0]}, "speed": {"real": [0.0, 9.0]}},
+            "objective": [{"minimize": "area"}, {"maximize": "gain"}],
+            "search": {"method": "bound", **search},
+        },
+        models={"made": made},
+    )
+
+
+def points() -> Array:
+    speed = np.linspace(0.0, 9.0, 20_001)  # no size is best
+    true = made(0.0, speed)
+    return np.column_stack([true.area, -true.gain])
+
+
+def test_each_objective_may_have_its_own_tolerance() -> None:
+    asked = study(tolerance={"area": "20 LUT", "gain": "1 %"})
+    result = asked.run()
+    certificate = result.certificate
+    assert certificate.complete
+    assert certificate.tolerances == {"area": [0.0, 20.0], "gain": [0.01, 0.0]}
+    assert "within 20 LUT of area and 1 % of gain" in certificate.statement
+    cover = Cover(2)
+    cover.add(result.front.points)
+    within = np.array([0.0, 0.01]), np.zeros(2), np.array([20.0, 0.0])
+    assert cover.weakly(relaxed(points(), *within)).all()
+    assert len(result.front.designs) < 400
+    assert (
+        refute(study(tolerance={"area": "20 LUT", "gain": "1 %"}), result, 20_000, 0).design is None
+    )
+
+
+def test_a_share_of_one_and_an_amount_of_another_are_not_confused() -> None:
+    fine, coarse = (
+        study(tolerance={"area": area, "gain": 0.05}).run() for area in ("1 LUT", "100 LUT")
+    )
+    assert len(fine.front.designs) > len(coarse.front.designs)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"areas": 0.1, "gain": 0.1}, r"tolerance\.areas: 'areas' is not an objective"),
+        ({"area": "3 s", "gain": 0.1}, r"tolerance\.area"),
+        ({"area": "-3 LUT", "gain": 0.1}, r"tolerance\.area: is -3 LUT"),
+        ({"area": 20, "gain": 0.1}, r"tolerance\.area: is 20\s+allowed: 0 to 10"),
+        ({"area": 0.1}, r"is 0 for an objective, but no front of a continuum is exact"),
+    ],
+)
+def test_what_is_wrong_with_a_tolerance_is_told(given: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        study(tolerance=given)
+
+
+def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
+    evaluator = study(tolerance=0.01).evaluator
+    apart = {"area": Tolerance(0.0, 1e-3), "gain": Tolerance(1e-6)}
+    plan = Plan("bound", 2**62, 1, 0, None, {}, apart=apart)
+    search = method_of("bound").start(
+        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
+    )
+    for _ in itertools.islice(search.steps(), 7):
+        pass
+    outcome = search.outcome()
+    assert outcome.gap is not None
+    assert not outcome.complete
+    area, gain = (outcome.gap.apart[name] for name in ("area", "gain"))
+    assert area.amount / 1e-3 == pytest.approx(gain.share / 1e-6)
+    assert area.amount > 1e-3
+    cover = Cover(2)
+    cover.add(outcome.judged.objectives[outcome.on_front] * evaluator.signs)
+    within = np.array([0.0, gain.share]), np.zeros(2), np.array([area.amount, 0.0])
+    assert cover.weakly(relaxed(points(), *within)).all()
+
+
+def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:
+    text = Path(__file__).parents[1].joinpath("studies", "crypto.toml").read_text()
+    wanted = '[search]\nmethod = "bound"\ntolerance = { speedup = "10 %", break_even = "10 %",'
+    wanted += ' call_time = "10 %", area = "5 kLUT" }\n'
+    path = tmp_path / "crypto.toml"
+    path.write_text(text + "\n" + wanted)
+    out = tmp_path / "run"
+    ran = CliRunner().invoke(commands, ["run", str(path), "--out", str(out)])
+    assert ran.exit_code == 0, ran.output
+    certificate = json.loads((out / "summary.json").read_text())["certificate"]
+    grounds = certificate["rests_on"]
+    pace = [g for g in grounds if g["output"] == "stream_interval"]
+    assert {(g["by"], g["how"]) for g in pace} == {
+        ("floor", "window_interval"),
+        ("floor", "slots_interval"),
+    }
+    assert any(g["by"] == "table" and "pipeline_depth" in g["how"] for g in grounds)
+    assert any(g["by"] == "moves" and "+set_up_time" in g["how"] for g in grounds)
+    page = (out / "report.html").read_text()
+    assert "What it rests on" in page
+    assert "never below its floor window_interval" in page
+    found = CliRunner().invoke(commands, ["certify", str(out), "--designs", "2000"])
+    assert found.exit_code == 0, found.output
+    assert "stream_interval (objectives.sharing:stream_interval) is never below" in found.output

@@ -173,15 +173,15 @@ def test_the_table_is_filtered_and_paged(
     assert first == front.index[:15].tolist()
     click(chrome, one("#next"))
     assert designs(chrome) == front.index[15:30].tolist()
-    one("#filter").send_keys("user-port speedup>10 area<=20000")
+    one("#filter").send_keys('interface == "user-port" and speedup > 10 and area <= 20 kLUT')
     kept = front[
         (front["interface"] == "user-port") & (front["speedup"] > 10) & (front["area"] <= 20_000)
     ]
     assert 0 < len(kept) < len(front)
     assert one("#matches").text == f"{len(kept):,} of {len(front):,} designs"
     assert designs(chrome) == kept.index[:15].tolist()
-    one("#filter").send_keys(" sped>1")
-    assert one("#matches").text == "no column “sped”"
+    one("#filter").send_keys(" and sped > 1")
+    assert one("#wrong").text == "character 67: no column 'sped' (did you mean 'speedup'?)"
 
 
 def test_hover_names_every_input_and_objective(
@@ -269,21 +269,6 @@ def test_a_row_chooses_a_design_by_mouse_and_by_key(
     assert one("#design code").text.endswith(f" --design {front.index[3]}")
 
 
-def test_brushed_lines_filter_the_table(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
-) -> None:
-    front = front_of(visit(result(2, 600)))
-    open_tab(chrome, "parallel")
-    chrome.execute_script(
-        "return Plotly.restyle('parallel', {'dimensions[0].constraintrange': [[10, 20]]})"
-    )
-    kept = front[front["acceleration"].between(10, 20)]
-    assert 0 < len(kept) < len(front)
-    assert one("#matches").text.startswith(f"{len(kept)} of {len(front)} designs")
-    click(chrome, one("#unbrush"))
-    assert one("#matches").text == f"{len(front)} of {len(front)} designs"
-
-
 def test_axes_are_chosen(
     chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
 ) -> None:
@@ -366,12 +351,12 @@ def test_a_thinned_front_is_said_to_be_one(
     one: Callable[[str], WebElement],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("dse.report.front.MOST", 200)
+    monkeypatch.setattr("dse.report.payload.HELD", 200)
     found = visit(result(6, 4_000), 5)
     total = f"{len(front_of(found)):,}"
-    assert f"Drawn: 200 of {total} designs" in one("#thinned").text
-    assert one("#matches").text == "200 of 200 designs that are drawn"
-    assert one("#download").text == "Download the 200 that are drawn (CSV)"
+    assert f"This page holds 200 of {total} designs" in one("#thinned").text
+    assert one("#matches").text == "200 of 200 designs that are here"
+    assert one("#download").text == "Download the 200 that are here (CSV)"
     names = chrome.find_elements(By.CSS_SELECTOR, "#plane .legendtext")
     assert f"front (200 of {total})" in {name.text for name in names}
 

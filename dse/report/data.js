@@ -17,7 +17,8 @@ function unpack(packed) {
   return Float64Array.from(codes, (code) => distinct[code]);
 }
 const columns = data.columns.map((column) => ({ ...column, values: unpack(column.values) }));
-for (const column of columns) column.options = column.number ? null : [...new Set(column.values)].sort();
+for (const column of columns) column.categories = column.number ? null : [...new Set(column.values)]; // as they come
+for (const column of columns) column.options = column.number ? null : column.choices.length ? column.choices.filter((option) => column.categories.includes(option)) : [...column.categories].sort();
 const byName = new Map(columns.map((column) => [column.name, column]));
 const objectives = data.objectives.map((objective) => ({ ...objective, column: byName.get(objective.name) }));
 const objectiveOf = new Map(objectives.map((objective) => [objective.name, objective]));
@@ -87,4 +88,4 @@ const z = [color, ...numbers].find((name) => name !== x && name !== y && numbers
 const axes = { x: { name: x }, y: { name: y }, z: { name: z }, color: { name: color } };
 const resetLog = (which) => { axes[which].log = byName.get(axes[which].name).log; };
 ["x", "y", "z"].forEach(resetLog);
-const state = { selected: null, view: "plane", brushed: null, sort: "design", descending: false, page: 0, order: front };
+const state = { selected: null, view: "plane", sort: "design", descending: false, page: 0, order: front };

@@ -71,23 +71,20 @@ function scaledNumber(written, scale) {
 }
 
 // the nearest name
-function distance(a, b) {
-  let last = null, row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1];
-      next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) next[j] = Math.min(next[j], last[j - 2] + 1);
-    }
-    [last, row] = [row, next];
+/* From 0 to 1: how much of two names is a common run of characters, in their order. */
+function likeness(a, b) {
+  let row = new Array(b.length + 1).fill(0);
+  for (const c of a) {
+    const next = [0];
+    for (let j = 1; j <= b.length; j += 1) next[j] = c === b[j - 1] ? row[j - 1] + 1 : Math.max(row[j], next[j - 1]);
+    row = next;
   }
-  return row[b.length];
+  return (2 * row[b.length]) / (a.length + b.length || 1);
 }
 function nearestName(name, known) {
   const names = [...new Set(known)].sort();
-  const [near, far] = names.reduce((best, each) => { const d = distance(name, each); return d < best[1] ? [each, d] : best; }, ["", Infinity]);
-  if (far <= Math.max(1, 0.4 * name.length)) return `did you mean '${near}'?`;
+  const [near, like] = names.reduce((best, each) => { const l = likeness(name, each); return l > best[1] ? [each, l] : best; }, ["", 0]);
+  if (like >= 0.6) return `did you mean '${near}'?`;
   return names.length ? `known: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${names.length - 12} more` : ""}` : "";
 }
 

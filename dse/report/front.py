@@ -20,6 +20,8 @@ from dse.result.record import Result
 
 MOST = 20_000
 """Designs of the front that are drawn: of a larger one an even sample, and those that matter."""
+HELD = 120_000
+"""Designs of the front that the page holds, to sort, filter and select, more than it draws."""
 _OTHERS = 4_000  # dominated designs, to show how they lie
 
 
@@ -45,21 +47,29 @@ class Held(NamedTuple):
     knee: int | None
 
 
-def held(result: Result, explained: Collection[int] = ()) -> Held:
+def held(result: Result, explained: Collection[int] = (), most: int | None = None) -> Held:
     """Choose the designs to draw.
 
     A thinned front keeps the best design of each objective, the knee, and what is explained.
+
+    Parameters
+    ----------
+    explained : collection of int
+        Numbers of designs to hold in any case.
+    most : int, optional
+        Designs of the front to hold; `MOST` if it is not given.
     """
+    most = MOST if most is None else most
     on_front = result.designs["on_front"].to_numpy(bool)
     wanted = result.designs.index.isin(list(explained))
     front = np.flatnonzero(on_front)
     middle = _knee(result, front)
     kept = front
-    if len(front) > MOST:
+    if len(front) > most:
         always = np.union1d(_best(result, front), np.flatnonzero(on_front & wanted))
         always = always if middle is None else np.union1d(always, middle)
         rest = np.delete(front, np.searchsorted(front, always))
-        kept = np.union1d(evenly(rest, MOST - len(always)), always)
+        kept = np.union1d(evenly(rest, most - len(always)), always)
     others = np.flatnonzero(result.designs["feasible"].to_numpy(bool) & ~on_front)
     more = np.union1d(evenly(others, _OTHERS), np.flatnonzero(wanted & ~on_front))
     rows = np.concatenate([kept, more]).astype(np.int64)

@@ -23,7 +23,10 @@ from dse.report.payload import as_json, payload
 from dse.result.more import more
 from dse.result.record import Certificate, Result
 
-_SCRIPTS = ("data.js", "plots.js", "panels.js", "design.js", "page.js")
+_SCRIPTS = (
+    *("data.js", "filter.js", "selection.js", "plots.js", "parallel.js", "panels.js", "design.js"),
+    *("pins.js", "state.js", "page.js"),
+)
 _STOPPED = {
     "complete": "The search went through the whole space.",
     "evaluations": "The search used up its evaluations.",
@@ -48,7 +51,7 @@ def page(
     a policy in the page forbids all network access and every script but its own.
     """
     scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
-    data = as_json(payload(result, explanations, folder, sections))
+    data = as_json(payload(result, explanations, folder, sections, study_text))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string(_own("page.html")).render(
         result=result,

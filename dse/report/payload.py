@@ -24,9 +24,11 @@ from dse.explain.told import standing_words
 from dse.explain.trends import TITLE
 from dse.explain.verdict import Explanation
 from dse.model.section import Section
+from dse.model.units import vocabulary
 from dse.model.values import INFINITE, PREFIXES, as_data, change, tell
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
-from dse.report.front import Shown, default_axes, held, shown
+from dse.report.front import HELD, MOST, Shown, default_axes, held, shown
+from dse.report.narrow import narrow
 from dse.report.panels import of_design, of_run
 from dse.report.sections import section_data
 from dse.result.record import ROLES, Result
@@ -39,12 +41,15 @@ def payload(
     explanations: Sequence[Explanation],
     folder: Path,
     sections: Sequence[Section] = (),
+    study_text: str = "",
 ) -> dict[str, Any]:
     """Return the data of the page, ready for JSON.
 
     The designs are the front first, by number, then a sample of those that it dominates.
     """
-    drawn = held(result, [e.design for e in explanations])
+    explained = [e.design for e in explanations]
+    cut = {number: k for k, each in enumerate(result.cuts) for number in each.first}
+    drawn = held(result, [*explained, *cut], HELD)
     feasible = drawn.designs["feasible"].to_numpy(bool)
     units = {name: column.unit for name, column in result.columns.items()}
     return {
@@ -54,16 +59,26 @@ def payload(
             for o in result.objectives
         ],
         "roles": list(ROLES.items()),
-        "columns": [_column(shown(result, drawn, name)) for name in result.columns],
+        "columns": [
+            _column(shown(result, drawn, name)) | {"choices": list(column.options)}
+            for name, column in result.columns.items()
+        ],
         "designs": _packed(drawn.designs.index.to_numpy(np.float64)),
         "front": drawn.front,
         "total": drawn.total,
         "knee": drawn.knee,
         "infeasible": np.flatnonzero(~feasible).tolist(),
+        "drawn": MOST,
+        "cuts": [{"name": c.name, "violated": c.violated, "alone": c.alone} for c in result.cuts],
+        "violated": {str(n): k for n, k in cut.items()},
+        "evaluated": result.certificate.evaluated,
         "axes": default_axes(result),
         "palette": PALETTE,
         "neutral": NEUTRAL,
         "colorscale": color_scale(VALUES),
+        "units": dict(zip(("prefixes", "units"), vocabulary(), strict=True)),
+        "clock": result.constants["clock"][0] if "clock" in result.constants else None,
+        "narrow": narrow(result, study_text),
         "prefixes": PREFIXES,
         "words": INFINITE,
         "explanations": {str(e.design): _explanation(e, units) for e in explanations},

@@ -4,7 +4,7 @@
 const webgl = Boolean(document.createElement("canvas").getContext("webgl"));
 const config = {
   responsive: true, displaylogo: false, showSendToCloud: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "resetCameraLastSave3d", "sendChartToCloud"],
+  modeBarButtonsToRemove: ["autoScale2d", "resetCameraLastSave3d", "sendChartToCloud"],
 };
 let printing = false;
 function theme() {
@@ -41,7 +41,7 @@ function axisLayout(which) {
   const type = !column.number ? "category" : log ? "log" : "linear";
   const exponentformat = type === "log" ? "power" : "SI";
   const layout = { title: { text: plain(column.axis) }, type, automargin: true, separatethousands: true, exponentformat };
-  if (!column.number) return { ...layout, categoryorder: "array", categoryarray: [...new Set(column.values)].map(plain) };
+  if (!column.number) return { ...layout, categoryorder: "array", categoryarray: column.categories.map(plain) };
   const { shown, decades, whole: at } = scaleOf(column, log);
   const ticks = at ? { tickvals: at, ticktext: at.map((value) => digits(value)) } : decades ? { dtick: 1 } : {};
   return { ...layout, ...ticks, ...(shown ? { range: shown, autorange: false } : {}) };
@@ -51,50 +51,75 @@ const ticksOf = ({ ticks }) => (ticks ? { tickvals: ticks.map(([at]) => at), tic
 function colors(column, rows) {
   const log = column.color_log, bar = { title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 };
   const color = warped(coordinates(column, log, rows).values, log);
-  return { color, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log)) } };
+  const [cmin, cmax] = placesOf(column, log).reduce(([a, b], v) => (Number.isNaN(v) ? [a, b] : [Math.min(a, v), Math.max(b, v)]), [Infinity, -Infinity]);
+  const ends = cmin < cmax ? { cmin, cmax } : {}; // the same whatever is selected
+  return { color, ...ends, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log)) } };
 }
 function thinned(rows, count) {
   return rows.length <= count ? rows : Array.from({ length: count }, (_, i) => rows[Math.floor((i * (rows.length - 1)) / (count - 1))]);
 }
+/* What is drawn of the front: of many designs some, evenly; of those not selected fewer. */
+function drawnOfFront() {
+  const some = nSelected < nAlive, unselected = some ? rowsOf(alive).filter((row) => !selected[row]) : [];
+  const most = webgl ? data.drawn : 4000;
+  return { rows: thinned(rowsOf(selected), most), unselected: thinned(unselected, most / 4) };
+}
+/* What is not feasible: what is explained, and if asked for the sample that the run kept. */
+function infeasibleShown() {
+  const explained = (row) => row === state.selected || designs[row] in data.explanations;
+  return $("cloud").checked ? [...infeasible] : [...infeasible].filter(explained);
+}
 /* The traces that 2-D and 3-D share: dominated designs, the front by colour, knee and choice. */
 function traces(dimensions, type, size) {
-  const shown = $("dominated").checked ? others : [];
-  const behind = [...shown, ...infeasible], rows = [...behind, ...(webgl ? front : thinned(front, 4000))];
-  const placed = Object.fromEntries(dimensions.map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, rows)]));
-  const at = (indices) => Object.fromEntries(dimensions.map((d) => [d, indices.map((i) => placed[d].values[i])]));
-  const trace = (indices, name, marker) => {
-    const customdata = indices.map((i) => rows[i]);
-    return { type, mode: "markers", hoverinfo: "none", name, marker, customdata, ...at(indices) };
+  const dominated = $("dominated").checked ? others : [], broken = infeasibleShown();
+  const { rows, unselected } = drawnOfFront(), scatter = (list, name, marker) => {
+    const placed = dimensions.map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, list).values]);
+    return { type, mode: "markers", hoverinfo: "none", name, marker, customdata: list, ...Object.fromEntries(placed) };
   };
-  const every = rows.map((_, i) => i), nFront = rows.length - behind.length;
   const list = [];
-  if (shown.length) list.push(trace(every.slice(0, shown.length), "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }));
-  if (infeasible.size) list.push(trace(every.slice(shown.length, behind.length), "infeasible", { color: data.neutral, size, symbol: "x" }));
-  const column = byName.get(axes.color.name), mine = every.slice(behind.length);
-  const edge = { width: nFront > 3000 || type === "scatter3d" ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
+  if (dominated.length) list.push(scatter(dominated, "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }));
+  for (const [name, color, part] of byViolation(broken)) list.push(scatter(part, name, { color, size, symbol: "x" }));
+  if (unselected.length) list.push(scatter(unselected, "not selected", { color: data.neutral, size, opacity: 0.3 }));
+  const column = byName.get(axes.color.name);
+  const edge = { width: rows.length > 3000 || type === "scatter3d" ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
   if (column.number) {
-    const count = nFront < data.total ? `${whole(nFront)} of ${whole(data.total)}` : whole(nFront);
-    list.push(trace(mine, `front (${count})`, { size, line: edge, ...colors(column, mine.map((i) => rows[i])) }));
+    const shown = rows.length < data.total ? `${whole(rows.length)} of ${whole(data.total)}` : whole(rows.length);
+    list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, rows) }));
   } else {
     column.options.forEach((option, i) => {
-      const part = mine.filter((k) => column.values[rows[k]] === option);
-      if (part.length) list.push(trace(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }));
+      const part = rows.filter((row) => column.values[row] === option);
+      if (part.length) list.push(scatter(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }));
     });
   }
-  const marked = (row, name, marker) => trace(row === null ? [] : [rows.indexOf(row)].filter((i) => i >= 0), name, marker);
-  const { ink } = theme();
+  const { ink } = theme(), inSight = (row) => row !== null && (row >= count ? broken.includes(row) || dominated.includes(row) : alive[row]);
   const ring = (symbol, color, times, width) => ({ size: size * times, symbol, color, line: { width, color } });
+  const marked = (row, name, marker) => scatter(inSight(row) ? [row] : [], name, marker);
   if (data.knee !== null) list.push(marked(data.knee, "knee", ring("diamond-open", ink, 2, 2)));
   list.push(marked(state.selected, "chosen", ring("circle-open", "#d03050", 2.2, 3)));
-  return { list, placed };
+  const rails = Object.fromEntries(dimensions.map((d) => {
+    const at = byName.get(axes[d].name), shown = [...rows, ...unselected, ...dominated, ...broken];
+    return [d, at.number && shown.some((row) => at.values[row] === Infinity) ? scaleOf(at, axes[d].log).rail : null];
+  }));
+  return { list, rails };
+}
+/* Infeasible designs by the first constraint that they violate, each in a colour of its own. */
+function byViolation(rows) {
+  if (!rows.length) return [];
+  if (!$("cloud").checked) return [["infeasible", data.neutral, rows]];
+  const names = data.cuts.map(({ name }) => name), of = (row) => data.violated[designs[row]] ?? -1;
+  const groups = new Map();
+  for (const row of rows) groups.set(of(row), [...(groups.get(of(row)) || []), row]);
+  const keys = [...groups.keys()].sort((a, b) => a - b);
+  return keys.map((k) => [k < 0 ? "infeasible" : `violates ${plain(names[k])}`, k < 0 ? data.neutral : data.palette[k % data.palette.length], groups.get(k)]);
 }
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
+let revision = 0; // an outline is the page's own: plotly's is forgotten with each drawing
 function drawPlane() {
   const type = webgl && designs.length > 3000 ? "scattergl" : "scatter";
-  const { list, placed } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
-  const shapes = [], annotations = [], soft = theme().soft;
+  const { list, rails } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
+  const shapes = outlineShape(), annotations = [], soft = theme().soft;
   for (const d of ["x", "y"]) {
-    const { rail } = placed[d];
+    const rail = rails[d];
     if (rail === null) continue;
     const never = byName.get(axes[d].name).infinite, o = d === "x" ? "y" : "x";
     const line = { color: soft, width: 1, dash: "dot" }, across = { [`${o}ref`]: "paper" };
@@ -103,7 +128,7 @@ function drawPlane() {
     annotations.push({ text: never, showarrow: false, font: { color: soft }, ...across, ...place });
   }
   const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
-  const layout = { xaxis: axisLayout("x"), yaxis: axisLayout("y"), shapes, annotations, legend, hovermode: "closest", uirevision };
+  const layout = { xaxis: axisLayout("x"), yaxis: axisLayout("y"), shapes, annotations, legend, hovermode: "closest", uirevision, selections: [], selectionrevision: (revision += 1) };
   Plotly.react("plane", list, themed(layout), config);
 }
 function drawSpace() {
@@ -118,35 +143,11 @@ function drawSpace() {
   const uirevision = JSON.stringify([axes.x, axes.y, axes.z]);
   Plotly.react("space", list, themed({ scene, legend, margin: { l: 0, r: 0, t: 34, b: 0 }, uirevision }), config);
 }
-function dimension(column) {
-  const short = (words, most) => (words.length > most ? `${words.slice(0, most - 1)}…` : words); // ticks here are not markup
-  const label = plain(short(column.title, 24));
-  if (!column.number) {
-    const codes = new Map(column.options.map((option, i) => [option, i])), tickvals = [...codes.values()];
-    const values = front.map((row) => codes.get(column.values[row])), last = column.options.length - 1;
-    return { label, values, range: last ? [0, last] : [-0.5, 0.5], tickvals, ticktext: column.options.map((option) => short(option, 16)) };
-  }
-  const scale = scaleOf(column, column.log), values = warped(coordinates(column, column.log, front).values, column.log);
-  return { label, values, range: scale.span, ...ticksOf(scale) };
-}
-function drawParallel() {
-  if (!webgl) { $("parallel").textContent = "This browser offers no WebGL, which parallel coordinates need."; return; }
-  const column = byName.get(axes.color.name);
-  const steps = data.palette.map((shade, i) => [i / (data.palette.length - 1), shade]);
-  const line = column.number
-    ? { ...colors(column, front), showscale: true }
-    : { color: dimension(column).values.map((code) => code % data.palette.length), colorscale: steps, cmin: 0, cmax: data.palette.length - 1 };
-  const { ink, soft } = theme();
-  const shown = [...withRole("variable"), ...withRole("objective")];
-  const fonts = { labelfont: { size: 12, color: ink }, tickfont: { size: 11, color: soft }, rangefont: { size: 1, color: "rgba(0,0,0,0)" } };
-  const trace = { type: "parcoords", line, dimensions: shown.map(dimension), labelangle: -18, ...fonts };
-  Plotly.react("parallel", [trace], themed({ margin: { l: 80, r: 50, t: 96, b: 20 } }), config);
-}
 const drawers = { plane: drawPlane, space: drawSpace, parallel: drawParallel };
 const hints = {
-  plane: "Point at a design for its inputs, click it to see what limits it. Drag to zoom, double-click to see all.",
+  plane: "Point at a design for its inputs, click it to see what limits it. Drag to zoom, double-click to see all. Box and lasso, at the top right of the plot, select.",
   space: "Point at a design for its inputs, click it to see what limits it. Drag to turn.",
-  parallel: "Drag along an axis to keep the designs between two values: the table below follows. Click the axis to undo.",
+  parallel: "Drag along an axis to select the designs between two values, click it to undo; click an option to switch it. Click a line to choose its design.",
 };
 function draw() {
   for (const name of Object.keys(drawers)) {
@@ -156,7 +157,7 @@ function draw() {
     tab.tabIndex = active ? 0 : -1;
   }
   $("view").setAttribute("aria-labelledby", `tab-${state.view}`);
-  const common = ["x", "y", "color", ...(others.length ? ["dominated"] : [])];
+  const common = ["x", "y", "color", ...(others.length ? ["dominated"] : []), ...(infeasible.size ? ["cloud"] : [])];
   const used = { plane: common, space: [...common, "z"], parallel: ["color"] }[state.view];
   for (const label of $("controls").children) label.hidden = !used.includes(label.dataset.axis);
   for (const which of ["x", "y", "z"]) {
@@ -187,30 +188,19 @@ function hideTooltip() { tooltip.hidden = true; hovered = null; }
 function listen(plot) {
   if (plot.dataset.listening || !plot.on) return;
   plot.dataset.listening = "yes";
-  const parallel = plot.id === "parallel";
-  const rowAt = (event) => (parallel ? event.curveNumber : event.points[0].customdata);
-  plot.on("plotly_hover", (event) => {
-    const row = rowAt(event);
-    if (row < designs.length) showTooltip(row);
-  });
+  const rowAt = (event) => event.points[0].customdata;
+  plot.on("plotly_hover", (event) => showTooltip(rowAt(event)));
   plot.on("plotly_unhover", hideTooltip);
-  if (parallel) {
-    plot.addEventListener("click", () => { if (hovered !== null) select(hovered); });
-    plot.on("plotly_restyle", brush);
-  } else plot.on("plotly_click", (event) => select(rowAt(event)));
-}
-function brush() {
-  const kept = $("parallel").data[0].dimensions.filter((d) => d.constraintrange && d.constraintrange.length);
-  const between = (d) => (Array.isArray(d.constraintrange[0]) ? d.constraintrange : [d.constraintrange]);
-  const inside = (d, row) => between(d).some(([low, high]) => d.values[row] >= low && d.values[row] <= high);
-  state.brushed = kept.length ? new Set(front.filter((row) => kept.every((d) => inside(d, row)))) : null;
-  order();
+  plot.on("plotly_click", (event) => select(rowAt(event)));
+  plot.on("plotly_selected", outlined);
 }
 function select(row) {
   state.selected = row;
-  if (state.view !== "parallel") drawers[state.view]();
+  drawers[state.view]();
   showDesign(row);
   showLimits(row);
+  showPins();
+  saveState(false);
   for (const line of document.querySelectorAll("tr[data-row]")) line.setAttribute("aria-current", Number(line.dataset.row) === row);
 }
 const choosable = (row) => ({

@@ -20,7 +20,7 @@ from dse.model.values import as_data
 from dse.problems import InputError, Problem
 from dse.result import csv_text
 from dse.result.more import more
-from dse.result.record import Certificate, Column, Result
+from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
 from dse.study.reading import read_toml
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
@@ -174,6 +174,7 @@ def save(result: Result, folder: Path) -> None:
         "knee": result.knee().name if len(front) else None,
         "columns": [asdict(c) for c in result.columns.values()],
         "constants": {n: {"value": v, "unit": u} for n, (v, u) in result.constants.items()},
+        "cuts": [asdict(cut) for cut in result.cuts],
         "notes": list(result.notes),
         "provenance": result.provenance,
         "convergence": result.convergence.to_dict(orient="list"),
@@ -277,6 +278,7 @@ def load_result(folder: str | Path) -> Result:
             provenance=content["provenance"],
             target=TargetAnswer.of(content["target"]) if content["target"] else None,
             constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
+            cuts=tuple(Cut(**c | {"first": tuple(c["first"])}) for c in content["cuts"]),
         )
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise InputError(

@@ -105,6 +105,27 @@ class Certificate:
     tolerances: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Cut:
+    """What a constraint excludes.
+
+    Parameters
+    ----------
+    name : str
+        The constraint, such as ``"utilization <= 0.9"``.
+    violated, alone : int
+        Of the designs that were evaluated, those that violate it, and those that violate it alone.
+    first : tuple of int
+        Of a sample of the infeasible designs in `Result.designs`, the numbers of those for which
+        it is the first, in the study's order, that they violate.
+    """
+
+    name: str
+    violated: int
+    alone: int
+    first: tuple[int, ...] = ()
+
+
 class EmptyFrontError(DseError):
     """The best of no design was asked for."""
 
@@ -250,6 +271,8 @@ class Result:
         The inputs that are the same for all designs: value and unit.
     target : TargetAnswer or None
         What the front says to the study's target; see `dse.result.reaching`.
+    cuts : tuple of Cut
+        What each constraint excludes, in the study's order; then what models demand.
     """
 
     name: str
@@ -263,6 +286,7 @@ class Result:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     target: TargetAnswer | None = None
+    cuts: tuple[Cut, ...] = ()
 
     @cached_property
     def front(self) -> Front:

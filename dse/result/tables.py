@@ -19,6 +19,7 @@ from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Quantity
+from dse.result.cuts import cuts_of
 from dse.result.record import Certificate, Column, Result, Role
 from dse.result.spare import affordable
 from dse.result.undefined import why_first
@@ -71,6 +72,7 @@ def result_of(
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
+        cuts=cuts_of(study.evaluator.constraints, outcome),
     )
 
 

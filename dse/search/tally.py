@@ -38,6 +38,9 @@ class Tally:
         For each objective and then each constraint: designs whose value is NaN though no constraint
         excludes them, and the first of them; designs whose value is outside the declared domain,
         and the first of them.
+    alone : ndarray of int, shape (constraints,)
+        Designs that violate this constraint and no other, and that have all objectives: those that
+        it cuts alone.
     """
 
     evaluated: int
@@ -50,6 +53,7 @@ class Tally:
     nearest: int
     missed: Array
     odd: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 4), dtype=np.int64))
+    alone: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @classmethod
     def empty(cls, constraints: int) -> Tally:
@@ -57,7 +61,7 @@ class Tally:
         none = np.full(constraints, -1, dtype=np.int64)
         zeros = np.zeros(constraints, dtype=np.int64)
         least, missed = np.full(constraints, np.inf), np.zeros(constraints)
-        return cls(0, 0, 0, zeros, least, none, np.inf, -1, missed)
+        return cls(0, 0, 0, zeros, least, none, np.inf, -1, missed, alone=zeros)
 
     @classmethod
     def of(
@@ -107,6 +111,7 @@ class Tally:
             nearest,
             missed,
             _odd(index, judged, domains, np.asarray((amounts > 0).any(axis=1))),
+            (~holds[defined & (holds.sum(axis=1) == count - 1)]).sum(axis=0),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -120,6 +125,7 @@ class Tally:
             "nearest": np.array(self.nearest),
             "missed": self.missed,
             "odd": self.odd,
+            "alone": self.alone,
         }
 
     @classmethod
@@ -137,6 +143,7 @@ class Tally:
             int(arrays["nearest"]),
             arrays["missed"],
             arrays["odd"],
+            arrays["alone"],
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -158,6 +165,7 @@ class Tally:
             near.nearest,
             near.missed,
             _added(self.odd, other.odd),
+            self.alone + other.alone,
         )
 
 

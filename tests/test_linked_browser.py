@@ -1,0 +1,355 @@
+"""Linked views of the report in a real browser: what selects, selects everywhere."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from selenium.webdriver import ActionChains, Chrome
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.ui import WebDriverWait
+
+from dse.api import StudyResult
+from dse.report import write_report
+from dse.result.record import Cut
+from tests.browser import browser, click, console, designs, open_report, open_tab, requests
+from tests.report_examples import STUDY_TEXT, explanations, result
+
+CASES = Path(__file__).with_name("filter_cases.json")
+STUDY = """# Which interface, how fast an engine.
+[study]
+name = "crypto"  # as in the report
+models = ["objectives.logca:offload"]
+
+[space]
+acceleration = { integer = [1, 64] }
+interface = { catalog = "interfaces", options = ["pci-card", "user-port"] }
+schedule_period = { values = [1, 2, 4, 8, 16, 32, 64, 128] }
+overhead_scale = { real = [0.1, 1.0], log = true, steps = 64 }
+
+[[objective]]
+maximize = "speedup"
+at = { granularity = "1 KiB" }  # [space] in a comment stays
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="module")
+def chrome(folder: Path) -> Iterator[Chrome]:
+    with browser(folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def found() -> StudyResult:
+    """Return a result whose infeasible designs violate one of two constraints."""
+    made = result(4, 1_500)
+    broken = made.designs.index[~made.designs["feasible"]].tolist()
+    cuts = (
+        Cut("utilization <= 0.85", len(broken), len(broken) - 9, tuple(broken[:-5])),
+        Cut("area <= 400 kLUT", 14, 5, tuple(broken[-5:])),
+    )
+    return replace(made, cuts=cuts)
+
+
+@pytest.fixture(scope="module")
+def page(chrome: Chrome, folder: Path, found: StudyResult) -> Path:
+    path = folder / "report.html"
+    write_report(found, explanations(found, 20), path, STUDY)
+    return path
+
+
+@pytest.fixture
+def front(chrome: Chrome, page: Path, found: StudyResult) -> Iterator[pd.DataFrame]:
+    """Open the page anew; afterwards hold it to silence on console and network."""
+    console(chrome)
+    chrome.get("about:blank")
+    requests(chrome)
+    open_report(chrome, page)
+    yield found.front.designs
+    assert console(chrome) == []
+    asked = [url for url in requests(chrome) if not url.startswith(("data:", "blob:", "about:"))]
+    assert {url.split("#")[0] for url in asked} == {page.as_uri()}
+
+
+def by_id(chrome: Chrome, name: str) -> WebElement:
+    return chrome.find_element(By.ID, name)
+
+
+def drawn(chrome: Chrome) -> dict[str, list[int]]:
+    """Return the design numbers of each trace in 2-D, by its name."""
+    script = """
+    return document.getElementById("plane").data.map(
+        (trace) => [trace.name, trace.customdata.map((row) => designs[row])]);
+    """
+    return dict(chrome.execute_script(script))
+
+
+def lines(chrome: Chrome) -> list[int]:
+    return sorted(chrome.execute_script("return lines.drawn.map((row) => designs[row])"))
+
+
+def shown(chrome: Chrome, kept: pd.DataFrame, of: int, more: str = "") -> None:
+    """Hold the count and the table to the designs that should be selected."""
+    assert by_id(chrome, "matches").text == f"{len(kept):,} of {of:,} designs{more}"
+    assert designs(chrome) == kept.index[:15].tolist()
+
+
+def drag(chrome: Chrome, name: str, low: float, high: float) -> None:
+    """Drag along an axis of the lines, between two shares of its length."""
+    handle = chrome.find_element(By.CSS_SELECTOR, f'.axis[data-name="{name}"] .handle')
+    at = chrome.execute_script("return [lines.top, lines.low]")
+    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", handle)
+    size = (at[1] - at[0]) / 2
+    first, last = (int((1 - 2 * share) * size) for share in (low, high))
+    chain = ActionChains(chrome, duration=20).move_to_element_with_offset(handle, 0, first)
+    chain.click_and_hold().move_by_offset(0, last - first).release().perform()
+
+
+def select_in_plane(chrome: Chrome, mode: str, corners: list[tuple[float, float]]) -> None:
+    """Drag a box or a lasso in 2-D, through shares of the plot's size."""
+    button = chrome.find_element(By.CSS_SELECTOR, f'#plane .modebar-btn[data-val="{mode}"]')
+    chrome.execute_script("arguments[0].click()", button)
+    area = chrome.find_element(By.CSS_SELECTOR, "#plane .nsewdrag")
+    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", area)
+    width, height = area.size["width"], area.size["height"]
+    points = [(int((x - 0.5) * width), int((0.5 - y) * height)) for x, y in corners]
+    chain = ActionChains(chrome, duration=20).move_to_element_with_offset(area, *points[0])
+    chain.click_and_hold()
+    for (x, y), (u, v) in pairwise(points):
+        chain.move_by_offset(u - x, v - y)
+    chain.release().perform()
+
+
+def download(chrome: Chrome, link: str, path: Path) -> str:
+    path.unlink(missing_ok=True)
+    click(chrome, by_id(chrome, link))
+    end = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    return path.read_text("utf-8")
+
+
+def test_the_pages_filter_reads_as_pythons(chrome: Chrome, front: pd.DataFrame) -> None:
+    cases = json.loads(CASES.read_text("utf-8"))
+    script = """
+    const [fields, cases, clock] = arguments;
+    const number = (v) => (v === null ? NaN : Number(v === "inf" ? Infinity : v));
+    const made = new Map(Object.entries(fields).map(([name, { unit, options, values }]) =>
+        [name, { unit: unit || "1", options, values: options ? values : values.map(number) }]));
+    return cases.map((one) => {
+      const read = readFilter(one.filter, made, clock === null ? null : () => clock);
+      const told = read.problems.map(({ at, message, remedy }) => [at + 1, message, remedy]);
+      if (told.length) return { problems: told };
+      return { rows: [0, 1, 2, 3, 4, 5].filter((row) => read.keeps(row)) };
+    });
+    """
+    for key, clock in (("cases", cases["clock"]), ("without_clock", None)):
+        told = chrome.execute_script(script, cases["fields"], cases[key], clock)
+        for mine, case in zip(told, cases[key], strict=True):
+            expected = {k: case[k] for k in ("rows", "problems") if k in case}
+            for i, problem in enumerate(expected.get("problems", [])):
+                if problem[2] is None:
+                    problem[2] = mine["problems"][i][2]
+            assert mine == expected, case["filter"]
+
+
+def test_brushes_select_in_lines_table_and_plot(chrome: Chrome, front: pd.DataFrame) -> None:
+    open_tab(chrome, "parallel")
+    assert lines(chrome) == front.index.tolist()
+    drag(chrome, "acceleration", 0.3, 0.8)
+    low, high = chrome.execute_script("return ask.brushes.acceleration")
+    assert 15 < low < 25 < 45 < high < 60
+    kept = front[front["acceleration"].between(low, high)]
+    assert 0 < len(kept) < len(front)
+    shown(chrome, kept, len(front))
+    assert lines(chrome) == kept.index.tolist()
+    drag(chrome, "interface", 0.9, 1.0)  # the axis of options: those within, by name
+    names = chrome.execute_script("return ask.brushes.interface")
+    assert len(names) == 1
+    both = kept[kept["interface"].isin(names)]
+    assert 0 < len(both) < len(kept)
+    shown(chrome, both, len(front))
+    open_tab(chrome, "plane")
+    traces = drawn(chrome)
+    assert sorted(traces[f"front ({len(both)} of {len(front)})"]) == both.index.tolist()
+    assert sorted(traces["not selected"]) == front.index.difference(both.index).tolist()
+    by_id(chrome, "filter").send_keys("area <= 20 kLUT")  # and the filter with them
+    shown(chrome, both[both["area"] <= 20_000], len(front))
+    open_tab(chrome, "parallel")
+    drag(chrome, "acceleration", 0.5, 0.5)  # a click drops the brush
+    some = front[front["interface"].isin(names) & (front["area"] <= 20_000)]
+    shown(chrome, some, len(front))
+    click(chrome, by_id(chrome, "unbrush"))
+    shown(chrome, front, len(front))
+    drag(chrome, "break_even", 0.95, 1.0)  # the end of an axis: what never breaks even
+    shown(chrome, front[np.isinf(front["break_even"])], len(front))
+
+
+def test_box_and_lasso_select_and_undo_takes_it_back(chrome: Chrome, front: pd.DataFrame) -> None:
+    select_in_plane(chrome, "select", [(0.2, 0.05), (0.6, 0.6)])
+    WebDriverWait(chrome, 10).until(lambda _: chrome.execute_script("return ask.outline"))
+    points = np.array(chrome.execute_script("return ask.outline.points"))
+    (x0, y0), (x1, y1) = points.min(axis=0), points.max(axis=0)
+    y = np.log10(front["break_even"].replace(np.inf, 1e9))  # what never does is far from it
+    inside = front["speedup"].between(x0, x1) & y.between(y0, y1)
+    assert 0 < inside.sum() < len(front)
+    shown(chrome, front[inside], len(front))
+    assert sorted(drawn(chrome)["not selected"]) == front.index[~inside].tolist()
+    click(chrome, by_id(chrome, "keep"))
+    out = f"; {(~inside).sum():,} are out of sight"
+    shown(chrome, front[inside], int(inside.sum()), out)
+    assert "not selected" not in drawn(chrome)
+    select_in_plane(chrome, "lasso", [(0.1, 0.1), (0.5, 0.1), (0.5, 0.9), (0.45, 0.2), (0.1, 0.2)])
+    WebDriverWait(chrome, 10).until(lambda _: chrome.execute_script("return ask.outline"))
+    from_page = chrome.execute_script("return rowsOf(selected).map((row) => designs[row])")
+    points = np.array(chrome.execute_script("return ask.outline.points"))
+    within = front[inside & _inside(points, front["speedup"].to_numpy(), y.to_numpy())]
+    assert 0 < len(within) < inside.sum()
+    assert from_page == within.index.tolist()
+    click(chrome, by_id(chrome, "exclude"))
+    left = front[inside].drop(within.index)
+    shown(chrome, left, len(left), f"; {len(front) - len(left):,} are out of sight")
+    click(chrome, by_id(chrome, "undo"))
+    WebDriverWait(chrome, 10).until(
+        lambda _: by_id(chrome, "matches").text.startswith(f"{len(within):,} of {inside.sum():,} ")
+    )
+    click(chrome, by_id(chrome, "restore"))
+    assert f"{len(front):,} designs" in by_id(chrome, "matches").text
+    assert "out of sight" not in by_id(chrome, "matches").text
+
+
+def _inside(points: Any, x: Any, y: Any) -> Any:
+    """Tell which points lie in a polygon, by winding number: another way than the page's."""
+    turns = np.zeros(len(x), dtype=int)
+    for (xi, yi), (xj, yj) in zip(points, np.roll(points, -1, axis=0), strict=True):
+        left = (xj - xi) * (y - yi) - (x - xi) * (yj - yi)
+        turns += (yi <= y) & (yj > y) & (left > 0)
+        turns -= (yi > y) & (yj <= y) & (left < 0)
+    return turns != 0
+
+
+def test_the_address_opens_the_same_view(chrome: Chrome, front: pd.DataFrame, page: Path) -> None:
+    open_tab(chrome, "parallel")
+    drag(chrome, "acceleration", 0.2, 0.9)
+    click(chrome, by_id(chrome, "keep"))
+    drag(chrome, "interface", 0.9, 1.0)
+    by_id(chrome, "filter").send_keys("speedup > 3\t")
+    chosen = front.index[[7, 3, 30]].tolist()
+    for number in chosen:
+        chrome.execute_script("select(designs.indexOf(arguments[0]))", number)
+        click(chrome, by_id(chrome, "pin"))
+    open_tab(chrome, "plane")
+    chrome.execute_script(
+        "const s = $('axis-x'); s.value = 'area'; s.dispatchEvent(new Event('change'));"
+    )
+    before = [by_id(chrome, n).text for n in ("matches", "pins-table", "design-title")]
+    kept, shot = designs(chrome), chrome.execute_script("return snapshot()")
+    address = chrome.current_url
+    assert address.startswith(page.as_uri() + "#see=")
+    chrome.get("about:blank")
+    open_report(chrome, Path(page))
+    assert by_id(chrome, "matches").text == f"{len(front):,} of {len(front):,} designs"
+    chrome.get("about:blank")
+    chrome.get(address)
+    WebDriverWait(chrome, 60).until(lambda _: chrome.execute_script("return first !== null"))
+    assert chrome.execute_script("return snapshot()") == shot
+    after = [by_id(chrome, n).text for n in ("matches", "pins-table", "design-title")]
+    assert (after, designs(chrome)) == (before, kept)
+    assert by_id(chrome, "filter").get_attribute("value") == "speedup > 3"
+    assert not by_id(chrome, "lost").is_displayed()
+    chrome.execute_script(
+        """location.hash = "see=" + encodeURIComponent('{"axes":{"x":["gone"]}}')"""
+    )
+    WebDriverWait(chrome, 10).until(lambda _: by_id(chrome, "lost").is_displayed())
+    assert "does not have: the column gone" in by_id(chrome, "lost").text
+
+
+def test_pins_stand_side_by_side_with_their_differences(
+    chrome: Chrome, front: pd.DataFrame
+) -> None:
+    pair = front[front["interface"] == "user-port"].index[[0, 5]].tolist()
+    for number in pair:
+        chrome.execute_script("select(designs.indexOf(arguments[0]))", number)
+        click(chrome, by_id(chrome, "pin"))
+    rows = {
+        row.get_attribute("data-name"): row
+        for row in chrome.find_elements(By.CSS_SELECTOR, "#pins-table tbody tr")
+    }
+    assert set(front.columns) == set(rows)
+    for name, row in rows.items():
+        one, other = front.loc[pair[0], name], front.loc[pair[1], name]
+        assert row.get_attribute("class") == ("same" if one == other else "differs"), name
+    said = rows["area"].find_elements(By.TAG_NAME, "td")[1].text.splitlines()
+    ratio = front.loc[pair[1], "area"] / front.loc[pair[0], "area"]
+    assert said[0] == f"{front.loc[pair[1], 'area']:,.0f} LUT"
+    assert said[1] == f"× {float(f'{ratio:.3g}'):g}"
+    click(chrome, by_id(chrome, "only-differences"))
+    left = chrome.find_elements(By.CSS_SELECTOR, "#pins-table tbody tr")
+    assert "interface" not in {row.get_attribute("data-name") for row in left}
+    more = [n for n in front.index if n not in pair][:2]
+    for number in more:
+        chrome.execute_script("pin(designs.indexOf(arguments[0]))", number)
+    chrome.execute_script("select(designs.indexOf(arguments[0]))", int(front.index[-1]))
+    assert not by_id(chrome, "pin").is_enabled()
+    click(chrome, chrome.find_element(By.CSS_SELECTOR, f'[aria-label="Unpin design {pair[0]}"]'))
+    assert chrome.execute_script("return pins.map((row) => designs[row])") == [pair[1], *more]
+
+
+def test_the_selection_leaves_as_csv_and_as_a_narrower_study(
+    chrome: Chrome, front: pd.DataFrame, folder: Path
+) -> None:
+    by_id(chrome, "filter").send_keys('interface == "user-port" and 5 <= acceleration < 20')
+    kept = front[(front["interface"] == "user-port") & front["acceleration"].between(5, 19)]
+    assert 1 < len(kept) < len(front)
+    download(chrome, "export-csv", folder / "selection.csv")
+    told = pd.read_csv(folder / "selection.csv", index_col="design")
+    pd.testing.assert_frame_equal(told, kept, check_dtype=False, check_exact=True)
+    text = download(chrome, "export-toml", folder / "narrowed.toml")
+    assert "[space] in a comment stays" in text
+    narrow, whole = tomllib.loads(text), tomllib.loads(STUDY)
+    assert narrow["study"] == whole["study"] | {"name": "crypto narrowed"}
+    assert narrow["objective"] == whole["objective"]
+    space = narrow["space"]
+    ends = [int(kept["acceleration"].min()), int(kept["acceleration"].max())]
+    assert space["acceleration"] == {"integer": ends}
+    assert space["interface"] == {"catalog": "interfaces", "options": ["user-port"]}
+    grid = np.geomspace(0.1, 1.0, 64)
+    low, high = kept["overhead_scale"].min(), kept["overhead_scale"].max()
+    inside = grid[(grid >= low) & (grid <= high)]
+    assert space["overhead_scale"]["values"] == inside.tolist()
+
+
+def test_infeasible_designs_are_a_cloud_by_what_they_violate(
+    chrome: Chrome, front: pd.DataFrame, found: StudyResult
+) -> None:
+    assert not any(name.startswith("violates") for name in drawn(chrome))
+    click(chrome, by_id(chrome, "cloud"))
+    traces = drawn(chrome)
+    for cut in found.cuts:
+        name = f"violates {cut.name.replace('<', '&lt;')}"
+        assert sorted(traces[name]) == sorted(cut.first)
+    cells = [e.text for e in chrome.find_elements(By.CSS_SELECTOR, "#cuts-table tbody td")]
+    n = found.cuts[0].violated
+    assert cells[:2] == ["utilization <= 0.85", f"{n} ({100 * n / 1500:.1f} %)"]
+    assert cells[3:] == ["area <= 400 kLUT", "14 (0.9 %)", "5 (0.3 %)"]
+
+
+def test_a_report_of_no_known_study_offers_no_narrower_one(chrome: Chrome, tmp_path: Path) -> None:
+    write_report(result(2, 300), [], tmp_path / "report.html", STUDY_TEXT)
+    open_report(chrome, tmp_path / "report.html")
+    assert not by_id(chrome, "export-toml").is_displayed()

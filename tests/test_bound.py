@@ -14,7 +14,7 @@ import pytest
 import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.space import Choice, Space, Values
+from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.model import moves
 from dse.problems import InputError
 from dse.result.refutation import refute
@@ -22,6 +22,7 @@ from dse.search.base import Plan, method_of
 from dse.search.cover import Cover, relaxed
 from dse.search.outcome import Outcome
 from dse.search.workers import Workers
+from tests.core_examples import objective
 
 STUDIES = Path(__file__).parents[1] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
@@ -84,6 +85,51 @@ def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: st
             found = searched(part, "bound", tolerance)
             assert found.complete
             assert covers(found, whole, part.signs, tolerance)
+
+
+def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
+    """Return the evaluator with random outputs of its models as objectives, either way."""
+    wiring = evaluator.wiring
+    names = [n for n in wiring.producers if not wiring.needs([n]).missing]
+    chosen = rng.choice(names, min(len(names), int(rng.integers(1, 5))), replace=False).tolist()
+    directions = rng.choice(["maximize", "minimize"], len(chosen)).tolist()
+    objectives = tuple(
+        objective(name, direction) for name, direction in zip(chosen, directions, strict=True)
+    )
+    return replace(evaluator, objectives=objectives)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_random_objectives_of_shipped_models_have_the_fronts_of_enumeration(name: str) -> None:
+    evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
+    rng = np.random.default_rng(100 + SHIPPED.index(name))
+    for _ in range(4):
+        part = redirected(narrowed(evaluator, rng), rng)
+        assert_equal(searched(part, "bound"), searched(part, "exhaustive"))
+
+
+def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
+    evaluator = dse.load(STUDIES / "crypto.toml").evaluator
+    large = {"lanes": Integer(1, 320), "streams": Integer(8, 64), "pipeline_depth": Integer(1, 32)}
+    evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **large}))
+    plan = Plan("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)
+    search = method_of("bound").start(
+        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
+    )
+    for _ in itertools.islice(search.steps(), 4):
+        pass
+    outcome = search.outcome()
+    assert not outcome.complete
+    assert outcome.gap is not None
+    assert 0 < outcome.gap.reached < np.inf
+    cover = Cover(4)
+    cover.add(front(outcome)[1] * evaluator.signs)
+    rng = np.random.default_rng(0)
+    judged = evaluator.evaluate(evaluator.space.from_unit(rng.random((20_000, 7))))
+    values = (judged.objectives * evaluator.signs)[judged.feasible]
+    assert len(values) > 20
+    share = np.full(4, outcome.gap.reached)
+    assert cover.weakly(relaxed(values, share, np.zeros(4))).all()
 
 
 class Made(NamedTuple):

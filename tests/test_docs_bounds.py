@@ -12,4 +12,5 @@ def test_figures_of_bounds() -> None:
     doc.given("formulas", r"\(1 \+ ε\)")
     doc.given("an exit status", r"ends with 1")
     doc.given("0 is no size", r"Near 0 no")
+    doc.given("an example of tolerances", r'"1 %", area = "100 LUT"')
     doc.check()

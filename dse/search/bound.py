@@ -209,9 +209,9 @@ class _Bounding:
 
     def outcome(self) -> Outcome:
         archive = self._front.archive()
-        if not self._exact:  # a middle may have been looked at twice
-            _, first = np.unique(archive.beside, axis=0, return_index=True)
-            archive = archive.rows(np.sort(first))
+        same = archive.index if self._numbered else archive.beside  # looked at twice: a seed, say
+        _, first = np.unique(same, axis=0, return_index=True)
+        archive = archive.rows(np.sort(first))
         return bounded(
             self._evaluator,
             self._kept(archive),
@@ -349,9 +349,8 @@ class _Bounding:
             self._early.append((places[:_KEPT], some(judged, slice(_KEPT))))
         keep = judged.feasible
         values = (judged.objectives * self._evaluator.signs)[keep]
-        if not seeds or not self._exact:
-            beside = np.column_stack([judged.constrained[keep], places[keep]])
-            self._front.add(index[keep], values, beside)
+        beside = np.column_stack([judged.constrained[keep], places[keep]])
+        self._front.add(index[keep], values, beside)
         values = np.unique(values, axis=0)
         values = values[is_nondominated(values)]
         thin = values

@@ -41,7 +41,32 @@ def test_figures_of_the_readme() -> None:
         "evaluates the @ designs of",
         dse.load(ROOT / "studies" / "crypto.toml").evaluator.space.size,
     )
+    measured = Document("docs/performance.md")
+    shares, designs = (_by_search(measured, "five", number) for number in (0, 1))
+    ours, pygmo, rustuna, optuna = (
+        max(row[0] for name, row in designs.items() if name.startswith(peer))
+        for peer in ("dse evolution", "pygmo", "rustuna", "optuna NSGA")
+    )
+    doc.says(
+        "evolution evaluates @ times as many designs as pygmo, @ times as many as Rustuna and @ "
+        "times as many as Optuna's NSGA-II, and reaches @ of the front's points, the best of "
+        "them @",
+        ours / pygmo,
+        ours / rustuna,
+        ours / optuna,
+        shares["dse evolution"][1],
+        max(r[1] for n, r in shares.items() if n.split()[0] in ("pygmo", "rustuna", "optuna")),
+    )
     doc.check()
+
+
+def _by_search(doc: Document, problem: str, number: int) -> dict[str, list[float]]:
+    """Return the pairs of numbers of a problem in a table of the searches beside their peers."""
+    table = doc.table("## Searches beside their peers", number)
+    return {
+        doc.at(name): [float(text.replace(",", "")) for text in doc.at(cell).split(", ")]
+        for name, cell in zip(table["search"], table[problem], strict=True)
+    }
 
 
 def test_figures_of_the_assumptions() -> None:

@@ -4,7 +4,7 @@ After evenly spread designs, each generation is chosen among the neighbours of t
 one or two moves away from one on it (`axes`), and mixtures of two. What was evaluated says which
 moves improve an objective: kriging learns for each objective and each constraint how much it moves
 along each axis that reaches it, and expects a value and an error for each neighbour (`expected`). A
-neighbour that is dominated by what models declare (`dse.moves`) is not evaluated. Three tenths of a
+neighbour that is dominated by what models declare (`dse.moves`) is not evaluated. Half of a
 generation close gaps: they are as far as possible beyond the front and beyond each other, times the
 probability that they are feasible (maximin improvement: Svenson and Santner, Computational
 Statistics and Data Analysis 2016). The others are the neighbours that are most probably feasible
@@ -42,7 +42,7 @@ EVALUATIONS = 2_000
 """Designs that are evaluated if the study does not say."""
 _GENERATION = 32
 _POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
-_GAPS = 0.3  # of a generation: those that close gaps; the others are the most probable
+_GAPS = 0.5  # of a generation: those that close gaps; the others are the most probable
 _BLOCK = 256  # neighbours compared with the front at once
 _SURE = 1e-9  # of the front's width: no error is taken to be less
 _PARENTS = 16  # of which neighbours are looked at, as long as nothing is feasible

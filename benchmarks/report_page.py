@@ -2,7 +2,7 @@
 
     python -m benchmarks.report_page [designs]
 
-Each action is timed in the page, from the change of the selection until the next frame is drawn with
+Each action is timed in the page, from the change of the selection to the next frame drawn with
 plot or lines, table and count. Medians and the worst of some repeats, in milliseconds.
 """
 

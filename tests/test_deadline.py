@@ -111,6 +111,7 @@ def test_slabs_before_a_deadline_follow_what_they_take(monkeypatch: pytest.Monke
     monkeypatch.setattr(exhaustive, "_slab_size", lambda *_: 16_000)
     whole = list(enumerate_designs(JUDGE, 64, Workers(1)))[-1]
     assert sizes[0] == 16_000  # nobody waits for it
+    assert set(sizes[1:-1]) <= {int(TASK_SECONDS / 1e-3), 16_000}
     sizes.clear()
     cut = list(enumerate_designs(JUDGE, 64, Workers(1), until=1e12))[-1]
     assert sizes[0] == 2_000
@@ -118,6 +119,27 @@ def test_slabs_before_a_deadline_follow_what_they_take(monkeypatch: pytest.Monke
     assert cut.done == whole.done == 40_000
     assert np.array_equal(cut.archive.points, whole.archive.points)
     assert cut.tally.evaluated == whole.tally.evaluated
+
+
+def test_a_probe_that_was_held_up_does_not_cut_the_work_into_crumbs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes: list[int] = []
+
+    def quick(*given: Any) -> Slab:
+        if len(given) > 5:  # not a probe
+            sizes.append(given[3] - given[2])
+        return slab(*given)._replace(seconds=1e-9)
+
+    def held_up(*given: Any) -> Any:
+        yield given[3], 1.0  # seconds a design: another program had the machine
+
+    monkeypatch.setattr(exhaustive, "slab", quick)
+    monkeypatch.setattr(exhaustive, "_probed", held_up)
+    whole = list(enumerate_designs(JUDGE, 64, Workers(1)))[-1]
+    assert whole.done == sum(sizes) == 40_000
+    assert sizes[0] == 4
+    assert len(sizes) < 20
 
 
 def test_cuts_leave_no_design_out() -> None:

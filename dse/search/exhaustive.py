@@ -161,14 +161,15 @@ def enumerate_designs(
             if is_late(until):
                 return
         size = _slab_size(pace, chunk, total - state.done, workers.count)
-        cuts = _Cuts(state.done, total, size, size if until == NEVER else max(1, size // _FIRST))
+        first = size if until == NEVER else max(1, size // _FIRST)
+        most = _slab_size(0.0, chunk, total - state.done, workers.count)
+        cuts = _Cuts(state.done, total, most, first)
         piece = max(1, int(TASK_SECONDS / max(pace, 1e-9)))
         tasks = ((evaluator, tables, low, high, chunk, until, piece) for low, high in cuts)
         for done in workers.each(slab, tasks):
             low, high = cuts.under_way.popleft()
             if done.done > low:
-                if until < NEVER:
-                    cuts.follow(done.seconds / (done.done - low))
+                cuts.follow(done.seconds / (done.done - low))
                 state = state.added(done)
                 yield state
             if done.done < high:
@@ -176,9 +177,10 @@ def enumerate_designs(
 
 
 class _Cuts:
-    """Where slabs begin and end; before a deadline, of a size that follows what they take.
+    """Where slabs begin and end, of a size that follows what they take.
 
-    A probe cannot tell: a slab's front grows with it, and workers share the machine.
+    A probe cannot tell: a slab's front grows with it, workers share the machine, and others may
+    hold it up while it probes.
     """
 
     def __init__(self, start: int, total: int, most: int, size: int) -> None:
@@ -222,7 +224,7 @@ def _probed(
 
 def _slab_size(pace: float, chunk: int, left: int, workers: int) -> int:
     """Return how many designs make a task: some tenths of a second, and some tasks a worker."""
-    size = int(TASK_SECONDS / max(pace, 1e-9))
+    size = int(TASK_SECONDS / max(pace, 1e-12))
     if size >= chunk:
         return max(chunk, min(size // chunk * chunk, -(-left // (4 * workers))))
     return max(1, min(size, -(-left // (4 * workers))), left // _SLABS)

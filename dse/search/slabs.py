@@ -100,8 +100,8 @@ def slab(
     until : float
         A deadline, by `time.time`.
     piece : int, optional
-        Designs evaluated at once to begin with; a deadline is looked at in between, so with one
-        their number follows what they take.
+        Designs evaluated at once to begin with; their number follows what they take, since a
+        deadline is looked at in between.
     """
     started = time.perf_counter()
     constraints = len(evaluator.constraints)
@@ -122,8 +122,7 @@ def slab(
         points = (judged.objectives * evaluator.signs)[keep]
         front.add(index[keep], points, judged.constrained[keep])
         low += len(index)
-        if until < NEVER:
-            size = _next_size(size, chunk, time.perf_counter() - began)
+        size = _next_size(size, chunk, time.perf_counter() - began)
     archive, values = front.archive(), joined(early) if early else nothing(evaluator)
     return Slab(low, archive, tally, values, time.perf_counter() - started)
 

@@ -17,6 +17,7 @@ import pytest
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.api import StudyResult
@@ -201,6 +202,10 @@ def test_brushes_select_in_lines_table_and_plot(chrome: Chrome, front: pd.DataFr
 
 
 def test_box_and_lasso_select_and_undo_takes_it_back(chrome: Chrome, front: pd.DataFrame) -> None:
+    for axis, name in (("x", "speedup"), ("y", "break_even")):
+        Select(by_id(chrome, f"axis-{axis}")).select_by_visible_text(name)
+    assert not by_id(chrome, "log-x").is_selected()
+    assert by_id(chrome, "log-y").is_selected()
     select_in_plane(chrome, "select", [(0.2, 0.05), (0.6, 0.6)])
     WebDriverWait(chrome, 10).until(lambda _: chrome.execute_script("return ask.outline"))
     points = np.array(chrome.execute_script("return ask.outline.points"))
@@ -254,9 +259,7 @@ def test_the_address_opens_the_same_view(chrome: Chrome, front: pd.DataFrame, pa
         chrome.execute_script("select(designs.indexOf(arguments[0]))", number)
         click(chrome, by_id(chrome, "pin"))
     open_tab(chrome, "plane")
-    chrome.execute_script(
-        "const s = $('axis-x'); s.value = 'area'; s.dispatchEvent(new Event('change'));"
-    )
+    Select(by_id(chrome, "axis-x")).select_by_visible_text("break_even")
     before = [by_id(chrome, n).text for n in ("matches", "pins-table", "design-title")]
     kept, shot = designs(chrome), chrome.execute_script("return snapshot()")
     address = chrome.current_url

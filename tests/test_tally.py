@@ -10,6 +10,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.space import Integer
+from dse.result.cuts import SAMPLE, cuts_of
+from dse.search.outcome import Outcome
 from dse.search.tally import Tally, why_infeasible
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
@@ -186,3 +189,35 @@ def test_undefined_and_infinite_designs_are_counted_and_not_offered() -> None:
     assert "or the model gives NaN" in message
     assert "'b <= 1' excludes 1" in message
     assert ways == []
+
+
+@given(batches())
+def test_what_a_constraint_cuts_alone_is_feasible_without_it(judged: Evaluated) -> None:
+    tally = part(judged, 0, len(judged.feasible))
+    for k, alone in enumerate(tally.alone.tolist()):
+        others = [c for i, c in enumerate(CONSTRAINTS) if i != k]
+        holds = [
+            not math.isnan(objective)
+            and all(c.violation(np.float64(row[CONSTRAINTS.index(c)])) <= 0 for c in others)
+            for (objective,), row in zip(judged.objectives, judged.constrained, strict=True)
+        ]
+        assert alone == sum(holds) - int(judged.feasible.sum())
+
+
+def test_a_sample_of_infeasible_designs_is_told_with_the_first_constraint_of_each() -> None:
+    rng = np.random.default_rng(2)
+    objectives, constrained = rng.normal(size=(6_000, 1)), rng.normal(0.0, 4.0, size=(6_000, 3))
+    broken = violations(CONSTRAINTS, constrained) > 0
+    judged = Evaluated(objectives, constrained, ~broken.any(axis=1))
+    numbers = np.arange(6_000) * 3 + 1
+    tally = Tally.of(numbers, judged, CONSTRAINTS)
+    none = np.zeros(6_000, dtype=bool)
+    outcome = Outcome(numbers, {}, judged, none, tally, pd.DataFrame(), False, True, "")
+    cuts = cuts_of(CONSTRAINTS, outcome)
+    told = {number: k for k, cut in enumerate(cuts) for number in cut.first}
+    assert len(told) == sum(len(cut.first) for cut in cuts) == SAMPLE
+    for number, k in told.items():
+        assert np.flatnonzero(broken[(number - 1) // 3])[0] == k
+    assert [cut.violated for cut in cuts] == broken.sum(axis=0).tolist()
+    only = broken & (broken.sum(axis=1) == 1)[:, None]
+    assert [cut.alone for cut in cuts] == only.sum(axis=0).tolist()

@@ -1,7 +1,7 @@
 /* Parallel coordinates: lines on a canvas, axes and brushes above it. Drag along an axis to brush it,
    click it to drop the brush; options are also switched by a click on their names. */
 
-const lines = { top: 64, bottom: 18, side: 56, gap: 76, most: 4000, behind: 2500, shades: 24, drawn: [], axes: [], hover: null };
+const lines = { top: 64, bottom: 18, left: 56, right: 56, gap: 58, most: 4000, behind: 2500, shades: 24, drawn: [], axes: [], hover: null };
 const svg = (tag, attributes, ...children) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -60,11 +60,14 @@ function drawParallel() {
     box.firstChild.addEventListener("mouseleave", () => { lines.hover = null; paintLines(); });
     box.firstChild.addEventListener("click", () => { if (lines.hover !== null) select(lines.hover); });
   }
-  const inner = box.firstChild, width = Math.max(box.clientWidth, 2 * lines.side + (shown.length - 1) * lines.gap), height = box.clientHeight;
+  const inner = box.firstChild, height = box.clientHeight;
+  const wide = Math.max(0, ...(shown[0].options || []).map((option) => option.length)); // the words left of the first axis
+  lines.left = Math.max(56, 24 + 6.2 * Math.min(16, wide));
+  const beside = lines.left + lines.right, width = Math.max(box.clientWidth, beside + (shown.length - 1) * lines.gap);
   inner.style.width = `${width}px`;
   Object.assign(lines, { width, height, low: height - lines.bottom, long: height - lines.bottom - lines.top });
-  const step = shown.length > 1 ? (width - 2 * lines.side) / (shown.length - 1) : 0;
-  lines.axes = shown.map((column, i) => ({ ...lineAxis(column), x: shown.length > 1 ? lines.side + i * step : width / 2 }));
+  const step = shown.length > 1 ? (width - beside) / (shown.length - 1) : 0;
+  lines.axes = shown.map((column, i) => ({ ...lineAxis(column), x: shown.length > 1 ? lines.left + i * step : width / 2 }));
   lines.step = step || width / 2;
   paintLines();
   drawAxes();
@@ -99,22 +102,25 @@ function paintLines() {
   [canvas.width, canvas.height] = [lines.width * ratio, lines.height * ratio];
   Object.assign(canvas.style, { width: `${lines.width}px`, height: `${lines.height}px` });
   context.scale(ratio, ratio);
-  const stroke = (rows, style, width) => {
-    context.beginPath();
-    for (const row of rows) trace(context, row);
+  /* One pixel wide and one by one: browsers draw such lines twenty times as fast as wider ones. */
+  const stroke = (rows, style, width = 1 / ratio) => {
     Object.assign(context, { strokeStyle: style, lineWidth: width });
-    context.stroke();
+    for (const row of rows) {
+      context.beginPath();
+      trace(context, row);
+      context.stroke();
+    }
   };
   const rows = rowsOf(selected);
   if (nSelected < nAlive) {
     context.globalAlpha = 0.18;
-    stroke(thinned(rowsOf(alive).filter((row) => !selected[row]), lines.behind), data.neutral, 1);
+    stroke(thinned(rowsOf(alive).filter((row) => !selected[row]), lines.behind), data.neutral);
   }
   lines.drawn = thinned(rows, lines.most);
   const { shades, of } = lineColors(), groups = shades.map(() => []);
   for (const row of lines.drawn) groups[of(row)].push(row);
   context.globalAlpha = Math.max(0.35, Math.min(0.9, 60 / Math.sqrt(lines.drawn.length + 1)));
-  groups.forEach((group, i) => { if (group.length) stroke(group, shades[i], 1.2); });
+  groups.forEach((group, i) => { if (group.length) stroke(group, shades[i]); });
   context.globalAlpha = 1;
   if (lines.hover !== null) stroke([lines.hover], theme().ink, 2.5);
   if (state.selected !== null && state.selected < count && alive[state.selected]) stroke([state.selected], "#d03050", 2.5);
@@ -122,7 +128,7 @@ function paintLines() {
 /* The selected line nearest to the pointer, if it is near. */
 function hoverLine(event) {
   const box = event.currentTarget.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
-  const at = Math.max(0, Math.min(lines.axes.length - 2, Math.floor((x - lines.side) / lines.step)));
+  const at = Math.max(0, Math.min(lines.axes.length - 2, Math.floor((x - lines.left) / lines.step)));
   const left = lines.axes[at], right = lines.axes[Math.min(at + 1, lines.axes.length - 1)], part = (x - left.x) / lines.step;
   let near = null, far = 6;
   for (const row of lines.drawn) {

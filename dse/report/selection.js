@@ -49,12 +49,16 @@ function keepInside(mask, name, brush) {
 /* Even-odd rule, in the coordinates that are drawn. */
 function keepOutlined(mask, { x, y, points }) {
   const across = placesOf(byName.get(x.name), x.log), up = placesOf(byName.get(y.name), y.log), n = points.length;
+  const xs = Float64Array.from(points, ([v]) => v), ys = Float64Array.from(points, ([, v]) => v);
+  const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   for (let row = 0; row < count; row += 1) {
     if (!mask[row]) continue;
+    const u = across[row], v = up[row];
     let inside = false;
-    for (let i = 0, j = n - 1; i < n; j = i, i += 1) {
-      const [xi, yi] = points[i], [xj, yj] = points[j];
-      if (yi > up[row] !== yj > up[row] && across[row] < ((xj - xi) * (up[row] - yi)) / (yj - yi) + xi) inside = !inside;
+    if (u >= left && u <= right && v >= low && v <= high) {
+      for (let i = 0, j = n - 1; i < n; j = i, i += 1) {
+        if (ys[i] > v !== ys[j] > v && u < ((xs[j] - xs[i]) * (v - ys[i])) / (ys[j] - ys[i]) + xs[i]) inside = !inside;
+      }
     }
     if (!inside) mask[row] = 0;
   }

@@ -78,7 +78,7 @@ def _bands(regions: Regions, scale: float, log: bool) -> Plot:
     """Return a rectangle for each region, and what limits there if it is wide enough for words."""
     colors = region_colors(regions)
     ends = np.log(regions.grid[[0, -1]]) if log else regions.grid[[0, -1]]
-    shapes, notes = [], []
+    shapes, notes, deep = [], [], 0
     for region in regions.regions:
         low, high = region.low / scale, region.high / scale
         place = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "paper"}
@@ -88,8 +88,8 @@ def _bands(regions: Regions, scale: float, log: bool) -> Plot:
         lines = [worded(name) for name in region.inputs]
         if lines and _LETTER * max(map(len, lines)) < width / (ends[1] - ends[0]):
             middle = float(np.log10(low * high) / 2) if log else (low + high) / 2
+            deep = max(deep, len(lines))
             text = {"text": "<br>".join(map(plain, lines)), "font": {"size": 11}}
             place = {"x": middle, "y": 1, "yref": "paper", "yanchor": "bottom"}
             notes.append(text | place | {"showarrow": False})
-    deep = max((note["text"].count("<br>") + 1 for note in notes), default=0)
     return {"shapes": shapes, "annotations": notes, "margin": {"t": 34 + 14 * deep}}

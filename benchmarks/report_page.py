@@ -2,8 +2,8 @@
 
     python -m benchmarks.report_page [designs]
 
-Each action is timed in the page, from the change of the selection until the next frame is drawn with
-plot or lines, table and count. Medians and the worst of some repeats, in milliseconds.
+Each action is timed in the page, from the change of the selection until the next frame is drawn
+with plot or lines, table and count. Medians and the worst of some repeats, in milliseconds.
 """
 
 from __future__ import annotations

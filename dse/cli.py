@@ -200,7 +200,7 @@ def check_command(study: Path) -> None:
     terminal = Terminal()
     terminal.plan(resolved)
     for note in seen.values():
-        terminal.say(f"note: {note}")
+        terminal.note(note)
 
 
 @commands.command("explain")
@@ -234,7 +234,7 @@ def explain_command(
         return
     terminal = Terminal()
     if result.certificate.stopped not in FINISHED:
-        terminal.say(f"note: the run was cut short. {result.certificate.statement}")
+        terminal.note(f"the run was cut short. {result.certificate.statement}")
     for explanation in found:
         terminal.explanation(result, explanation, whole)
 
@@ -313,9 +313,10 @@ def compare_command(first: Path, second: Path, as_json: bool) -> None:
 @commands.command("list")
 @click.argument("name", required=False)
 def list_command(name: str | None) -> None:
-    """Show models with their inputs and outputs, and catalogs with their rows.
+    """List models and catalogs; with NAME, show what they hold.
 
-    NAME narrows it to a model, a quantity, a catalog or a part of such a name.
+    NAME is a model, a quantity, a catalog, a row, or a part of such a name: models are shown with
+    their inputs and outputs, and catalogs with their rows.
     """
     from dse.study.listing import catalogs, models
     from dse.terminal import Terminal
@@ -341,6 +342,8 @@ def schema_command(what: str) -> None:
 
 
 commands.add_command(profile)
+for _command in commands.commands.values():  # its first sentence, whole: click cuts at a width
+    _command.short_help = " ".join((_command.help or "").partition("\n\n")[0].split())
 
 
 def main() -> None:

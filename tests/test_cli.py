@@ -70,8 +70,33 @@ def test_summary_in_a_narrow_terminal(tmp_path: Path) -> None:
     study = str(ROOT / "studies" / "sparc_evolution.toml")
     text = _dse("run", study, cwd=tmp_path, columns=50).stdout
     assert "Complete: all 5 designs" in text
+    assert "best speedup, best break_even, knee: design 4" in text
     assert max(len(line) for line in text.splitlines()[2:-1]) <= 50
     assert (tmp_path / "runs" / "sparc_evolution" / "report.html").is_file()
+
+
+def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
+    study = str(ROOT / "studies" / "sparc_evolution.toml")
+    for columns in (44, 60, 80):
+        text = _dse("run", study, "--out", "sparc_evolution", cwd=runs, columns=columns).stdout
+        for name in ("break_even", "peak_speedup"):
+            assert re.search(rf"\b{name}\b", text)
+    rows = [line for line in text.splitlines() if re.match(r"^(best|knee| {8})", line)]
+    points = [
+        [found.start() for found in re.finditer(r"(?<=\d)\.(?=\d)", row)]
+        for row in rows
+        if re.search(r"\d\.\d", row)
+    ]
+    assert len(points) == 2
+    assert points[0] == points[1]
+
+
+def test_notes_of_a_check_are_wrapped(tmp_path: Path) -> None:
+    study = str(ROOT / "studies" / "crypto.toml")
+    text = _dse("check", study, cwd=tmp_path, columns=44).stdout
+    note = text[text.index("note:") :].splitlines()
+    assert max(map(len, text.splitlines())) <= 44 + len("objectives.communication:")
+    assert len(note[0].rstrip()) <= 44
 
 
 def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
@@ -105,14 +130,29 @@ def test_compare(runs: Path) -> None:
 
 
 def test_list(tmp_path: Path) -> None:
-    text = _dse("list", cwd=tmp_path, columns=160).stdout
-    assert "objectives.logca:offload" in text
-    assert re.search(r"in +overhead +o +\[cycle\] +\[0, inf\)", text)
-    assert "catalog interfaces" in text
+    text = _dse("list", cwd=tmp_path, columns=200).stdout
+    (line,) = [line for line in text.splitlines() if "objectives.logca:offload" in line]
+    assert "Everything LogCA says of an offload" in line
+    assert "LogCA's rule" not in text
+    assert not re.search(r":\w+:`|``|\[cycle\]", text)
+    assert re.search(r"^ +interfaces  ", text, re.MULTILINE)
+    for name in ("offload", "logca:offload"):
+        details = _dse("list", name, cwd=tmp_path, columns=160).stdout
+        assert re.search(r"in +overhead +o +\[cycle\] +\[0, inf\)", details)
     narrow = _dse("list", "clock_period", cwd=tmp_path).stdout
     assert "objectives.machine:engine" in narrow
     assert "objectives.logca:offload" not in narrow
     assert "nothing is called 'xyzzy'" in _dse("list", "xyzzy", cwd=tmp_path, code=2).stdout
+    near = _dse("list", "interfacs", cwd=tmp_path, code=2).stdout
+    assert "did you mean 'interfaces'?" in near
+
+
+def test_no_sentence_of_the_help_is_cut(tmp_path: Path) -> None:
+    for columns in (60, 100):
+        text = _dse("--help", cwd=tmp_path, columns=columns).stdout
+        assert "..." not in text.partition("Commands:")[2]
+        assert "every problem at once, or what a run would do" in " ".join(text.split())
+        assert max(map(len, text.splitlines())) <= columns
 
 
 def test_schema_knows_every_section(tmp_path: Path) -> None:

@@ -99,7 +99,9 @@ def test_regions_are_bands_that_cover_the_axis() -> None:
     assert edges[-1][1] == regions.grid[-1]
     assert all(a[1] == b[0] for a, b in pairwise(edges))
     notes = {note["text"] for note in figure["layout"]["annotations"]}
-    assert set(region_colors(regions)) >= notes
+    assert notes
+    assert {"<br>".join(region.inputs) for region in regions.regions} >= notes
+    assert len(region_colors(regions)) == len({r.inputs for r in regions.regions if r.inputs})
     assert figure["data"][0]["name"] == "as it is"
     np.testing.assert_allclose(drawn(figure["data"][0]["y"]), regions.base, rtol=1e-6)
 

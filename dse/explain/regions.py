@@ -14,7 +14,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.explain.sensitivity import common, gain, improvable, improved
 from dse.model.quantity import Array, Quantity
-from dse.model.values import show
+from dse.model.values import listed, show, worded
 from dse.study.resolve.regions import RegionsPlan, Rule
 
 _GRID = 241  # points along the axis between which a cut-off is looked for
@@ -63,6 +63,13 @@ class Region:
     inputs: tuple[str, ...]
     label: str
     shown: tuple[str, str]
+
+    @property
+    def words(self) -> str:
+        """What limits there, such as ``"limited by interface latency and calls in flight"``."""
+        if not self.inputs:
+            return "limited by no single input"
+        return f"limited by {listed([worded(name) for name in self.inputs])}"
 
 
 @dataclass(frozen=True)

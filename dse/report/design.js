@@ -1,8 +1,8 @@
 /* The chosen design: its values, what limits it, and the designs that are best in something. */
 
+const told = ({ name }) => (objectiveOf.has(name) ? objectiveOf.get(name).told : name);
 function fact(column, row) {
-  const note = objectiveOf.has(column.name) && objectiveOf.get(column.name).condition;
-  return make("div", { title: column.about }, make("dt", {}, column.name, note ? small(note) : null), make("dd", {}, text(column, row)));
+  return make("div", {}, make("dt", {}, told(column), column.about && column.about !== "option" ? small(column.about) : null), make("dd", {}, text(column, row)));
 }
 function badges(row) {
   const marks = row === data.knee ? ["knee"] : [];
@@ -14,11 +14,16 @@ function showDesign(row) {
   $("design-title").replaceChildren(`Design ${whole(designs[row])}`, ...badges(row));
   const groups = roles.map(([role, heading]) => {
     const list = withRole(role).map((column) => fact(column, row));
-    const kind = role === "objective" ? "facts strong" : "facts";
-    return list.length ? make("div", {}, make("h3", {}, heading), make("dl", { class: kind }, ...list)) : null;
+    if (!list.length) return null;
+    const facts = make("dl", { class: role === "objective" ? "facts strong" : "facts" }, ...list);
+    if (role === "objective" || role === "variable") return make("div", {}, make("h3", {}, heading), facts);
+    const open = opened.has(role), summary = make("summary", {}, make("h3", {}, `${heading} (${list.length})`));
+    const remember = (event) => { if (event.target.open) opened.add(role); else opened.delete(role); };
+    return make("details", { open, ontoggle: remember }, summary, facts);
   });
   $("design-values").replaceChildren(...groups.filter(Boolean));
 }
+const opened = new Set(); // headings that the reader has unfolded
 function wordList(title, list, id) {
   if (!list.length) return null;
   const items = list.map((words) => make("li", {}, words));
@@ -103,17 +108,18 @@ function bestRow(objective) {
 }
 const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 function header(column, ...title) {
-  const condition = objectiveOf.has(column.name) && objectiveOf.get(column.name).condition;
+  const { condition } = objectiveOf.get(column.name) || {};
   const attributes = { class: numberClass(column), scope: "col", title: column.about };
   return make("th", attributes, ...(title.length ? title : breakable(column.title)), condition ? small(condition) : null);
 }
+const wordy = (words) => (words.length > 24 ? "words" : "");
 function showBest() {
   const lines = objectives.map((objective) => [`${objective.direction === "maximize" ? "highest" : "lowest"} ${objective.name}`, bestRow(objective), objective.name]);
   if (data.knee !== null) lines.push(["knee: the best compromise", data.knee, ""]);
   const shown = [...objectives.map((objective) => objective.column), ...withRole("variable")];
   const rows = lines.map(([name, row, which]) => {
-    const cells = shown.map((column) => make("td", { class: `${numberClass(column)} ${column.name === which ? "best" : ""}` }, cell(column, row)));
-    return make("tr", choosable(row), td(name), make("td", { class: "number" }, whole(designs[row])), ...cells);
+    const cells = shown.map((column) => make("td", { class: `${numberClass(column) || wordy(cell(column, row))} ${column.name === which ? "best" : ""}`, "data-label": column.title }, cell(column, row)));
+    return make("tr", choosable(row), td(name), make("td", { class: "number", "data-label": "design" }, whole(designs[row])), ...cells);
   });
   $("best").replaceChildren(...table([th(""), th("design", "number"), ...shown.map((column) => header(column))], rows));
 }

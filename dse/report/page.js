@@ -84,7 +84,12 @@ function connect() {
   $("previous").addEventListener("click", () => { state.page -= 1; showTable(); });
   $("next").addEventListener("click", () => { state.page += 1; showTable(); });
   $("page-size").addEventListener("change", () => { state.page = 0; showTable(); });
-  addEventListener("resize", () => { if (state.view === "parallel") drawParallel(); });
+  const seen = new ResizeObserver(() => {
+    const plot = $(state.view);
+    if (state.view === "parallel") drawParallel();
+    else if (plot.classList.contains("js-plotly-plot")) Plotly.Plots.resize(plot);
+  });
+  seen.observe($("view")); // the plot is as tall as what stands beside it
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => { printing = true; redraw(); });
   addEventListener("afterprint", () => { printing = false; redraw(); });

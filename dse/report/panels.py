@@ -10,7 +10,7 @@ import numpy as np
 from dse.explain.curves import Curve, best_of
 from dse.explain.regions import Regions
 from dse.explain.verdict import Explanation
-from dse.model.values import number, tell
+from dse.model.values import conditioned, number, tell, worded
 from dse.report.axes import PALETTE, Plot, packed
 from dse.report.curve_plot import curve_plot
 from dse.report.panel import panel, table_of
@@ -88,24 +88,22 @@ def _regions(explanation: Explanation) -> list[Panel]:
 
 def _regions_panel(regions: Regions, i: int) -> Panel:
     colors = region_colors(regions)
-    rows = []
-    for k, region in enumerate(regions.regions):
-        low, high = region.shown
-        first, last = k == 0, k == len(regions.regions) - 1
-        names = ", ".join(region.inputs) or "nothing limits"
-        ends = ((low, _END) if first else low, (high, _END) if last else high)
-        rows.append((region.label or "–", names, *ends))
-    heads = ("region", "bottlenecks", "from", "to")
-    swatches = [colors.get(region.label) for region in regions.regions]
-    table = table_of(heads, (False, False, True, True), rows, swatches)
-    what = f"{regions.objective}{f' ({regions.condition})' if regions.condition else ''}"
+    ranges: dict[str, list[str]] = {}
+    for region in regions.regions:
+        ranges.setdefault(region.words, []).append(" to ".join(region.shown))
+    rows = [(words, "; ".join(mine)) for words, mine in ranges.items()]
+    label = {region.words: region.label for region in regions.regions}
+    swatches = [colors.get(label[words]) for words in ranges]
+    table = table_of(("region", worded(regions.axis)), (False, False), rows, swatches)
+    what = conditioned(worded(regions.objective), regions.condition)
     note = (
-        f"In each region, the named inputs improve {what} by at least "
-        f"{number(100 * regions.threshold)} % if they get {number(regions.factor)}× better."
+        f"An input limits if {what} improves by at least {number(100 * regions.threshold)} % once "
+        f"the input is {number(regions.factor)}× better."
     )
-    title = f"Optimization regions of {what} along {regions.axis}"
+    title = f"What limits {what} along {worded(regions.axis)}"
     plot = regions_plot(regions)
-    return panel(f"regions-{i}", title, note, plot=plot, height=380, table=table)
+    height = 346 + plot["layout"]["margin"]["t"]
+    return panel(f"regions-{i}", title, note, plot=plot, height=height, table=table)
 
 
 def _curves(explanation: Explanation) -> list[Panel]:

@@ -25,7 +25,7 @@ from dse.explain.trends import TITLE
 from dse.explain.verdict import Explanation
 from dse.model.section import Section
 from dse.model.units import vocabulary
-from dse.model.values import INFINITE, PREFIXES, as_data, change, tell
+from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, tell
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.report.front import HELD, MOST, Shown, default_axes, held, shown
 from dse.report.narrow import narrow
@@ -55,7 +55,12 @@ def payload(
     return {
         "study": result.name,
         "objectives": [
-            {"name": o.name, "direction": o.direction, "condition": o.condition}
+            {
+                "name": o.name,
+                "told": conditioned(o.name, o.condition),
+                "direction": o.direction,
+                "condition": o.condition,
+            }
             for o in result.objectives
         ],
         "roles": list(ROLES.items()),

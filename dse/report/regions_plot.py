@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from dse.explain.regions import Regions
-from dse.model.values import prefixed, titled
+from dse.model.values import number, prefixed, titled, worded
 from dse.report.axes import PALETTE, Plot, byte_ticks, packed, plain, spans_decades
 
 BANDS = ("#f2c14e", "#8ecae6", "#b8dd8f", "#d5b3e0", "#ffb5a7", "#94d8c6", "#e0c9a6", "#b9c1cf")
 """Colours of areas behind series."""
+_LETTER = 0.0125  # of the picture's width, that a letter of a label takes at its narrowest
 
 
 def regions_plot(regions: Regions) -> Plot:
@@ -32,7 +33,7 @@ def regions_plot(regions: Regions) -> Plot:
     data: list[dict[str, Any]] = [
         curve
         | {
-            "name": plain(f"{name} {regions.factor:g}x better"),
+            "name": plain(f"{worded(name)} {number(regions.factor)}× better"),
             "y": packed(values / height),
             "line": {"color": colors[name], "width": 1.5, "dash": "dash"},
         }
@@ -43,12 +44,12 @@ def regions_plot(regions: Regions) -> Plot:
     data.insert(0, curve | base | {"x": x})
     layout = {
         "xaxis": {
-            "title": {"text": plain(titled(regions.axis, unit))},
+            "title": {"text": plain(titled(worded(regions.axis), unit))},
             "type": "log" if log else "linear",
             **(byte_ticks(*regions.grid[[0, -1]]) if unit == "" and log else {}),
         },
         "yaxis": {
-            "title": {"text": plain(titled(regions.objective, shown))},
+            "title": {"text": plain(titled(worded(regions.objective), shown))},
             "type": "log" if tall else "linear",
             "automargin": True,
             **({"dtick": _decades(regions)} if tall else {}),
@@ -74,36 +75,21 @@ def region_colors(regions: Regions) -> dict[str, str]:
 
 
 def _bands(regions: Regions, scale: float, log: bool) -> Plot:
-    """Return a rectangle and a label for each region; a narrow one goes without its label."""
+    """Return a rectangle for each region, and what limits there if it is wide enough for words."""
     colors = region_colors(regions)
     ends = np.log(regions.grid[[0, -1]]) if log else regions.grid[[0, -1]]
-    shapes, notes = [], []
+    shapes, notes, deep = [], [], 0
     for region in regions.regions:
         low, high = region.low / scale, region.high / scale
-        shapes.append(
-            {
-                "type": "rect",
-                "layer": "below",
-                "yref": "paper",
-                "x0": low,
-                "x1": high,
-                "y0": 0,
-                "y1": 1,
-                "line": {"width": 0},
-                "fillcolor": colors.get(region.label, "rgba(0,0,0,0)"),
-                "opacity": 0.28,
-            }
-        )
+        place = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "paper"}
+        color = {"fillcolor": colors.get(region.label, "rgba(0,0,0,0)"), "line": {"width": 0}}
+        shapes.append({"type": "rect", "layer": "below", "opacity": 0.28} | place | color)
         width = np.log(high / low) if log else region.high - region.low
-        if region.label and width > 0.035 * (ends[1] - ends[0]):
-            notes.append(
-                {
-                    "text": plain(region.label),
-                    "x": float(np.log10(low * high) / 2) if log else (low + high) / 2,
-                    "y": 1,
-                    "yref": "paper",
-                    "yanchor": "bottom",
-                    "showarrow": False,
-                }
-            )
-    return {"shapes": shapes, "annotations": notes}
+        lines = [worded(name) for name in region.inputs]
+        if lines and _LETTER * max(map(len, lines)) < width / (ends[1] - ends[0]):
+            middle = float(np.log10(low * high) / 2) if log else (low + high) / 2
+            deep = max(deep, len(lines))
+            text = {"text": "<br>".join(map(plain, lines)), "font": {"size": 11}}
+            place = {"x": middle, "y": 1, "yref": "paper", "yanchor": "bottom"}
+            notes.append(text | place | {"showarrow": False})
+    return {"shapes": shapes, "annotations": notes, "margin": {"t": 34 + 14 * deep}}

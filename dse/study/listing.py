@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass
 
 from dse.model.contract import Model
@@ -26,9 +27,21 @@ def models(name: str | None = None) -> list[Listed]:
     for model in shipped_models():
         names = [model.name, *model.inputs, *model.outputs]
         if name is None or any(name in n for n in names):
-            about = (inspect.getdoc(model.function) or "").partition("\n\n")[0]
-            found.append(Listed(model, " ".join(about.split())))
+            found.append(Listed(model, first_sentence(inspect.getdoc(model.function) or "")))
     return found
+
+
+def first_sentence(doc: str) -> str:
+    """Return the first sentence of a docstring, without its markup.
+
+    >>> first_sentence("Return what :func:`~a.b.f` gives, as ``x``; see `a.g`. And more.")
+    'What f gives, as x; see g'
+    """
+    text = " ".join(doc.partition("\n\n")[0].split()).removeprefix("Return ")
+    text = re.sub(r"(?::\w+:)?`+~?(?:\w+\.)*([^`]*)`+", r"\1", text)
+    sentence = re.match(r".*?(?=\.(?:\s|$)|$)", text)
+    words = sentence[0] if sentence else ""
+    return words[:1].upper() + words[1:]
 
 
 def catalogs(name: str | None = None) -> list[Catalog]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from rich import progress as bars
 from rich.console import Console
 from rich.markup import escape
@@ -17,7 +17,6 @@ from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.space import SUBSET
 from dse.evaluate.table import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.breakdown import divisor
@@ -25,8 +24,7 @@ from dse.explain.regression import Regression
 from dse.explain.sensitivity import Sensitivity
 from dse.explain.told import curve_lines, part_lines, region_lines, verdict_lines
 from dse.explain.verdict import Explanation
-from dse.model.quantity import Quantity
-from dse.model.values import as_data, number, prefixed, show, tell, titled
+from dse.model.values import as_data, plural, show, tell
 from dse.result.compare import Comparison
 from dse.result.more import more
 from dse.result.record import Result
@@ -36,6 +34,8 @@ from dse.search.outcome import share
 from dse.study.catalog import Catalog
 from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
+from dse.terminal.best import best_designs
+from dse.terminal.listing import hanging, of_catalog, of_model, overview
 
 _NARROW = 30  # columns that a terminal has at least
 _EFFECTS = 8  # variables shown of a regression
@@ -73,9 +73,9 @@ class Terminal:
     def running(self, study: ResolvedStudy, folder: Path) -> Iterator[Callable[[Progress], None]]:
         """Show a progress bar while a run goes on; the callable takes the progress."""
         size = study.evaluator.space.size
-        shown = f"{size:,}" if size is not None else "a continuum of"
+        shown = plural(size, "design") if size is not None else "a continuum of designs"
         self._out.print(
-            f"[bold]{escape(study.name)}[/]: {shown} designs, {study.plan.method} search, "
+            f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search, "
             f"results in {escape(str(folder))}",
             soft_wrap=True,
         )
@@ -105,16 +105,17 @@ class Terminal:
         self._out.print(escape(result.certificate.statement))
         front = result.front
         if len(front):
-            self._out.print(self._designs(result))
+            for each in best_designs(result, self._out):
+                self._out.print(each)
         else:
             self._out.print("no design is on the front: none that was evaluated is feasible")
         self._target(result)
         for note in result.notes:
-            self._out.print(f"note: {escape(note)}")
+            self.note(note)
         seconds = result.provenance.get("seconds")
         pace = result.provenance.get("designs_per_second")
         if seconds is not None and pace is not None:
-            self._out.print(f"{seconds:.2f} s, {pace:,} designs/s")
+            self._out.print(f"{seconds:.2f} s, {plural(pace, 'design')}/s")
         self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
 
     def _target(self, result: Result) -> None:
@@ -135,7 +136,7 @@ class Terminal:
         by = f" by more than {share(gap)}" if gap else ""
         if found.design is None or found.values is None:
             self.say(
-                f"Not refuted: of {found.tried:,} designs, {found.feasible:,} are feasible and "
+                f"Not refuted: of {plural(found.tried, 'design')}, {found.feasible:,} feasible, "
                 f"none is better{by} than what the front has."
             )
             return
@@ -148,40 +149,11 @@ class Terminal:
         self.say(f"REFUTED: no design on the front is as good as this one{by}: {design}.")
         self.say(f"It has {values}.")
 
-    def _designs(self, result: Result) -> Table:
-        """Return a table: a row for the best design in each objective, and the knee."""
-        front = result.front
-        table = Table(box=None, pad_edge=False)
-        table.add_column("", overflow="fold")
-        table.add_column("design", justify="right")
-        rows = [(f"best {o.name}", front.best(o.name)) for o in result.objectives]
-        rows.append(("knee", front.knee()))
-        columns = []
-        for objective in result.objectives:
-            values = [float(design[objective.name]) for _, design in rows]
-            scale, unit = prefixed(values, objective.unit)
-            head = titled(objective.name, unit)
-            table.add_column(escape(head), justify="right", overflow="fold")
-            finite = np.isfinite(values)
-            columns.append(
-                [
-                    number(value / scale) if known else tell(value, objective.unit)
-                    for value, known in zip(values, finite, strict=True)
-                ]
-            )
-        for column in result.columns.values():
-            if column.about == SUBSET:
-                table.add_column(escape(column.name), overflow="fold")
-                columns.append([escape(str(design[column.name])) for _, design in rows])
-        for (label, design), *values in zip(rows, *columns, strict=True):
-            table.add_row(escape(label), str(design.name), *values)
-        return table
-
     def plan(self, study: ResolvedStudy) -> None:
         """Show what a run of a study would do."""
         evaluator = study.evaluator
         size = evaluator.space.size
-        shown = f"{size:,} designs" if size is not None else "a continuous space"
+        shown = plural(size, "design") if size is not None else "a continuous space"
         plan = study.plan
         limited = plan.evaluations not in (size, UNLIMITED)
         budget = f" of {plan.evaluations:,}" if limited else ""
@@ -191,7 +163,7 @@ class Terminal:
         )
         reach = reaches(evaluator)
         for name, variable in evaluator.space.variables.items():
-            count = f"{variable.count:,} values" if variable.count is not None else "continuous"
+            count = "continuous" if variable.count is None else plural(variable.count, "value")
             if isinstance(evaluator.space, TableSpace):
                 self._line("variable", f"{name}: {count if variable.count else 'many values'}")
                 continue
@@ -207,15 +179,15 @@ class Terminal:
             self._line("target", study.target.reach)
         self._wiring(evaluator)
         for note in study.notes:
-            self._out.print(f"note: {escape(note)}")
+            self.note(note)
+
+    def note(self, text: str) -> None:
+        """Print a note; its further lines begin below its first."""
+        self._line("note:", text, width=5, indent=0)
 
     def _line(self, kind: str, text: str, width: int = 11, indent: int = 2) -> None:
-        """Print a word and a text; its further lines begin below its first."""
-        table = Table.grid(padding=(0, 1, 0, 0))
-        table.add_column(width=width)
-        table.add_column(overflow="fold")
-        table.add_row(kind, escape(text))
-        self._out.print(Padding(table, (0, 0, 0, indent), expand=False))
+        for each in hanging(kind, text, width, indent):
+            self._out.print(each)
 
     def _wiring(self, evaluator: Evaluator) -> None:
         """Show what feeds what: quantities, the model that gives them, and what it takes."""
@@ -348,29 +320,9 @@ class Terminal:
             self._out.print(
                 f"nothing is called '{escape(name or '')}'; {escape(remedy)}", soft_wrap=True
             )
-        for listed in models:
-            self._out.print(f"[bold]{escape(listed.model.name)}[/]  {escape(listed.about)}")
-            table = Table(box=None, pad_edge=False, show_header=False)
-            for column in range(6):  # nothing is cut, and a name can be copied whole
-                table.add_column(overflow="fold", no_wrap=column == 1)
-            for kind, quantities in (("in", listed.model.inputs), ("out", listed.model.outputs)):
-                for quantity, declared in quantities.items():
-                    if isinstance(declared, Quantity):
-                        default = listed.model.defaults.get(quantity)
-                        after = f" (default {default:g})" if default is not None else ""
-                        domain = declared.domain() if kind == "in" else ""
-                        unit = f"\\[{escape(declared.unit)}]"
-                        about = escape(declared.about + after)
-                        table.add_row(f"  {kind}", quantity, declared.symbol, unit, domain, about)
-                    else:
-                        table.add_row(f"  {kind}", quantity, "", "", "", escape(declared.about))
-            self._out.print(table)
-            for demand in listed.model.demands:
-                self._line("demands", f"{demand.relation.text}: {demand.about}")
-        for catalog in catalogs:
-            self._out.print(f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}")
-            for row in catalog.rows.values():
-                figures = ", ".join(f"{n} = {f.text}" for n, f in row.figures.items())
-                self._out.print(
-                    f"  {escape(row.name)}: {escape(row.about)} [dim]{escape(figures)}[/]"
-                )
+        if name is None:
+            shown = [overview(models, catalogs)]
+        else:
+            shown = [*map(of_model, models), *map(of_catalog, catalogs)]
+        for each in itertools.chain.from_iterable(shown):
+            self._out.print(each)

@@ -1,0 +1,84 @@
+"""The best design in each objective, and the knee: a table, or a list if it is too narrow."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from dse.evaluate.space import SUBSET
+from dse.model.values import aligned, prefixed, tell, titled
+from dse.result.record import Result
+
+_WIDE = 10_000  # columns of a terminal on which any table fits
+
+
+class _Column(NamedTuple):
+    name: str
+    head: str
+    number: bool
+    cells: list[str]
+
+
+def best_designs(result: Result, console: Console) -> list[Table | Padding | str]:
+    """Return what shows the best designs: one table if it fits, else a list a design.
+
+    No name is ever broken, and the figures of a column have their points below one another.
+    """
+    front = result.front
+    rows = [(f"best {o.name}", front.best(o.name)) for o in result.objectives]
+    if len(result.objectives) > 1:
+        rows.append(("knee", front.knee()))
+    names: dict[str, list[str]] = {}
+    designs = {str(design.name): design for _, design in rows}
+    for label, design in rows:
+        names.setdefault(str(design.name), []).append(label)
+    columns = []
+    for o in result.objectives:
+        values = np.array([float(design[o.name]) for design in designs.values()])
+        scale, unit = prefixed(values, o.unit)
+        texts = [
+            text if np.isfinite(value) else tell(value, o.unit)
+            for value, text in zip(values.tolist(), aligned(values / scale), strict=True)
+        ]
+        columns.append(_Column(o.name, titled(o.name, unit).replace(" [", "\n["), True, texts))
+    for column in result.columns.values():
+        if column.about == SUBSET:
+            chosen = [str(design[column.name]) for design in designs.values()]
+            columns.append(_Column(column.name, column.name, False, chosen))
+    table = _table(names, columns)
+    least = console.measure(table, options=console.options.update(max_width=_WIDE)).minimum
+    return [table] if least <= console.width else _list(names, columns)
+
+
+def _table(names: dict[str, list[str]], columns: list[_Column]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("design", justify="right", no_wrap=True)
+    for column in columns:
+        head = escape(column.head)
+        table.add_column(head, justify="right" if column.number else "left", no_wrap=column.number)
+    for i, (design, labels) in enumerate(names.items()):
+        cells = [escape(column.cells[i]) for column in columns]
+        table.add_row(escape(",\n".join(labels)), design, *cells)
+    return table
+
+
+def _list(names: dict[str, list[str]], columns: list[_Column]) -> list[Table | Padding | str]:
+    shown: list[Table | Padding | str] = []
+    for i, (design, labels) in enumerate(names.items()):
+        shown.append(escape(f"{', '.join(labels)}: design {design}"))
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column("", no_wrap=True)
+        for column in columns:
+            unit = column.head.partition("\n[")[2].rstrip("]")
+            finite = column.number and column.cells[i][-1:].isdigit()
+            table.add_row(
+                escape(column.name), escape(f"{column.cells[i]} {unit if finite else ''}")
+            )
+        shown.append(Padding(table, (0, 0, 0, 2), expand=False))
+    return shown

@@ -198,7 +198,7 @@ def test_what_a_constraint_cuts_alone_is_feasible_without_it(judged: Evaluated) 
         others = [c for i, c in enumerate(CONSTRAINTS) if i != k]
         holds = [
             not math.isnan(objective)
-            and all(c.violation(np.float64(row[CONSTRAINTS.index(c)])) <= 0 for c in others)
+            and all(c.violation(row[CONSTRAINTS.index(c), None])[0] <= 0 for c in others)
             for (objective,), row in zip(judged.objectives, judged.constrained, strict=True)
         ]
         assert alone == sum(holds) - int(judged.feasible.sum())
@@ -208,7 +208,7 @@ def test_a_sample_of_infeasible_designs_is_told_with_the_first_constraint_of_eac
     rng = np.random.default_rng(2)
     objectives, constrained = rng.normal(size=(6_000, 1)), rng.normal(0.0, 4.0, size=(6_000, 3))
     broken = violations(CONSTRAINTS, constrained) > 0
-    judged = Evaluated(objectives, constrained, ~broken.any(axis=1))
+    judged = Evaluated(objectives, constrained, np.asarray(~broken.any(axis=1)))
     numbers = np.arange(6_000) * 3 + 1
     tally = Tally.of(numbers, judged, CONSTRAINTS)
     none = np.zeros(6_000, dtype=bool)

@@ -169,7 +169,9 @@ def enumerate_designs(
         for done in workers.each(slab, tasks):
             low, high = cuts.under_way.popleft()
             if done.done > low:
-                cuts.follow(done.seconds / (done.done - low))
+                latest = done.seconds / (done.done - low)
+                pace = latest if until < NEVER else min(pace, latest)  # others may hold it up
+                cuts.follow(pace)
                 state = state.added(done)
                 yield state
             if done.done < high:
@@ -179,8 +181,7 @@ def enumerate_designs(
 class _Cuts:
     """Where slabs begin and end, of a size that follows what they take.
 
-    A probe cannot tell: a slab's front grows with it, workers share the machine, and others may
-    hold it up while it probes.
+    A probe cannot tell: a slab's front grows with it, and workers share the machine.
     """
 
     def __init__(self, start: int, total: int, most: int, size: int) -> None:

@@ -100,8 +100,8 @@ def slab(
     until : float
         A deadline, by `time.time`.
     piece : int, optional
-        Designs evaluated at once to begin with; their number follows what they take, since a
-        deadline is looked at in between.
+        Designs evaluated at once to begin with; their number grows, and with a deadline, which is
+        looked at in between, it follows what they take.
     """
     started = time.perf_counter()
     constraints = len(evaluator.constraints)
@@ -122,7 +122,7 @@ def slab(
         points = (judged.objectives * evaluator.signs)[keep]
         front.add(index[keep], points, judged.constrained[keep])
         low += len(index)
-        size = _next_size(size, chunk, time.perf_counter() - began)
+        size = _next_size(size, chunk, time.perf_counter() - began if until < NEVER else 0.0)
     archive, values = front.archive(), joined(early) if early else nothing(evaluator)
     return Slab(low, archive, tally, values, time.perf_counter() - started)
 

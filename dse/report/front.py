@@ -18,6 +18,8 @@ from dse.model.values import conditioned, decimals, infinite_word, prefixed, tit
 from dse.report.axes import Scale, evenly, scale_of, spans_decades
 from dse.result.record import Result
 
+MANY = 3_000
+"""Designs above which WebGL draws them; plotly compiles its programs, which a policy must allow."""
 MOST = 20_000
 """Designs of the front that are drawn: of a larger one an even sample, and those that matter."""
 HELD = 120_000

@@ -155,7 +155,8 @@ def shown(result: Result, drawn: Held, name: str) -> Shown:
     title, infinite = titled(name, unit), infinite_word(column.unit)
     objective = next((o for o in result.objectives if o.name == name), None)
     axis = title if objective is None else _heading(objective, unit)
-    positive = not (values <= 0).any()
+    feasible = values[drawn.designs["feasible"].to_numpy(bool)]  # others do not choose the scale
+    positive = not (feasible <= 0).any()
     linear, logarithmic = (
         scale_of(values / scale, drawn.front, log, infinite) if positive or not log else None
         for log in (False, True)
@@ -163,7 +164,7 @@ def shown(result: Result, drawn: Held, name: str) -> Shown:
     near = values[: drawn.front]
     near = near[np.isfinite(near)]
     color_log = positive and bool(near.size) and bool(near.max() > 10 * near.min())
-    log = positive and spans_decades(values)
+    log = positive and spans_decades(feasible)
     return Shown(
         *about,
         unit=column.unit,

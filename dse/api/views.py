@@ -10,7 +10,7 @@ import pandas as pd
 
 from dse.evaluate.space import Choice, Integer, Real, Variable
 from dse.evaluate.table import TableSpace
-from dse.model.values import show, tell, titled
+from dse.model.values import plural, show, tell, titled
 from dse.result.record import Front, Result
 from dse.study.study import ResolvedStudy
 
@@ -125,11 +125,11 @@ def _few(texts: Iterable[str]) -> str:
 def _size(study: ResolvedStudy) -> str:
     size = study.evaluator.space.size
     rows = isinstance(study.evaluator.space, TableSpace)
-    return "a continuous space" if size is None else f"{size:,} {'rows' if rows else 'designs'}"
+    return "a continuous space" if size is None else plural(size, "row" if rows else "design")
 
 
 def _count(count: int) -> str:
-    return "1 design" if count == 1 else f"{count:,} designs"
+    return plural(count, "design")
 
 
 def _known(result: Result) -> str:

@@ -203,7 +203,10 @@ def count(value: int) -> str:
     >>> count(1234567), count(10**20)
     ('1,234,567', 'about 1×10²⁰')
     """
-    return f"{value:,}" if value < 1e15 else f"about {_powered(f'{value:.2g}')}"
+    if value < 10**15:
+        return f"{value:,}"
+    first, power = float(str(value)[:3]) / 100, len(str(value)) - 1  # of any size, unlike a float
+    return f"about {_powered(f'{first:.2g}e{power}')}"
 
 
 def plural(value: int, one: str, many: str = "") -> str:

@@ -17,12 +17,11 @@ from plotly.subplots import make_subplots
 from dse.model.values import prefixed, tell, titled
 from dse.problems import InputError, Problem, nearest
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale, placed, plain
-from dse.report.front import Shown, default_axes, held, shown
+from dse.report.front import MANY, Shown, default_axes, held, shown
 from dse.result.record import Result
 
 if TYPE_CHECKING:  # plotly's graph objects are loaded when the first of them is named
     Figure: TypeAlias = go.Figure
-_GL = 3_000  # points from which WebGL draws faster than SVG
 
 
 def front_figure(
@@ -51,7 +50,7 @@ def front_figure(
         raise InputError(result.name, problems)
     drawn = held(result)
     across, up, colored = (shown(result, drawn, name) for name in names)
-    kind = go.Scattergl if len(drawn.designs) > _GL else go.Scatter
+    kind = go.Scattergl if len(drawn.designs) > MANY else go.Scatter
     figure = go.Figure(layout={"template": "plotly_white", "title": plain(result.name)})
     of_front = (
         f"{drawn.front:,} of {drawn.total:,}" if drawn.front < drawn.total else f"{drawn.front:,}"

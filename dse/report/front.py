@@ -18,6 +18,8 @@ from dse.model.values import conditioned, decimals, infinite_word, prefixed, tit
 from dse.report.axes import Scale, evenly, scale_of, spans_decades
 from dse.result.record import Result
 
+MANY = 3_000
+"""Designs above which WebGL draws them; plotly compiles its programs, which a policy must allow."""
 MOST = 20_000
 """Designs of the front that are drawn: of a larger one an even sample, and those that matter."""
 HELD = 120_000
@@ -153,7 +155,8 @@ def shown(result: Result, drawn: Held, name: str) -> Shown:
     title, infinite = titled(name, unit), infinite_word(column.unit)
     objective = next((o for o in result.objectives if o.name == name), None)
     axis = title if objective is None else _heading(objective, unit)
-    positive = not (values <= 0).any()
+    feasible = values[drawn.designs["feasible"].to_numpy(bool)]  # others do not choose the scale
+    positive = not (feasible <= 0).any()
     linear, logarithmic = (
         scale_of(values / scale, drawn.front, log, infinite) if positive or not log else None
         for log in (False, True)
@@ -161,7 +164,7 @@ def shown(result: Result, drawn: Held, name: str) -> Shown:
     near = values[: drawn.front]
     near = near[np.isfinite(near)]
     color_log = positive and bool(near.size) and bool(near.max() > 10 * near.min())
-    log = positive and spans_decades(values)
+    log = positive and spans_decades(feasible)
     return Shown(
         *about,
         unit=column.unit,

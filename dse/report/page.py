@@ -17,7 +17,7 @@ from dse.evaluate.trace import Step
 from dse.explain.answer import Answer
 from dse.explain.verdict import Explanation
 from dse.model.section import Section
-from dse.model.values import count, tell
+from dse.model.values import count, plural, tell
 from dse.report.figures import plotly_js
 from dse.report.payload import as_json, payload
 from dse.result.more import more
@@ -48,16 +48,19 @@ def page(
     """Return the page as HTML.
 
     Everything that comes from the study is escaped by the template or set as text by the script;
-    a policy in the page forbids all network access and every script but its own.
+    a policy in the page forbids all network access and every script but its own. It lets plotly
+    compile programs for WebGL only if there are so many designs that WebGL draws them.
     """
     scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
-    data = as_json(payload(result, explanations, folder, sections, study_text))
+    content = payload(result, explanations, folder, sections, study_text)
+    data = as_json(content)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string(_own("page.html")).render(
         result=result,
         answer=answer,
         certificate=result.certificate,
         grounds=[told(ground) for ground in result.certificate.rests_on],
+        files=_files(result),
         standing=standing(result.certificate),
         stopped=stopped(result.certificate),
         figures=key_figures(result),
@@ -67,6 +70,7 @@ def page(
         study_text=study_text,
         wiring=wiring,
         style=Markup(_own("page.css")),  # noqa: S704 (our own files, and JSON without <, > and &)
+        many=content["many"],
         data=Markup(data),  # noqa: S704
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
         hashes=" ".join(_hash(text) for text in scripts.values()),
@@ -78,6 +82,19 @@ def standing(certificate: Certificate) -> str:
     if certificate.complete:
         return "Certified"
     return "Best front found" if certificate.non_dominated else "No design on a front yet"
+
+
+def _files(result: Result) -> str:
+    """Return what the tables of the run folder hold."""
+    kept, on_front = len(result.designs), int(result.designs["on_front"].sum())
+    front = f"front.csv holds all of the front, {plural(on_front, 'design')}"
+    if kept == result.certificate.evaluated:
+        return f"In the run folder {front}; designs.csv holds every design that was evaluated."
+    return (
+        f"In the run folder {front}; designs.csv is a sample, {kept:,} of the "
+        f"{plural(result.certificate.evaluated, 'design')} that were evaluated, all of the front "
+        "among them."
+    )
 
 
 def stopped(certificate: Certificate) -> str:

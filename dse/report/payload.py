@@ -27,7 +27,7 @@ from dse.model.section import Section
 from dse.model.units import vocabulary
 from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, tell
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
-from dse.report.front import HELD, MOST, Shown, default_axes, held, shown
+from dse.report.front import HELD, MANY, MOST, Shown, default_axes, held, shown
 from dse.report.narrow import narrow
 from dse.report.panels import of_design, of_run
 from dse.report.sections import section_data
@@ -70,6 +70,7 @@ def payload(
         ],
         "designs": _packed(drawn.designs.index.to_numpy(np.float64)),
         "front": drawn.front,
+        "many": len(drawn.designs) > MANY,
         "total": drawn.total,
         "knee": drawn.knee,
         "infeasible": np.flatnonzero(~feasible).tolist(),

@@ -116,7 +116,7 @@ function byViolation(rows) {
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
 let revision = 0; // an outline is the page's own: plotly's is forgotten with each drawing
 function drawPlane() {
-  const type = webgl && designs.length > 3000 ? "scattergl" : "scatter";
+  const type = webgl && data.many ? "scattergl" : "scatter";
   const { list, rails } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
   const shapes = outlineShape(), annotations = [], soft = theme().soft;
   for (const d of ["x", "y"]) {

@@ -19,6 +19,7 @@ from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Quantity
+from dse.model.values import plural
 from dse.result.cuts import cuts_of
 from dse.result.record import Certificate, Column, Result, Role
 from dse.result.spare import affordable
@@ -164,8 +165,7 @@ def _resumed(before: Progress) -> list[str]:
     if before.done == 0:
         return []
     count = before.done - before.repeats
-    designs = "1 design" if count == 1 else f"{count:,} designs"
-    told = f"the run went on from {designs} of an earlier session"
+    told = f"the run went on from {plural(count, 'design')} of an earlier session"
     return [f"{told}; its seconds and designs per second are those of the last session alone"]
 
 
@@ -173,7 +173,8 @@ def _broken(evaluator: Evaluator, tally: Tally) -> list[str]:
     """Return a note for each demand of a model that some designs do not meet."""
     counts = zip(evaluator.constraints, tally.violated.tolist(), strict=True)
     return [
-        f"{count:,} of {tally.evaluated:,} designs are infeasible, for this does not hold: {c.name}"
+        f"{count:,} of {plural(tally.evaluated, 'design')} "
+        f"{'is' if count == 1 else 'are'} infeasible, for this does not hold: {c.name}"
         for c, count in counts
         if c.demanded_by and count
     ]
@@ -200,7 +201,7 @@ def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> lis
             (f"is outside its declared domain {domain.domain() if domain else ''}", odd[2:]),
         ):
             if count:
-                of = f"{count:,} of {outcome.tally.evaluated:,} designs"
+                of = f"{count:,} of {plural(outcome.tally.evaluated, 'design')}"
                 why = why_first(evaluator, outcome, quantity, conditions, first) if quantity else ""
                 because = f": {why}" if why else ""
                 notes[f"{name} {what} for {of}, first for design {first:,}{because}"] = None

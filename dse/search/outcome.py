@@ -16,7 +16,7 @@ from dse.evaluate.grounds import Ground
 from dse.evaluate.judging import some
 from dse.evaluate.space import Points
 from dse.evaluate.table import ROW, TableSpace
-from dse.model.values import show
+from dse.model.values import plural, show
 from dse.search.convergence import Mark, convergence, marks
 from dse.search.tally import Tally
 
@@ -151,9 +151,9 @@ def _bounded(
     """Return what a certificate says of a search that bounds."""
     size = evaluator.space.size
     units = {objective.name: objective.unit for objective in evaluator.objectives}
-    space = "a continuous space" if size is None else f"{_large(size)} designs"
+    space = "a continuous space" if size is None else plural(size, "design")
     points = int((~pd.DataFrame(front).duplicated()).sum())
-    distinct = f" ({points:,} distinct point{'s' * (points != 1)})" if points < len(front) else ""
+    distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
     are = "is" if len(front) == 1 else "are"
     if complete and not any(map(any, gap.apart.values())) and gap.tolerance == 0.0:
         return (
@@ -164,7 +164,8 @@ def _bounded(
     if np.isinf(gap.reached):
         return (
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {evaluated:,} evaluations "
-            f"and {gap.boxes:,} bounds; {len(front):,} designs {are} non-dominated among them."
+            f"and {gap.boxes:,} bounds; {plural(len(front), 'design')} {are} "
+            "non-dominated among them."
         )
     low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
     floors = f", or of {low} for less than that," if low else ""
@@ -199,10 +200,6 @@ def share(value: float) -> str:
     ('1.23 %', 'a factor of 4.5')
     """
     return f"{100 * value:.3g} %" if value <= 1 else f"a factor of {1 + value:.3g}"
-
-
-def _large(size: int) -> str:
-    return f"{size:,}" if size < 10**15 else f"about 10^{len(str(size)) - 1}"
 
 
 def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) -> Outcome:
@@ -286,11 +283,13 @@ def statement(
     """
     if whole:
         points = int((~pd.DataFrame(front).duplicated()).sum())
-        distinct = f" ({points:,} distinct point{'s' * (points != 1)})"
+        distinct = f" ({plural(points, 'distinct point')})"
         are = "is" if len(front) == 1 else "are"
-        looked = "table were looked at" if tabled else "space were evaluated"
+        were = "was" if evaluated == 1 else "were"
+        alls = "the 1 design" if evaluated == 1 else f"all {evaluated:,} designs"
+        looked = f"table {were} looked at" if tabled else f"space {were} evaluated"
         return (
-            f"Complete: all {evaluated:,} designs of the {looked}, and the "
+            f"Complete: {alls} of the {looked}, and the "
             f"{len(front):,} on the front {are} its whole Pareto front"
             f"{distinct if points < len(front) else ''}."
             f"{' It says nothing of designs that are not in the table.' if tabled else ''}"
@@ -299,9 +298,10 @@ def statement(
     share = f" of {size:,}" if size is not None else " of a continuous space"
     how = "exhaustive search" if by == "exhaustive" else by
     draws = evaluated + repeats
+    were = "was" if evaluated == 1 else "were"
     again = f" in {draws:,} draws, {repeats:,} of which repeated one" if repeats else ""
     return (
-        f"Not certified: {evaluated:,} designs{share} were evaluated by {how}{again}; "
+        f"Not certified: {plural(evaluated, 'design')}{share} {were} evaluated by {how}{again}; "
         f"{len(front):,} {'is' if len(front) == 1 else 'are'} non-dominated among them."
         f"{' A draw stands for the nearest row of the table.' if nearest else ''}"
     )

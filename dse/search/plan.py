@@ -7,6 +7,7 @@ from dataclasses import replace
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.table import TableSpace
+from dse.model.values import plural
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of
 
@@ -67,8 +68,10 @@ def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
     size, most = evaluator.space.size, settings.evaluations or AUTO_LIMIT
     wanted = settings.exact or isinstance(evaluator.space, TableSpace)
     if size is not None and size <= most and wanted:
-        return replace(settings, method="exhaustive"), f"{size:,} designs can all be evaluated"
-    large = "a continuum" if size is None else f"more than {most:,} designs"
+        return replace(
+            settings, method="exhaustive"
+        ), f"{plural(size, 'design')} can all be evaluated"
+    large = "a continuum" if size is None else f"more than {plural(most, 'design')}"
     if settings.evaluations and wanted:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.model.quantity import Array, Quantity
-from dse.model.values import show
+from dse.model.values import plural, show
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ def why_infeasible(
             f"would admit design {tally.nearest:,}, the nearest"
         )
     return (
-        f"no design is feasible: of {tally.evaluated:,} designs, {', '.join(parts)}",
+        f"no design is feasible: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
         "; ".join(ways),
     )
 

@@ -310,6 +310,26 @@ def compare_command(first: Path, second: Path, as_json: bool) -> None:
         Terminal().comparison(comparison)
 
 
+@commands.command("fit")
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
+@click.option(
+    "--given", multiple=True, metavar="NAME=VALUE", help="Known: overhead=5us, clock=1GHz."
+)
+@click.option("--json", "record", type=click.Path(path_type=Path), help="Write data for scripts.")
+@click.option("-o", "catalog", type=click.Path(path_type=Path), help="Write a catalog for studies.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page with plots.")
+def fit_command(table: Path, by: Any, given: Any, record: Any, catalog: Any, html: Any) -> None:
+    """Fit LogCA to measured times: TABLE has granularity_B, host_s, accelerated_s.
+
+    Says each parameter with its 95 % interval, from which size on offloading pays, how far points
+    are off that the fit has not seen, and what the times cannot tell. See docs/fit.md.
+    """
+    from dse.fit.command import run
+
+    click.echo("\n\n".join(run(table, by, given, record, catalog, html)))
+
+
 @commands.command("list")
 @click.argument("name", required=False)
 def list_command(name: str | None) -> None:

@@ -1,0 +1,152 @@
+"""Write docs/accuracy.md: every measured set of benchmarks/measured, fitted or refused.
+
+Run with ``python -m benchmarks.measured_accuracy``. Nothing in it is chosen by hand but the column
+that names the series.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from dse.fit.checks import measured_crossings
+from dse.fit.fitting import Fit, fit
+from dse.fit.reading import read_series
+from dse.fit.written import told_value
+from dse.model.values import show
+from dse.problems import InputError
+
+ROOT = Path(__file__).parents[1]
+MEASURED = ROOT / "benchmarks" / "measured"
+PAGE = ROOT / "docs" / "accuracy.md"
+BY = {
+    "cesa_aes": ["run"],
+    "aesni_onoff": ["cipher"],
+    "page_migration_dma": ["run"],
+    "gdrcopy_mapped_copy": ["direction"],
+}
+ABOUT = """# How accurate the fits are
+
+Written by `python -m benchmarks.measured_accuracy` from the tables in `benchmarks/measured`: times
+that others measured and published; each file says where, on what, and how its columns came about.
+Every set is here, also those that LogCA does not suit. [docs/fit.md](fit.md) says how a fit is
+made.
+
+*in-sample* is the error of the fitted law at its own points, relative to the measured time, *left
+out* that at points whose size the law has not seen; both as median / worst over host and
+accelerated times. The *measured* break-even is where straight lines between neighbouring sizes
+cross. Intervals are 95 %.
+"""
+
+
+POOR, FAR = 0.05, 0.1
+WHY = """Caches, thresholds and second code paths bend the times of FFT, of AES-CTR without
+instructions and of pages moved in batches; one power law for all sizes has no such bend. Where a
+table shows it beyond doubt the fit says so, and the sizes on each side should be fitted by
+themselves.
+"""
+
+
+def files() -> list[Path]:
+    return sorted(MEASURED.glob("*.csv"))
+
+
+@functools.cache
+def fits(path: Path) -> tuple[Fit | str, ...]:
+    """Return the fit of each series, or why there is none."""
+    return tuple(_fits(path))
+
+
+def _fits(path: Path) -> Iterator[Fit | str]:
+    try:
+        series, _ = read_series(path, BY.get(path.stem, []))
+    except InputError as error:
+        yield "; ".join(f"{p.message} ({p.remedy})" for p in error.problems)
+        return
+    for each in series:
+        try:
+            yield fit(each)
+        except InputError as error:
+            yield "; ".join(f"{each.name}: {p.message}" for p in error.problems)
+
+
+def row(each: Fit) -> str:
+    """Return a series as a row of the table."""
+    inside = np.abs(each.errors.inside)
+    out = each.left_out
+    found = each.analysis
+    predicted = "–"
+    if found.break_even is not None:
+        predicted = f"{show(found.break_even, 'B')} ({span(found.break_even_interval)})"
+    elif np.isfinite(each.series.host).any() and np.isfinite(each.series.accelerated).any():
+        predicted = "always pays" if found.always else "never pays"
+    measured = ", ".join(show(size, "B") for size in measured_crossings(each.series)) or "–"
+    cells = (
+        each.series.name,
+        f"{np.median(inside):.2%} / {inside.max():.1%}",
+        f"{out['median']:.2%} / {out['worst']:.1%}",
+        predicted,
+        measured,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def span(ends: tuple[float, float] | None) -> str:
+    low, high = ends or (0.0, math.inf)
+    return f"{show(low, 'B')} to {told_value('', high)}"
+
+
+def section(path: Path) -> str:
+    """Return what the page says of a file."""
+    sources = [
+        line.removeprefix("# ").strip()
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.startswith(("# source", "# caution"))
+    ]
+    lines = [f"## {path.name}", "", *(f"* {line}" for line in sources), ""]
+    found = fits(path)
+    made = [each for each in found if isinstance(each, Fit)]
+    lines += [f"Refused: {each}." for each in found if isinstance(each, str)]
+    if made:
+        lines += ["| series | in-sample | left out | predicted break-even | measured |"]
+        lines += ["|---|---|---|---|---|", *(row(each) for each in made), ""]
+    for each in made:
+        values = (
+            f"`{n}` {told_value(n, v)} ({' to '.join(told_value(n, e) for e in each.intervals[n])})"
+            for n, v in each.parameters.items()
+        )
+        lines += [f"**{each.series.name}**: {'; '.join(values)}.", ""]
+        told = [note for note in each.notes if note.startswith(("host:", "accelerated:", "an acc"))]
+        lines += [*(f"* {note}" for note in told), *([""] if told else [])]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def failures() -> str:
+    """Return where a law is far from what was measured."""
+    lines = ["## Where the model fails", ""]
+    for path in files():
+        for each in (found for found in fits(path) if isinstance(found, Fit)):
+            wrong = []
+            if each.left_out["median"] > POOR:
+                wrong.append(f"a size left out is {each.left_out['median']:.0%} off at the median")
+            crossings, own = measured_crossings(each.series), each.analysis.break_even
+            if crossings and own is None:
+                wrong.append(f"break-even is missed: measured {show(crossings[0], 'B')}")
+            elif crossings and own is not None and abs(own / crossings[0] - 1.0) > FAR:
+                wrong.append(f"break-even is {own / crossings[0] - 1.0:+.0%} off")
+            if wrong:
+                lines.append(f"* {path.name}, {each.series.name}: {'; '.join(wrong)}.")
+    return "\n".join([*lines, "", WHY])
+
+
+def page() -> str:
+    """Return the page."""
+    return "\n".join([ABOUT, failures(), *(section(path) for path in files())])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

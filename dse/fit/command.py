@@ -1,0 +1,68 @@
+"""What `dse fit` does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from dse.fit.fitting import Fit, fit
+from dse.fit.given import read_given
+from dse.fit.page import page
+from dse.fit.reading import read_series
+from dse.fit.written import as_catalog, as_records, as_text
+from dse.problems import InputError, Problem
+from dse.result.folder import write_text
+
+
+def run(
+    table: Path,
+    by: Sequence[str] = (),
+    given: Sequence[str] = (),
+    record: Path | None = None,
+    catalog: Path | None = None,
+    html: Path | None = None,
+) -> list[str]:
+    """Fit a table, write what is asked for, and return what to say.
+
+    Parameters
+    ----------
+    table : Path
+    by : sequence of str
+        Columns that name series.
+    given : sequence of str
+        Known values, such as ``"overhead=5 us"``.
+    record, catalog, html : Path, optional
+        Files for the JSON record, the catalog and the page.
+
+    Raises
+    ------
+    InputError
+        If the table, a series or a given value cannot be used; with all its problems.
+    """
+    known = read_given(given)
+    series, said = read_series(table, by, known.pop("clock", None))
+    fits: list[Fit] = []
+    problems: list[Problem] = []
+    for each in series:
+        try:
+            fits.append(fit(each, known))
+        except InputError as error:
+            problems += [Problem(each.name, p.message, p.remedy) for p in error.problems]
+    if problems:
+        raise InputError(str(table), problems)
+    said = [*(as_text(each) for each in fits), *said]
+    if record is not None:
+        text = json.dumps(as_records(fits), indent=2, ensure_ascii=False, allow_nan=False)
+        write_text(record, text + "\n")
+    if catalog is not None:
+        write_text(catalog, as_catalog(fits, table.name))
+        row = as_catalog(fits, table.name).partition("\n[")[2].partition("]")[0]
+        said.append(
+            f"{catalog}: in [inputs] of a study beside it, with a clock: "
+            f'measured = {{ catalog = "{catalog.name}", row = "{row}" }}'
+        )
+    if html is not None:
+        write_text(html, page(fits, table.name))
+        said.append(str(html))
+    return said

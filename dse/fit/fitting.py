@@ -1,0 +1,188 @@
+"""The fit of a series: values, intervals, errors, and what a reader should know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from dse.fit.analysis import Analysis, Interval, analyse
+from dse.fit.checks import Errors, errors, kinks, wild
+from dse.fit.choose import Shape, weights
+from dse.fit.given import coordinates
+from dse.fit.law import EXPONENT, PER_BYTE, Points, times
+from dse.fit.remarks import remarks
+from dse.fit.series import Series
+from dse.model.values import as_data
+from dse.problems import InputError, Problem
+
+_NOISE, _LOOSE, _RANK = 0.8, 0.25, 0.5
+_FLAT = 1.1  # growth of times over all sizes, below which there is none
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a series says.
+
+    Parameters
+    ----------
+    series : Series
+    points : Points
+        Its times, those of the host first.
+    analysis : Analysis
+    parameters : mapping of str to float
+        Seconds and bytes, by name.
+    intervals : mapping of str to (float, float)
+        95 %, of each parameter.
+    errors : Errors
+    ratio : float
+        Bytes returned for each byte sent.
+    notes : list of str
+    """
+
+    series: Series
+    points: Points
+    analysis: Analysis
+    parameters: Mapping[str, float]
+    intervals: Mapping[str, Interval]
+    errors: Errors
+    ratio: float
+    notes: list[str]
+
+    @property
+    def left_out(self) -> dict[str, float]:
+        """Median and worst relative error of points that the fit has not seen."""
+        sizes = np.abs(self.errors.left_out)
+        return {"median": float(np.median(sizes)), "worst": float(sizes.max())}
+
+    def record(self) -> dict[str, Any]:
+        """Return the fit as data for JSON."""
+        found = self.analysis
+        record = {
+            "parameters": self.parameters,
+            "intervals": self.intervals,
+            "break_even": found.break_even,
+            "break_even_interval": found.break_even_interval,
+            "leave_one_out": self.left_out,
+            "notes": self.notes,
+        }
+        return dict(as_data(record))
+
+
+def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
+    """Fit a series.
+
+    Parameters
+    ----------
+    series : Series
+    given : mapping of str to float, optional
+        Known values, in seconds and bytes: see `dse.fit.given.UNITS`.
+
+    Raises
+    ------
+    InputError
+        If the times do not follow the sizes, or a given value does not fit the columns.
+    """
+    given = given or {}
+    points, ratio = _points(series)
+    on_device = points.accelerated[0]
+    varied = bool((points.returned[0] > 0.0).any()) and not _proportional(points)
+    shape = Shape(bool((~on_device).any()), bool(on_device.any()), varied, coordinates(given))
+    _check_given(series, shape, given)
+    analysis = analyse(points, shape, np.array([ratio if varied else 0.0]))[0]
+    _check_follows(series, analysis)
+    scale = analysis.scale
+    weight = weights(points, scale[None], analysis.kept[None])
+    seen = errors(points, weight, analysis.law, analysis.at)
+    values, spans, split = _split(analysis, given)
+    notes = [
+        *remarks(series, points, analysis, shape, given),
+        *split,
+        *wild(points, scale, seen.inside),
+        *kinks(points, seen.inside),
+    ]
+    return Fit(series, points, analysis, values, spans, seen, ratio if varied else 0.0, notes)
+
+
+def _points(series: Series) -> tuple[Points, float]:
+    """Return a series as points, and the usual bytes returned for each byte sent."""
+    returned = np.where(np.isfinite(series.returned), series.returned, 0.0)
+    on_host, on_device = np.isfinite(series.host), np.isfinite(series.accelerated)
+    parts = [
+        np.concatenate([column[on_host], other[on_device]])
+        for column, other in (
+            (series.size, series.size),
+            (returned, returned),
+            (series.host, series.accelerated),
+        )
+    ]
+    which = np.repeat([False, True], [on_host.sum(), on_device.sum()])
+    size, out, time = (part[None, :] for part in parts)
+    return Points(size, out, time, which[None, :]), float(np.median(returned / series.size))
+
+
+def _proportional(points: Points) -> bool:
+    """Tell whether as many bytes are returned for each byte sent at every size."""
+    ratio = points.returned[0] / points.size[0]
+    return bool(np.ptp(ratio) < 1e-3 * ratio.max())
+
+
+def _check_given(series: Series, shape: Shape, given: Mapping[str, float]) -> None:
+    missing = "" if shape.both else "host_s" if shape.accelerated else "accelerated_s"
+    needs = {"latency_per_byte", "acceleration"} & given.keys() if missing else set()
+    if not shape.accelerated:
+        needs |= {"overhead", "latency"} & given.keys()
+    if not shape.host:
+        needs |= {"computational_index", "host_fixed_time"} & given.keys()
+    if {"latency_per_byte", "acceleration"} <= given.keys():
+        problem = Problem("--given", "latency_per_byte and acceleration are both given")
+        raise InputError(series.name, [problem])
+    if needs:
+        message = f"{sorted(needs)[0]} says nothing without {missing}, which is not measured"
+        raise InputError(series.name, [Problem("--given", message)])
+
+
+def _check_follows(series: Series, analysis: Analysis) -> None:
+    """Refuse times that have little to do with the sizes."""
+    sizes = np.array([[series.size.min(), series.size.max()]])
+    which = np.full(sizes.shape, not np.isfinite(series.host).any())
+    ends = times(analysis.at[None], sizes, np.zeros_like(sizes), which)[0][0]
+    if ends[1] < _FLAT * ends[0]:
+        message = "the times hardly grow with the sizes: there is no work per byte to fit"
+        raise InputError(series.name, [Problem("", message, "measure larger calls")])
+    for accelerated, word in enumerate(("host", "accelerated")):
+        size, time = series.column(bool(accelerated))
+        if not size.size:
+            continue
+        noise = float(analysis.scale[accelerated])
+        rank = float(stats.spearmanr(size, time).statistic)
+        if noise > _NOISE or (noise > _LOOSE and not rank > _RANK):
+            message = f"the {word} times do not follow the sizes: the fit is {noise:.0%} off"
+            remedy = "is it one series, are the rows whole, and the columns what they are named?"
+            raise InputError(series.name, [Problem("", message, remedy)])
+
+
+def _split(
+    analysis: Analysis, given: Mapping[str, float]
+) -> tuple[dict[str, float], dict[str, Interval], Iterator[str]]:
+    """Return the values with o + L split by a given one of them, and what does not add up."""
+    values, spans = dict(analysis.parameters), dict(analysis.intervals)
+    notes = []
+    known = next((name for name in ("overhead", "latency") if name in given), None)
+    if known is not None and "overhead_and_latency" in values:
+        other = "latency" if known == "overhead" else "overhead"
+        total, (low, high) = values.pop("overhead_and_latency"), spans.pop("overhead_and_latency")
+        value = given[known]
+        values |= {known: value, other: max(total - value, 0.0)}
+        spans |= {known: (value, value), other: (max(low - value, 0.0), max(high - value, 0.0))}
+        if total < value:
+            notes.append(f"the given {known} is more than the times have: {total:.4g} s in all")
+    linear = not analysis.law.free[EXPONENT] and analysis.law.values[EXPONENT] == 1.0
+    if not linear and PER_BYTE in (i for i, free in enumerate(analysis.law.free) if free):
+        low, _ = spans.get("latency_per_byte", (1.0, 1.0))
+        if low == 0.0:
+            notes.append("l and C/A are hardly told apart: g and g**β are alike at these sizes")
+    return values, spans, iter(notes)

@@ -1,0 +1,218 @@
+"""A table of measured times from a file: which columns, in which units, in which series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.fit.series import Series, faults
+from dse.model.quantity import Array
+from dse.model.units import UnitError, factor
+from dse.model.values import listed
+from dse.problems import InputError, Problem, nearest
+from dse.study.table_file import DesignTable, read_table
+
+_WANTED = "granularity_B, host_s and accelerated_s, or one of the two times"
+_SIZE, _OUT, _HOST, _DEVICE = "granularity", "granularity_out", "host", "accelerated"
+_TOLD = 3  # lines that a message names
+
+
+def read_series(
+    path: Path, by: Sequence[str] = (), clock: float | None = None
+) -> tuple[list[Series], list[str]]:
+    """Read the series of a table.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV file with a row of names: ``granularity_B`` and ``host_s``, ``accelerated_s`` or both,
+        in any unit of size and time; ``accelerated_WORD_s`` is a series of its own, and
+        ``granularity_out_B`` are the bytes that a call returns. Repeats are rows of equal size.
+    by : sequence of str
+        Columns that name series.
+    clock : float, optional
+        Clock [Hz] of times in cycles.
+
+    Returns
+    -------
+    series : list of Series
+    hints : list of str
+        What the reader may want to know of the table.
+
+    Raises
+    ------
+    InputError
+        With all that is wrong.
+    """
+    if not path.is_file():
+        near = nearest(path.name, [p.name for p in path.parent.glob("*.csv")])
+        raise InputError(str(path), [Problem("", "there is no such file", near)])
+    try:
+        table, _ = read_table(path.name, path.parent)
+    except InputError as error:
+        raise InputError(str(path), error.problems) from None
+    problems = [p for name in by if (p := _unknown(name, table))]
+    columns, found = _columns(table)
+    problems += found
+    if problems:
+        raise InputError(str(path), problems)
+    values, found = _values(table, columns, clock)
+    problems += found
+    if problems:
+        raise InputError(str(path), problems)
+    groups = _groups(table, by, path.stem)
+    names = columns.get(_HOST, "host_s"), columns.get(_DEVICE, "accelerated_s")
+    series = list(_series(values, groups))
+    problems = [problem for each in series for problem in faults(each, names)]
+    if not series:
+        problems = [Problem("", "has no times", f"wanted are {_WANTED}")]
+    if problems:
+        raise InputError(str(path), problems)
+    return series, _hints(table, by)
+
+
+def _unknown(name: str, table: DesignTable) -> Problem | None:
+    known = table.names
+    return None if name in known else Problem("--by", f"no column '{name}'", nearest(name, known))
+
+
+def _stem(name: str, unit: str) -> str:
+    """Return a column's name without its unit.
+
+    >>> _stem("host_s", "s"), _stem("host", "us"), _stem("accelerated_2ch_s", "s")
+    ('host', 'host', 'accelerated_2ch')
+    """
+    head, _, end = name.rpartition("_")
+    ends = {unit, f"{unit}s", unit.replace("/s", "ps")}
+    return head if unit != "1" and end in ends else name
+
+
+def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
+    """Return the columns by what they are, and what is wrong with their names."""
+    found: dict[str, str] = {}
+    rates: dict[str, str] = {}
+    problems: list[Problem] = []
+    for name in table.names:
+        unit = table.units.get(name, _written_unit(name))
+        stem = _stem(name, unit)
+        stem = _SIZE if stem == f"{_SIZE}_in" else stem
+        known = stem in (_SIZE, _OUT, _HOST, _DEVICE) or stem.startswith(f"{_DEVICE}_")
+        if not known:
+            continue
+        if unit.endswith("/s"):
+            rates[stem] = name
+        elif stem in found:
+            message = f"columns '{found[stem]}' and '{name}' are both the {stem.replace('_', ' ')}"
+            problems.append(Problem("", message, "leave one of them"))
+        elif unit == "1" and stem in (_SIZE, _OUT, _HOST, _DEVICE):
+            example = f"{stem}_B" if stem in (_SIZE, _OUT) else f"{stem}_s"
+            problems.append(Problem("", f"column '{name}' has no unit in its name", example))
+        elif unit != "1":
+            found[stem] = name
+    if _DEVICE in found:  # the others are notes of whoever measured
+        found = {stem: name for stem, name in found.items() if not stem.startswith(f"{_DEVICE}_")}
+    timed = any(stem == _HOST or stem.startswith(_DEVICE) for stem in found)
+    if not problems and not timed and rates:
+        named = listed([f"'{name}'" for name in rates.values()])
+        word = "columns" if len(rates) > 1 else "column"
+        kind = "are throughputs" if len(rates) > 1 else "is a throughput"
+        message = f"{word} {named} {kind}"
+        problems.append(
+            Problem("", message, "give seconds of a call, as host_s: its bytes over the throughput")
+        )
+    elif not problems and (_SIZE not in found or not timed):
+        missing = "sizes" if _SIZE not in found else "times"
+        problems.append(Problem("", f"has no column of {missing}", f"wanted are {_WANTED}"))
+    return found, problems
+
+
+def _written_unit(name: str) -> str:
+    """Return the unit at the end of the name of a column that holds texts."""
+    end = name.rpartition("_")[2]
+    return end if end in ("B", "KiB", "MiB", "kB", "MB", "s", "ms", "us", "ns") else "1"
+
+
+def _values(
+    table: DesignTable, columns: Mapping[str, str], clock: float | None
+) -> tuple[dict[str, Array], list[Problem]]:
+    """Return the columns in bytes and seconds, and what is wrong with them."""
+    values: dict[str, Array] = {}
+    problems: list[Problem] = []
+    for stem, name in columns.items():
+        wanted = "B" if stem in (_SIZE, _OUT) else "s"
+        if name in table.texts:
+            shown = table.not_numbers(name, ())
+            message = f"column '{name}' has {shown}: numbers in the unit of its name are wanted"
+            problems.append(Problem("", message, "one unit for a whole column"))
+            continue
+        try:
+            scale, power = factor(table.units[name], wanted)
+        except UnitError as error:
+            problems.append(Problem("", f"column '{name}': {error}"))
+            continue
+        if power and clock is None:
+            message = f"column '{name}' is in cycles, and no clock is given"
+            problems.append(Problem("", message, '--given clock="1 GHz"'))
+            continue
+        values[stem] = table.numbers[name] * scale * (clock or 1.0) ** power
+        problems += _signs(table, name, wanted)
+    return values, problems
+
+
+def _signs(table: DesignTable, name: str, unit: str) -> Iterator[Problem]:
+    """Yield what is not above zero in a column, by kind."""
+    given = table.numbers[name]
+    kinds = (("zero", given == 0.0), ("negative", given < 0.0), ("infinite", np.isinf(given)))
+    for word, bad in kinds:
+        at = np.flatnonzero(bad)
+        if at.size:
+            shown = listed([f"line {table.lines[i]:,}" for i in at[:_TOLD]])
+            more = f" and {len(at) - _TOLD:,} more" if len(at) > _TOLD else ""
+            message = f"column '{name}' is {word} in {shown}{more}: more than 0 {unit} is wanted"
+            remedy = "leave such rows out" if unit == "B" else "leave a missing time empty"
+            yield Problem("", message, remedy)
+
+
+def _groups(table: DesignTable, by: Sequence[str], whole: str) -> NDArray[np.object_]:
+    """Return the name of the series of each row."""
+    if not by:
+        return np.full(len(table.lines), whole, dtype=object)
+    texts = []
+    for name in by:
+        column = table.texts.get(name)
+        if column is None:
+            column = np.array([f"{value:g}" for value in table.numbers[name]], dtype=object)
+        texts.append(column)
+    return np.array([" ".join(str(t) for t in row) for row in zip(*texts, strict=True)], object)
+
+
+def _series(values: Mapping[str, Array], groups: NDArray[np.object_]) -> Iterator[Series]:
+    """Yield each series: a group of rows, and one of the columns of accelerated times."""
+    none = np.full(len(groups), np.nan)
+    devices = [stem for stem in values if stem.startswith(_DEVICE)] or [""]
+    for group in dict.fromkeys(groups.tolist()):
+        rows = groups == group
+        for device in devices:
+            host, accelerated = values.get(_HOST, none), values.get(device, none)
+            known = rows & np.isfinite(values[_SIZE])
+            known &= np.isfinite(host) | np.isfinite(accelerated)
+            if device and device != _DEVICE and not np.isfinite(accelerated[known]).any():
+                continue
+            if not known.any():
+                continue
+            suffix = device.removeprefix(_DEVICE).strip("_")
+            name = f"{group} {suffix}".strip()
+            columns = (values[_SIZE], host, accelerated, values.get(_OUT, none))
+            yield Series(name, *(column[known] for column in columns))
+
+
+def _hints(table: DesignTable, by: Sequence[str]) -> list[str]:
+    """Return columns of texts that may name series, if none was named."""
+    told = {name: len(set(column.tolist())) for name, column in table.texts.items()}
+    several = [name for name, count in told.items() if 1 < count <= len(table.lines) / 3]
+    if by or not several:
+        return []
+    return [f"'{several[0]}' has {told[several[0]]} values: --by {several[0]} fits each of them"]

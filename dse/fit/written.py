@@ -1,0 +1,143 @@
+"""A fit as text for the terminal, as JSON, and as a catalog that a study names."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dse.fit.fitting import Fit
+from dse.model.values import number, show
+
+UNITS: Mapping[str, str] = {
+    "host_fixed_time": "s",
+    "computational_index": "s/B",
+    "complexity": "1",
+    "overhead_and_latency": "s",
+    "overhead": "s",
+    "latency": "s",
+    "latency_per_byte": "s/B",
+    "latency_per_byte_out": "s/B",
+    "accelerated_time_per_byte": "s/B",
+    "acceleration": "1",
+    "speedup_limit": "1",
+    "half_acceleration": "B",
+}
+"""The units of a fit's values; those per byte are per byte**β."""
+_ALIGNED = 28
+
+
+def as_records(fits: Sequence[Fit]) -> dict[str, Any]:
+    """Return fits as data for JSON, by series."""
+    return {fit.series.name: fit.record() for fit in fits}
+
+
+def as_text(fit: Fit) -> str:
+    """Return a fit for people: values with intervals, then what to know of them."""
+    lines = [fit.series.name]
+    for name, value in fit.parameters.items():
+        low, high = fit.intervals[name]
+        told = f"{told_value(name, value)}  ({told_value(name, low)} to {told_value(name, high)})"
+        lines.append(f"  {name:{_ALIGNED}}{told}")
+    found = fit.analysis
+    if found.break_even is not None:
+        low, high = found.break_even_interval or (0.0, math.inf)
+        told = f"{show(found.break_even, 'B')}  ({show(low, 'B')} to {told_value('', high)})"
+        lines.append(f"  {'break_even':{_ALIGNED}}{told}")
+    out = fit.left_out
+    told = f"{out['median']:.2%} median, {out['worst']:.1%} worst"
+    lines.append(f"  {'leave-one-out error':{_ALIGNED}}{told}")
+    return "\n".join([*lines, *(f"  - {note}" for note in fit.notes)])
+
+
+def told_value(name: str, value: float) -> str:
+    """Return a value of a fit with its unit.
+
+    >>> told_value("latency_per_byte", 9.3e-9), told_value("acceleration", math.inf)
+    ('9.3 ns/B', '∞')
+    """
+    unit = UNITS.get(name, "B")
+    if math.isinf(value):
+        return "∞"
+    if unit == "s/B":
+        scale, prefix = (1e-9, "n") if value >= 1e-10 else (1e-12, "p")
+        return f"{number(value / scale)} {prefix}s/B"
+    return show(value, unit)
+
+
+def as_catalog(fits: Sequence[Fit], table: str) -> str:
+    """Return a catalog with a row for each series, in LogCA's quantities.
+
+    Parameters
+    ----------
+    fits : sequence of Fit
+    table : str
+        What the times are from.
+    """
+    head = [
+        f"about = {_quoted(f'LogCA parameters fitted to the times in {table}')}",
+        f"source = {_quoted(f'fitted by dse fit to {table}')}",
+        'note = "In seconds: a study that takes them gives a clock, which relates them to cycles."',
+    ]
+    taken: dict[str, int] = {}
+    rows = [_row(fit, _unique(row_name(fit.series.name), taken)) for fit in fits]
+    return "\n".join([*head, "", *rows])
+
+
+def row_name(series: str) -> str:
+    """Return a series as the name of a catalog's row.
+
+    >>> row_name("v7.0-rc2 1ch"), row_name("µ")
+    ('v7-0-rc2-1ch', 'series')
+    """
+    return re.sub(r"[^A-Za-z0-9]+", "-", series).strip("-") or "series"
+
+
+def _unique(name: str, taken: dict[str, int]) -> str:
+    taken[name] = taken.get(name, 0) + 1
+    return name if taken[name] == 1 else _unique(f"{name}-{taken[name]}", taken)
+
+
+def _row(fit: Fit, name: str) -> str:
+    out = fit.left_out
+    about = f"{fit.series.name}: leave-one-out error {out['median']:.1%} median"
+    lines = [f"[{name}]", f"about = {_quoted(about)}"]
+    fixed = fit.parameters.get("host_fixed_time", 0.0)
+    if fixed > 0.0:
+        note = (
+            f"The host's fixed cost of {show(fixed, 's')} a call is not in LogCA, nor in this row."
+        )
+        lines.append(f"note = {_quoted(note)}")
+    for quantity, value, note in _figures(fit):
+        unit = UNITS[quantity]
+        figure = f'{{ value = {value!r}, unit = "{unit}", note = {_quoted(note)} }}'
+        lines.append(f"{quantity} = {figure}")
+    return "\n".join([*lines, ""])
+
+
+def _figures(fit: Fit) -> Iterator[tuple[str, float, str]]:
+    """Yield quantities of LogCA with value and note; a sum is one of its terms, and says so."""
+    values = fit.parameters
+
+    def spanned(name: str) -> str:
+        low, high = (told_value(name, end) for end in fit.intervals[name])
+        return f"fitted; 95 %: {low} to {high}"
+
+    own = ("computational_index", "complexity", "overhead", "latency", "latency_per_byte")
+    for name in (*own, "acceleration"):
+        if name in values and (name != "complexity" or "computational_index" in values):
+            yield name, values[name], spanned(name)
+    if "overhead_and_latency" in values:
+        note = f"o + L, {spanned('overhead_and_latency')}; all of it taken as o: assumed"
+        yield "overhead", values["overhead_and_latency"], note
+        yield "latency", 0.0, "assumed: its share is in the overhead"
+    if "speedup_limit" in values:
+        yield "latency_per_byte", 0.0, "assumed: its share is in the acceleration"
+        note = f"1 / (l/C + 1/A), {spanned('speedup_limit')}; taken as A with l = 0: assumed"
+        yield "acceleration", values["speedup_limit"], note
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

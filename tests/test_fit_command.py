@@ -1,0 +1,151 @@
+"""`dse fit`: tables in, text, JSON, catalog and page out; what it refuses, and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from benchmarks.fit_coverage import shares, tables, truth
+from dse.fit.analysis import analyse
+from dse.fit.choose import Shape
+from dse.fit.command import run
+from dse.model.quantity import Array
+from dse.problems import InputError
+
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
+HEAD = "granularity_B,host_s,accelerated_s"
+G: Array = np.exp2(np.arange(4.0, 21.0, 2.0))
+HOST: Array = 5e-8 + 3e-9 * G
+DEVICE: Array = 1.3e-5 + 6e-10 * G
+
+
+def written(folder: Path, *columns: Any, head: str = HEAD) -> Path:
+    path = folder / "times.csv"
+    rows = (",".join(str(cell) for cell in row) for row in zip(*columns, strict=True))
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_measured_series_are_fitted_into_every_form(tmp_path: Path) -> None:
+    record, catalog, html = (tmp_path / name for name in ("fit.json", "fit.toml", "fit.html"))
+    said = run(MEASURED / "cesa_aes.csv", ["run"], (), record, catalog, html)
+    data = json.loads(record.read_text(encoding="utf-8"))
+    assert list(data) == ["pr11182", "afalg_readme", "openwrt1547", "openwrt2821"]
+    keys = ["parameters", "intervals", "break_even", "break_even_interval", "leave_one_out"]
+    crossings = {"pr11182": 931.0, "afalg_readme": 1078.0, "openwrt1547": 1590.0}  # by hand
+    for name, each in data.items():
+        assert list(each) == [*keys, "notes"]
+        assert each["intervals"].keys() == each["parameters"].keys()
+        for value, (low, high) in zip(
+            each["parameters"].values(), each["intervals"].values(), strict=True
+        ):
+            assert float(low) <= float(value) <= float(high)
+        assert each["leave_one_out"]["median"] < 0.03
+        if name in crossings:
+            assert each["break_even"] == pytest.approx(crossings[name], rel=0.1)
+            low, high = each["break_even_interval"]
+            assert low < each["break_even"] < high
+        else:
+            assert each["break_even"] is None
+    assert any("leave-one-out error" in text for text in said)
+    page = html.read_text(encoding="utf-8")
+    assert page.count('<section class="series">') == 4
+    assert "default-src 'none'" in page
+    assert "g_A/2 (if l = 0) = " in page
+    assert "\\u003c" not in page.split('id="plots">')[1].split("</script>")[0][:200]
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY, encoding="utf-8")
+    result = dse.load(study).run()
+    best = result.best("break_even")
+    assert best["measured"] == "pr11182"
+    assert float(best["break_even"]) == pytest.approx(data["pr11182"]["break_even"], rel=0.02)
+
+
+STUDY = """
+[study]
+name = "fitted"
+models = ["objectives.logca:offload"]
+[inputs]
+clock = "1 GHz"
+granularity = "4 KiB"
+[space]
+measured = { catalog = "fit.toml", options = ["pr11182", "afalg-readme", "openwrt1547"] }
+[[objective]]
+minimize = "break_even"
+[[objective]]
+maximize = "speedup"
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "head", "message"),
+    [
+        ((G[:3], HOST[:3], DEVICE[:3]), HEAD, "has 3 sizes: at least 4"),
+        ((G, np.where(G == 64, 0.0, HOST), DEVICE), HEAD, "'host_s' is zero in line 3"),
+        ((np.where(G == 64, 0.0, G), HOST, DEVICE), HEAD, "'granularity_B' is zero in line 3"),
+        (
+            (G, HOST, np.where(G == 256, -1.0, DEVICE)),
+            HEAD,
+            "'accelerated_s' is negative in line 4",
+        ),
+        ((G, np.where(G > 1e4, 1e6, 1.0) * HOST, DEVICE), HEAD, "are units mixed"),
+        ((G, [f"{t} s" for t in HOST], DEVICE), HEAD, "numbers in the unit of its name"),
+        ((G, G / HOST / 1e3, G / DEVICE / 1e3), HEAD, "that is a throughput"),
+        ((G, G / HOST / 1e9, G / DEVICE / 1e9), HEAD, "that is a throughput"),
+        ((G, HOST), "granularity_B,host_MBps", "column 'host_MBps' is a throughput"),
+        ((G, HOST, DEVICE), "granularity,host,accelerated", "has no unit in its name"),
+        ((G, HOST, HOST), "granularity_B,host_s,host_us", "are both the host"),
+        ((G, HOST), "host_B,granularity_s", "a unit of time; a number in 'B' is wanted"),
+        ((G, HOST), "bytes,seconds", "has no column of sizes"),
+        ((G, HOST), "granularity_B,host_cycles", "no clock is given"),
+    ],
+)
+def test_a_table_that_cannot_be_fitted_is_refused(
+    tmp_path: Path, columns: Any, head: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        run(written(tmp_path, *columns, head=head))
+
+
+def test_rubbish_is_refused(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rubbish = (rng.uniform(1, 1e6, 12), rng.uniform(0, 1, 12), rng.uniform(0, 1, 12))
+    with pytest.raises(InputError, match=r"do not follow the sizes|are units mixed"):
+        run(written(tmp_path, *rubbish))
+
+
+def test_units_in_names_are_read(tmp_path: Path) -> None:
+    head = "granularity_KiB,host_us,accelerated [ms]"
+    record = tmp_path / "fit.json"
+    table = written(tmp_path, G / 1024, HOST * 1e6, DEVICE * 1e3, head=head)
+    run(table, record=record)
+    parameters = json.loads(record.read_text(encoding="utf-8"))["times"]["parameters"]
+    assert parameters["computational_index"] == pytest.approx(3e-9, rel=1e-6)
+    assert parameters["overhead_and_latency"] == pytest.approx(1.3e-5, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("overhed=1", "did you mean 'overhead'"),
+        ("overhead=5 B", "a number in 's' is wanted"),
+        ("acceleration=0", "more than 0 is wanted"),
+    ],
+)
+def test_a_wrong_given_value_is_refused(tmp_path: Path, given: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run(written(tmp_path, G, HOST, DEVICE), given=[given])
+
+
+@pytest.mark.parametrize("case", ["linear", "two-crossings"])
+def test_intervals_hold_about_as_often_as_they_say(case: str) -> None:
+    """40 tables: 95 % give 34 to 40 by chance; `benchmarks.fit_coverage` makes 1,000."""
+    found = analyse(tables(case, 0.05, 40), Shape(True, True, False, {}))
+    held = shares(found, truth(case))
+    assert held.keys() == truth(case).keys()
+    assert min(held.values()) >= 34 / 40

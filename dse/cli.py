@@ -166,7 +166,7 @@ def new_command(
     dse new fft.toml --from fft.profile.json
     dse new fft.toml --from fft.profile.json --question partition
     """  # noqa: D301
-    from dse.result.folder import write_text
+    from dse.result.writing import write_text
     from dse.study import draft
 
     of_kernel = {"--host": host, "--engine": engines, "--interface": interfaces}
@@ -368,10 +368,10 @@ def main() -> None:
         sys.exit(2)
     except Exception as error:
         from dse.evaluate.wiring import ModelError
-        from dse.problems import DseError
+        from dse.problems import DseError, printable
         from dse.run import StoppedError
 
         if not isinstance(error, DseError):
             raise
-        click.echo(str(error), err=True)
+        click.echo(printable(str(error)), err=True)
         sys.exit(1 if isinstance(error, StoppedError | ModelError) else 2)

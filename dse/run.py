@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.claim import claimed
+from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, pace_of_writing
 from dse.result.record import Result
 from dse.result.spare import affordable
@@ -80,29 +81,46 @@ def run(
     if out is None:
         with _storage(study, None) as store:
             return _run(study, None, store, team, progress)
-    with claimed(out, study.digest, study.name, fresh) as claim:
+    copies = files.copies_of(study)
+    with _written(study, out), claimed(out, study.digest, study.name, fresh, copies) as claim:
         if claim.aside is not None and moved is not None:
             moved(claim.aside)
         if claim.state == "finished":
-            return _reopened(study, out)
-        files.copy_study(study, out / files.STUDY)
+            return _reopened(study, out, copies)
+        files.copy_study(copies, out / files.STUDY)
         with _storage(study, out) as store:
             return _run(study, out, store, team, progress)
 
 
-def _reopened(study: ResolvedStudy, out: Path) -> Result:
+@contextmanager
+def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
+    """Say of a full disk, and of whatever else refuses what a run writes, that the run goes on."""
+    kept = "What was finished is kept, and the next run goes on from there."
+    try:
+        yield
+    except BrokenPipeError:  # who watches went away
+        raise
+    except OSError as error:
+        why = error.strerror or error
+        raise StoppedError(f"{study.name}: {out} cannot be written: {why}. {kept}") from error
+    except StorageError as error:
+        raise StoppedError(f"{study.name}: {error}. {kept}") from error
+
+
+def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
     """Return the result of a finished run, with what is missing of its folder made again."""
     kept = files.load_result(out)
     result = replace(kept, target=answer(study, kept))
     asked = result.target != kept.target  # a target of objectives alone is asked of the same run
-    if study.file.run.storage is None and not (out / files.STORAGE).is_file():
+    if study.file.run.storage is None and not has_trials(out / files.STORAGE):
         with _storage(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
-    edited = files.copy_study(study, out / files.STUDY)  # a section may be: the result is the same
-    if asked:
-        files.save(result, out)
-    if edited or asked or not (out / files.REPORT).is_file():
+    files.copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
+    edited = not files.holds(out, copies)
+    if edited or asked:
+        files.save(result, out, copies)
+    if edited or asked or not files.read_answer(out) or not (out / files.REPORT).is_file():
         report_into(study, result, out)
     return result
 
@@ -135,10 +153,15 @@ def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
         url = f"sqlite:///{path}"
     if url is None:
         return None
-    from dse.result.storage import StorageError, Store
+    from dse.result.connection import make
+    from dse.result.storage import Store
 
+    own = out / files.STORAGE if out is not None and study.file.run.storage is None else None
+    made = own is not None and not own.is_file()
+    if own is not None and made:
+        make(own)
     try:
-        return Store.open(url, study.name, study.evaluator.objectives, study.digest)
+        return Store.open(url, study.name, study.evaluator.objectives, study.digest, made)
     except StorageError as error:
         raise InputError(
             str(study.path or study.name), [Problem("run.storage", str(error))]
@@ -189,11 +212,17 @@ def _run(
         result = replace(result, notes=(*result.notes, note))
     result = replace(result, target=answer(study, result))
     if out is not None and checkpoint is not None:
-        if stopped not in files.FINISHED:
-            checkpoints.write(checkpoint, under_way.state(), study.digest)
-        _keep(study, result, outcome, out, store)
+        try:
+            if stopped not in files.FINISHED:
+                checkpoints.write(checkpoint, under_way.state(), study.digest)
+            _keep(study, result, outcome, out, store)
+        except (OSError, StorageError):  # what was searched is not searched again, if it fits
+            with suppress(OSError):
+                checkpoints.write(checkpoint, under_way.state(), study.digest)
+            raise
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
+        _report_in_time(study, result, outcome, out)
     if error is not None:
         raise StoppedError(f"{study.name}: {error}") from error
     return result
@@ -248,10 +277,14 @@ def _keep(
     out: Path,
     store: Store | None,
 ) -> None:
-    """Write tables, storage and report into the run folder."""
+    """Write storage and tables into the run folder."""
     if store is not None and result.certificate.stopped in files.FINISHED:
         store.register(study.evaluator, outcome)
-    files.save(result, out)  # before the report, which runs models again
+    files.save(result, out, files.copies_of(study))  # before the report, which runs models again
+
+
+def _report_in_time(study: ResolvedStudy, result: Result, outcome: Outcome, out: Path) -> None:
+    """Write the report into the run folder; after a time-out with fewer designs explained."""
     explained = _EXPLAINED
     if result.certificate.stopped == "timeout":
         per_design = _evaluations_of_an_explanation(study)

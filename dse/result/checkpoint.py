@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,20 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.problems import InputError, Problem
-from dse.result.folder import write_whole
+from dse.result.writing import write_bytes
 
 _DIGEST = "digest"
 
 
 def write(path: Path, state: Mapping[str, NDArray[Any]], digest: str) -> None:
     """Write a search's state whole, with the digest of its study; nothing for an empty one."""
-
-    def save(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
-
     if state:
-        write_whole(path, save)
+        content = io.BytesIO()
+        np.savez(content, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
+        write_bytes(path, content.getvalue())
 
 
 def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:

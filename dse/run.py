@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.evaluate.audit import audit
+from dse.evaluate.judging import DesignError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
 from dse.explain.obstacles import answer
@@ -29,7 +30,7 @@ from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
-from dse.search.workers import NEVER, Workers
+from dse.search.workers import NEVER, EndedError, Workers
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _run(
     pace = 0.0 if timeout is None else pace_of_writing(study, out)
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
-    seen = held_to_the_contract(study)
+    seen = held_to_the_contract(study, workers)
     under_way = method_of(study.plan.method).start(
         study.evaluator,
         study.plan,
@@ -222,21 +223,28 @@ def _run(
             raise
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
-        _report_in_time(study, result, outcome, out)
+        # what ended a process would end this one, which runs models to explain designs
+        spare = 0 if isinstance(error, EndedError) else _spare(study, result, outcome)
+        report_into(study, result, out, spare)
     if error is not None:
         raise StoppedError(f"{study.name}: {error}") from error
     return result
 
 
-def held_to_the_contract(study: ResolvedStudy) -> dict[str, str]:
+def held_to_the_contract(study: ResolvedStudy, workers: Workers | None = None) -> dict[str, str]:
     """Run the study's models on a sample of its designs; return what was noted, by quantity.
+
+    If processes work, it is done in one of them.
 
     Raises
     ------
     InputError
         If a model is not deterministic or not elementwise: no front of it could be trusted.
     """
-    found = audit(study.evaluator)
+    try:
+        found = (workers or Workers(1)).alone(audit, study.evaluator)
+    except DesignError as error:
+        raise StoppedError(f"{study.name}: {error}") from error
     if found.problems:
         raise InputError(str(study.path or study.name), found.problems)
     return found.notes
@@ -283,14 +291,12 @@ def _keep(
     files.save(result, out, files.copies_of(study))  # before the report, which runs models again
 
 
-def _report_in_time(study: ResolvedStudy, result: Result, outcome: Outcome, out: Path) -> None:
-    """Write the report into the run folder; after a time-out with fewer designs explained."""
-    explained = _EXPLAINED
-    if result.certificate.stopped == "timeout":
-        per_design = _evaluations_of_an_explanation(study)
-        spare = affordable(study.evaluator, outcome.points, _AFTER) // per_design
-        explained = min(_EXPLAINED, spare)
-    report_into(study, result, out, explained)
+def _spare(study: ResolvedStudy, result: Result, outcome: Outcome) -> int:
+    """Return how many designs the report explains: after a time-out, those there is time for."""
+    if result.certificate.stopped != "timeout":
+        return _EXPLAINED
+    per_design = _evaluations_of_an_explanation(study)
+    return min(_EXPLAINED, affordable(study.evaluator, outcome.points, _AFTER) // per_design)
 
 
 def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:

@@ -63,7 +63,7 @@ def read_json(path: Path) -> dict[str, Any]:
         message = f"is not a run folder: it has no {path.name}"
         problem = Problem("", message, "make one with: dse run STUDY")
         raise InputError(str(path.parent), [problem]) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         remedy = "run the study again with --fresh"
         what = "cannot be read" if isinstance(error, OSError) else "is not JSON"
         raise InputError(str(path), [Problem("", f"{what}: {error}", remedy)]) from None

@@ -61,7 +61,7 @@ def test_an_edited_or_broken_checkpoint_is_told(tmp_path: Path) -> None:
     assert checkpoint.read(path, "digest").keys() == state.keys()
     with np.load(path) as file:
         arrays = dict(file)
-    np.savez(path, **(arrays | {"done": np.array(8)}))  # type: ignore[arg-type]
+    np.savez(path, **(arrays | {"done": np.array(8)}))
     with pytest.raises(InputError, match="is not as its run wrote it"):
         checkpoint.read(path, "digest")
     whole = path.read_bytes()

@@ -15,7 +15,7 @@ from dse.problems import InputError, printable
 from dse.result import checkpoint
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
-from dse.terminal import escape
+from dse.terminal.shown import escape
 from tests.toy import MODEL, STUDY
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 import sys
 from pathlib import Path
@@ -73,7 +74,8 @@ def run_command(
         place = folder.parent / aside.name
         terminal.say(f"{folder} held another run or study: that is {place} now")
 
-    signal.signal(signal.SIGTERM, _terminated)
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, _ended)
     try:
         with terminal.running(resolved, folder) as watch:
             result = _with_dask(
@@ -107,8 +109,16 @@ def _with_dask(address: str | None, work: Any) -> Any:
         return work("dask")
 
 
-def _terminated(*_: Any) -> NoReturn:
+def _ended(*_: Any) -> NoReturn:
+    """End the run cleanly the first time, and at once the second: a model may not come back."""
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, _ended_at_once)
     raise KeyboardInterrupt
+
+
+def _ended_at_once(*_: Any) -> NoReturn:
+    os.write(2, b"stopped; what was kept is there, and the next run goes on from it\n")
+    os._exit(130)
 
 
 @commands.command("new")
@@ -166,7 +176,7 @@ def new_command(
     dse new fft.toml --from fft.profile.json
     dse new fft.toml --from fft.profile.json --question partition
     """  # noqa: D301
-    from dse.result.folder import write_text
+    from dse.result.writing import write_text
     from dse.study import draft
 
     of_kernel = {"--host": host, "--engine": engines, "--interface": interfaces}
@@ -388,10 +398,10 @@ def main() -> None:
         sys.exit(2)
     except Exception as error:
         from dse.evaluate.wiring import ModelError
-        from dse.problems import DseError
+        from dse.problems import DseError, printable
         from dse.run import StoppedError
 
         if not isinstance(error, DseError):
             raise
-        click.echo(str(error), err=True)
+        click.echo(printable(str(error)), err=True)
         sys.exit(1 if isinstance(error, StoppedError | ModelError) else 2)

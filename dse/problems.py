@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 _LISTED = 30  # more problems than that are counted, not listed
 _NAMED = 12  # known names in a remedy
+
+
+def printable(text: str) -> str:
+    r"""Return a text with its control characters written out: a terminal would obey them.
+
+    >>> printable("a\x1b[2Jb\n\tc")
+    'a\\x1b[2Jb\n\tc'
+    """
+    return "".join(
+        repr(c)[1:-1] if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in text
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.evaluate.audit import audit
+from dse.evaluate.judging import DesignError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
 from dse.explain.obstacles import answer
@@ -20,6 +21,7 @@ from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.claim import claimed
+from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, pace_of_writing
 from dse.result.record import Result
 from dse.result.spare import affordable
@@ -28,7 +30,7 @@ from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
-from dse.search.workers import NEVER, Workers
+from dse.search.workers import NEVER, EndedError, Workers
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -80,29 +82,46 @@ def run(
     if out is None:
         with _storage(study, None) as store:
             return _run(study, None, store, team, progress)
-    with claimed(out, study.digest, study.name, fresh) as claim:
+    copies = files.copies_of(study)
+    with _written(study, out), claimed(out, study.digest, study.name, fresh, copies) as claim:
         if claim.aside is not None and moved is not None:
             moved(claim.aside)
         if claim.state == "finished":
-            return _reopened(study, out)
-        files.copy_study(study, out / files.STUDY)
+            return _reopened(study, out, copies)
+        files.copy_study(copies, out / files.STUDY)
         with _storage(study, out) as store:
             return _run(study, out, store, team, progress)
 
 
-def _reopened(study: ResolvedStudy, out: Path) -> Result:
+@contextmanager
+def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
+    """Say of a full disk, and of whatever else refuses what a run writes, that the run goes on."""
+    kept = "What was finished is kept, and the next run goes on from there."
+    try:
+        yield
+    except BrokenPipeError:  # who watches went away
+        raise
+    except OSError as error:
+        why = error.strerror or error
+        raise StoppedError(f"{study.name}: {out} cannot be written: {why}. {kept}") from error
+    except StorageError as error:
+        raise StoppedError(f"{study.name}: {error}. {kept}") from error
+
+
+def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
     """Return the result of a finished run, with what is missing of its folder made again."""
     kept = files.load_result(out)
     result = replace(kept, target=answer(study, kept))
     asked = result.target != kept.target  # a target of objectives alone is asked of the same run
-    if study.file.run.storage is None and not (out / files.STORAGE).is_file():
+    if study.file.run.storage is None and not has_trials(out / files.STORAGE):
         with _storage(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
-    edited = files.copy_study(study, out / files.STUDY)  # a section may be: the result is the same
-    if asked:
-        files.save(result, out)
-    if edited or asked or not (out / files.REPORT).is_file():
+    files.copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
+    edited = not files.holds(out, copies)
+    if edited or asked:
+        files.save(result, out, copies)
+    if edited or asked or not files.read_answer(out) or not (out / files.REPORT).is_file():
         report_into(study, result, out)
     return result
 
@@ -135,10 +154,15 @@ def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
         url = f"sqlite:///{path}"
     if url is None:
         return None
-    from dse.result.storage import StorageError, Store
+    from dse.result.connection import make
+    from dse.result.storage import Store
 
+    own = out / files.STORAGE if out is not None and study.file.run.storage is None else None
+    made = own is not None and not own.is_file()
+    if own is not None and made:
+        make(own)
     try:
-        return Store.open(url, study.name, study.evaluator.objectives, study.digest)
+        return Store.open(url, study.name, study.evaluator.objectives, study.digest, made)
     except StorageError as error:
         raise InputError(
             str(study.path or study.name), [Problem("run.storage", str(error))]
@@ -156,7 +180,7 @@ def _run(
     pace = 0.0 if timeout is None else pace_of_writing(study, out)
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
-    seen = held_to_the_contract(study)
+    seen = held_to_the_contract(study, workers)
     under_way = method_of(study.plan.method).start(
         study.evaluator,
         study.plan,
@@ -189,25 +213,38 @@ def _run(
         result = replace(result, notes=(*result.notes, note))
     result = replace(result, target=answer(study, result))
     if out is not None and checkpoint is not None:
-        if stopped not in files.FINISHED:
-            checkpoints.write(checkpoint, under_way.state(), study.digest)
-        _keep(study, result, outcome, out, store)
+        try:
+            if stopped not in files.FINISHED:
+                checkpoints.write(checkpoint, under_way.state(), study.digest)
+            _keep(study, result, outcome, out, store)
+        except (OSError, StorageError):  # what was searched is not searched again, if it fits
+            with suppress(OSError):
+                checkpoints.write(checkpoint, under_way.state(), study.digest)
+            raise
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
+        # what ended a process would end this one, which runs models to explain designs
+        spare = 0 if isinstance(error, EndedError) else _spare(study, result, outcome)
+        report_into(study, result, out, spare)
     if error is not None:
         raise StoppedError(f"{study.name}: {error}") from error
     return result
 
 
-def held_to_the_contract(study: ResolvedStudy) -> dict[str, str]:
+def held_to_the_contract(study: ResolvedStudy, workers: Workers | None = None) -> dict[str, str]:
     """Run the study's models on a sample of its designs; return what was noted, by quantity.
+
+    If processes work, it is done in one of them.
 
     Raises
     ------
     InputError
         If a model is not deterministic or not elementwise: no front of it could be trusted.
     """
-    found = audit(study.evaluator)
+    try:
+        found = (workers or Workers(1)).alone(audit, study.evaluator)
+    except DesignError as error:
+        raise StoppedError(f"{study.name}: {error}") from error
     if found.problems:
         raise InputError(str(study.path or study.name), found.problems)
     return found.notes
@@ -248,16 +285,18 @@ def _keep(
     out: Path,
     store: Store | None,
 ) -> None:
-    """Write tables, storage and report into the run folder."""
+    """Write storage and tables into the run folder."""
     if store is not None and result.certificate.stopped in files.FINISHED:
         store.register(study.evaluator, outcome)
-    files.save(result, out)  # before the report, which runs models again
-    explained = _EXPLAINED
-    if result.certificate.stopped == "timeout":
-        per_design = _evaluations_of_an_explanation(study)
-        spare = affordable(study.evaluator, outcome.points, _AFTER) // per_design
-        explained = min(_EXPLAINED, spare)
-    report_into(study, result, out, explained)
+    files.save(result, out, files.copies_of(study))  # before the report, which runs models again
+
+
+def _spare(study: ResolvedStudy, result: Result, outcome: Outcome) -> int:
+    """Return how many designs the report explains: after a time-out, those there is time for."""
+    if result.certificate.stopped != "timeout":
+        return _EXPLAINED
+    per_design = _evaluations_of_an_explanation(study)
+    return min(_EXPLAINED, affordable(study.evaluator, outcome.points, _AFTER) // per_design)
 
 
 def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+collect_ignore = ["folders"]  # what runs wrote, models included
+
 settings.register_profile("dse", derandomize=True, deadline=None)  # however slow
 settings.load_profile("dse")
 

@@ -11,6 +11,7 @@ import shutil
 import pytest
 
 INSTALLED_BY = {
+    "cc": "apt-get install gcc",
     "chromium": "apt-get install chromium chromium-driver",
     "chromedriver": "apt-get install chromium chromium-driver",
     "valgrind": "apt-get install valgrind libc6-dbg",

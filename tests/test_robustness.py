@@ -116,7 +116,7 @@ def test_files_that_were_cut_short_are_told(tmp_path: Path) -> None:
     designs = tmp_path / "out" / "designs.csv"
     lines = designs.read_text().splitlines(keepends=True)
     designs.write_text("".join(lines[: len(lines) // 2]))
-    with pytest.raises(dse.InputError, match="rows, not"):
+    with pytest.raises(dse.InputError, match=r"designs\.csv: is not as its run wrote it"):
         dse.load_result(tmp_path / "out")
     (tmp_path / "out" / "summary.json").write_text("{")
     with pytest.raises(dse.InputError, match="is not JSON"):

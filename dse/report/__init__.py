@@ -9,10 +9,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dse.result.writing import write_text
 
 if TYPE_CHECKING:
     from dse.evaluate.trace import Step
@@ -60,12 +61,7 @@ def write_report(
     from dse.report.page import page  # the page needs jinja2 and plotly, which are slow to import
 
     text = page(result, explanations, path.parent, study_text, sections, wiring, answer)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    write_text(path, text)
 
 
 __all__ = ["write_report"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,20 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.problems import InputError, Problem
-from dse.result.folder import write_whole
+from dse.result.writing import write_bytes
 
-_DIGEST = "digest"
+_DIGEST, _SUM = "digest", "sha256"
+_BROKEN = (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError)
+"""What numpy raises for files that are none of its own, headers that promise terabytes included."""
 
 
 def write(path: Path, state: Mapping[str, NDArray[Any]], digest: str) -> None:
     """Write a search's state whole, with the digest of its study; nothing for an empty one."""
-
-    def save(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
-
     if state:
-        write_whole(path, save)
+        content, own = io.BytesIO(), {_DIGEST: np.array(digest), _SUM: np.array(_sum(state))}
+        np.savez(content, allow_pickle=False, **state, **own)
+        write_bytes(path, content.getvalue())
 
 
 def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:
@@ -39,11 +41,22 @@ def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:
         return {}
     remedy = "remove it, or start with --fresh"
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             state = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (*_BROKEN, zipfile.BadZipFile, zlib.error) as error:
         problem = Problem("", f"cannot be read: {error}", remedy)
         raise InputError(str(path), [problem]) from None
     if state.pop(_DIGEST, None) != digest:
         raise InputError(str(path), [Problem("", "is of another study", remedy)])
+    if state.pop(_SUM, None) != _sum(state):
+        raise InputError(str(path), [Problem("", "is not as its run wrote it", remedy)])
     return state
+
+
+def _sum(state: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256 of arrays: of their names, kinds, shapes and content."""
+    found = hashlib.sha256()
+    for name, array in sorted(state.items()):
+        found.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()

@@ -10,12 +10,14 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
 from dse.problems import InputError, Problem
+from dse.result.database import has_trials
+from dse.result.deadline import TRIED
 from dse.result.folder import (
     CHECKPOINT,
     DESIGNS,
@@ -23,9 +25,14 @@ from dse.result.folder import (
     FORMAT,
     FRONT,
     MARKER,
+    REPORT,
+    STORAGE,
+    STUDY,
     SUMMARY,
     read_json,
+    verify,
 )
+from dse.result.writing import sweep
 
 State = Literal["new", "resume", "finished"]
 _ATTEMPTS = 100
@@ -50,11 +57,19 @@ class Claim(NamedTuple):
 
 
 @contextmanager
-def claimed(folder: Path, digest: str, name: str, fresh: bool = False) -> Iterator[Claim]:
+def claimed(
+    folder: Path, digest: str, name: str, fresh: bool = False, copies: Collection[str] = ()
+) -> Iterator[Claim]:
     """Hold a folder for a run, and keep other runs out of it.
 
     A run of another study is moved aside, to ``folder.1``, and so is every run if `fresh`. If the
-    block raises before it leaves anything to resume or to read, the folder is as it was before.
+    block raises before it leaves anything to resume or to read, what it wrote is removed, and what
+    was moved aside is put back.
+
+    Parameters
+    ----------
+    copies : collection of str
+        What the run writes below `STUDY`.
 
     Raises
     ------
@@ -71,24 +86,21 @@ def claimed(folder: Path, digest: str, name: str, fresh: bool = False) -> Iterat
             aside = _move_aside(folder)  # its lock is held on
             file = held.enter_context(_locked(folder))
             state = "new"
-        if state == "new":
-            _mark(file, {"format": FORMAT, "name": name, "digest": digest})
-        _sweep(folder)
         claim = Claim(state, made, aside)
         try:
+            if state == "new":
+                _mark(file, {"format": FORMAT, "name": name, "digest": digest})
+            _sweep(folder, state)
             yield claim
         except BaseException:  # Ctrl-C too
-            kept = (folder / SUMMARY).is_file() or (folder / CHECKPOINT).is_file()
-            if state == "new" and not kept:
-                _discard(folder, claim)
+            if state == "new" and not _is_worth_keeping(folder):
+                _discard(folder, claim, copies)
             raise
 
 
 def is_finished_run_of(folder: Path, digest: str) -> bool:
     """Tell whether there is nothing left to do for the study with this digest."""
-    if not _is_marked(folder):
-        return False
-    return read_json(folder / MARKER).get("digest") == digest and _is_finished(folder)
+    return _is_marked(folder) and _is_of(folder, digest) and _is_finished(folder)
 
 
 @contextmanager
@@ -156,7 +168,7 @@ def _state(folder: Path, digest: str, fresh: bool) -> State | None:
     """Return what a locked folder holds for this study; None for what is to be moved aside."""
     if os.listdir(folder) == [MARKER] and not _is_marked(folder):
         return "new"  # made just now, or by a run that was killed at once
-    if fresh or read_json(folder / MARKER).get("digest") != digest:
+    if fresh or not _is_of(folder, digest):
         return None
     return "finished" if _is_finished(folder) else "resume"
 
@@ -165,6 +177,12 @@ def _is_marked(folder: Path) -> bool:
     with suppress(InputError):
         return bool(read_json(folder / MARKER))
     return False
+
+
+def _is_of(folder: Path, digest: str) -> bool:
+    """Tell whether a folder is of a study, in today's format."""
+    marker = read_json(folder / MARKER)
+    return marker.get("digest") == digest and marker.get("format") == FORMAT
 
 
 def _is_finished(folder: Path) -> bool:
@@ -177,7 +195,10 @@ def _is_finished(folder: Path) -> bool:
         message = f"its tables are of another study than its {MARKER}"
         remedy = "start with --fresh, or give another --out"
         raise InputError(str(folder), [Problem("", message, remedy)])
-    return isinstance(certificate, dict) and certificate.get("stopped") in FINISHED
+    if not isinstance(certificate, dict) or certificate.get("stopped") not in FINISHED:
+        return False
+    verify(folder)
+    return True
 
 
 def _mark(file: IO[bytes], content: dict[str, object]) -> None:
@@ -186,14 +207,24 @@ def _mark(file: IO[bytes], content: dict[str, object]) -> None:
     file.truncate()
     file.write((json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
     file.flush()
+    os.fsync(file.fileno())
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what a killed run left half-written."""
-    for name in (CHECKPOINT, SUMMARY, FRONT, DESIGNS):
-        for path in folder.glob(f".{name}.*"):
-            with suppress(OSError):
-                path.unlink()
+def _sweep(folder: Path, state: State) -> None:
+    """Remove what a killed run left half-written, or did not come to remove."""
+    for name in (CHECKPOINT, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
+        sweep(folder, name)
+    for path in folder.glob(f"{TRIED}*"):
+        shutil.rmtree(path, ignore_errors=True)
+    if state == "finished":
+        with suppress(OSError):
+            (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _is_worth_keeping(folder: Path) -> bool:
+    """Tell whether a folder holds something to read or to go on from."""
+    tables = any((folder / name).is_file() for name in (SUMMARY, CHECKPOINT))
+    return tables or has_trials(folder / STORAGE)
 
 
 def _move_aside(folder: Path) -> Path:
@@ -209,13 +240,24 @@ def _move_aside(folder: Path) -> Path:
         raise InputError(str(folder), [Problem("", message, "give another --out")]) from None
 
 
-def _discard(folder: Path, claim: Claim) -> None:
-    """Remove what this run wrote, the marker last, and put back what was moved aside."""
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        elif path.name != MARKER:
-            path.unlink()
+def _discard(folder: Path, claim: Claim, copies: Collection[str]) -> None:
+    """Remove what this run wrote, the marker last, and put back what was moved aside.
+
+    The folder stays a run's if somebody has put something else into it.
+    """
+    _sweep(folder, claim.state)
+    for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal"):
+        (folder / name).unlink(missing_ok=True)
+    for name in copies:
+        sweep((folder / STUDY / name).parent, Path(name).name)
+        (folder / STUDY / name).unlink(missing_ok=True)
+    below = {parent for name in copies for parent in Path(STUDY, name).parents} - {Path()}
+    for path in sorted(below, key=lambda p: len(p.parts), reverse=True):
+        shutil.rmtree(folder / path / "__pycache__", ignore_errors=True)
+        with suppress(OSError):
+            (folder / path).rmdir()
+    if os.listdir(folder) != [MARKER]:
+        return
     (folder / MARKER).unlink()
     with suppress(OSError):  # another run may have it by now
         if claim.aside is not None or claim.made:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
@@ -16,16 +16,16 @@ import pandas as pd
 
 from dse.evaluate.conditions import Reduction
 from dse.evaluate.objective import Objective
-from dse.model.values import as_data
 from dse.problems import InputError, Problem
 from dse.result import csv_text
 from dse.result.more import more
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
+from dse.result.writing import sha256, sweep, write_bytes, write_json, write_whole
 from dse.study.reading import read_toml
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
-FORMAT = 3
+FORMAT = 4
 """Version of the folder's layout."""
 _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
@@ -37,31 +37,6 @@ FINISHED = ("complete", "evaluations", "stalled", "timeout")
 def default_folder(name: str) -> Path:
     """Return where a study's run goes: ``runs/name``, of letters that every file system takes."""
     return Path("runs") / (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "study")
-
-
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file under a temporary name, then rename it: readers see the old or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text whole."""
-
-    def write(temporary: Path) -> None:
-        temporary.write_text(text, encoding="utf-8")
-
-    write_whole(path, write)
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON whole; infinities become the texts "inf" and "-inf", which `float` reads."""
-    text = json.dumps(as_data(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_text(path, text + "\n")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -88,7 +63,7 @@ def read_json(path: Path) -> dict[str, Any]:
         message = f"is not a run folder: it has no {path.name}"
         problem = Problem("", message, "make one with: dse run STUDY")
         raise InputError(str(path.parent), [problem]) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         remedy = "run the study again with --fresh"
         what = "cannot be read" if isinstance(error, OSError) else "is not JSON"
         raise InputError(str(path), [Problem("", f"{what}: {error}", remedy)]) from None
@@ -97,26 +72,28 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def copy_study(study: ResolvedStudy, folder: Path) -> bool:
-    """Copy the study and what it loads from its own folder, so that the run explains itself.
+def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
+    """Return what is kept of a study and of what it loads from its own folder, by place below it.
 
-    Returns
-    -------
-    bool
-        Whether anything differs from the copy that was there.
+    So a run explains itself.
     """
-    name = study.path.name if study.path else "study.json"
-    copies = {folder / name: study.text.encode()}
+    copies = {study.path.name if study.path else "study.json": study.text.encode()}
     if study.path is not None:
         own = study.path.parent.resolve()
         for path in study.code:
             if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
-                copies[folder / path.resolve().relative_to(own)] = path.read_bytes()
-    edited = {p: c for p, c in copies.items() if not p.is_file() or p.read_bytes() != c}
-    for target, content in edited.items():
+                copies[path.resolve().relative_to(own).as_posix()] = path.read_bytes()
+    return copies
+
+
+def copy_study(copies: Mapping[str, bytes], folder: Path) -> None:
+    """Write the copies of a study into a folder, unless they are there."""
+    for name, content in copies.items():
+        target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    return bool(edited)
+        sweep(target.parent, target.name)
+        if not target.is_file() or target.read_bytes() != content:
+            write_bytes(target, content)
 
 
 def content_of(folder: Path) -> Mapping[str, Any]:
@@ -139,6 +116,7 @@ def study_of(folder: Path) -> ResolvedStudy:
     summary = read_json(folder / SUMMARY)
     named, answer = summary.get("provenance", {}).get("study"), summary.get("target")
     target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
+    verify(folder, copies=True)  # before any of it is run
     if named and (folder / STUDY / named).is_file():
         return read_study(folder / STUDY / named, target)
     copy = folder / STUDY / "study.json"
@@ -156,8 +134,14 @@ def study_of(folder: Path) -> ResolvedStudy:
     return study_of_mapping(content)
 
 
-def save(result: Result, folder: Path) -> None:
-    """Write a result's tables and summary into a folder."""
+def save(result: Result, folder: Path, copies: Iterable[str] = ()) -> None:
+    """Write a result's tables and summary into a folder, with the SHA-256 of each file.
+
+    Parameters
+    ----------
+    copies : iterable of str
+        The copies of the study there: places below `STUDY`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     front = result.front.designs
     save_tables(result.designs, folder)
@@ -179,8 +163,52 @@ def save(result: Result, folder: Path) -> None:
         "provenance": result.provenance,
         "convergence": result.convergence.to_dict(orient="list"),
         "kept": len(result.designs),
+        "sha256": sums(folder, [FRONT, DESIGNS, *(f"{STUDY}/{name}" for name in copies)]),
     }
     write_json(folder / SUMMARY, content)
+
+
+def sums(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of files of a folder, by place below it."""
+    return {name: sha256(folder / name) for name in sorted(names)}
+
+
+def holds(folder: Path, copies: Mapping[str, bytes]) -> bool:
+    """Tell whether the summary is of a run with just these copies of the study."""
+    noted = read_json(folder / SUMMARY)["sha256"]
+    theirs = {n: digest for n, digest in noted.items() if n.startswith(f"{STUDY}/")}
+    return theirs == {
+        f"{STUDY}/{name}": hashlib.sha256(content).hexdigest() for name, content in copies.items()
+    }
+
+
+def verify(folder: Path, copies: bool = False) -> None:
+    """See that the tables of a run folder are those that its run wrote.
+
+    Parameters
+    ----------
+    copies : bool
+        Whether to look at the copies of its study instead.
+
+    Raises
+    ------
+    InputError
+        If one is missing, or another than the summary says.
+    """
+    problems = []
+    noted = read_json(folder / SUMMARY).get("sha256")
+    remedy = "run the study again with --fresh"
+    if not isinstance(noted, dict) or not {FRONT, DESIGNS} <= noted.keys():
+        problem = Problem("sha256", "does not say what the tables are", remedy)
+        raise InputError(str(folder / SUMMARY), [problem])
+    for name in sorted(n for n in noted if n.startswith(f"{STUDY}/") == copies):
+        path = folder / name
+        if not path.is_file():
+            problems.append(Problem(name, "is missing", remedy))
+        elif sha256(path) != noted[name]:
+            problems.append(Problem(name, "is not as its run wrote it", remedy))
+    if problems:
+        raise InputError(str(folder), problems)
 
 
 def write_answer(folder: Path, answer: Mapping[str, Any]) -> None:
@@ -254,6 +282,7 @@ def load_result(folder: str | Path) -> Result:
             ],
         )
     try:
+        verify(folder)
         columns = {
             c["name"]: Column(**c | {"options": tuple(c["options"])}) for c in content["columns"]
         }
@@ -264,8 +293,6 @@ def load_result(folder: str | Path) -> Result:
             keep_default_na=False,  # an option may be called "None"
             na_values={n: ["", "nan"] for n, c in columns.items() if c.unit != ""},
         )
-        if len(designs) != content["kept"]:
-            raise ValueError(f"{DESIGNS} has {len(designs)} rows, not {content['kept']}")
         return Result(
             name=content["name"],
             about=content["about"],

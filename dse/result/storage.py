@@ -25,7 +25,8 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import knee
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
-from dse.problems import DseError
+from dse.result.connection import engine_options, told
+from dse.result.database import StorageError
 from dse.search.outcome import Outcome
 from dse.search.samplers import distributions, quiet
 from dse.study.urls import hidden, shown_url
@@ -35,10 +36,6 @@ REGISTERED = 5_000
 _DIGEST = "dse:digest"  # the attribute that says which study the trials are of
 _STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
 _PART = "dse:registered"  # the attribute that says which part of a large front the trials are
-
-
-class StorageError(DseError):
-    """The storage cannot be reached or read."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +54,18 @@ class Store:
     study: optuna.Study
 
     @classmethod
-    def open(cls, url: str, name: str, objectives: Sequence[Objective], digest: str) -> Store:
+    def open(
+        cls, url: str, name: str, objectives: Sequence[Objective], digest: str, made: bool = False
+    ) -> Store:
         """Open a storage, and make the study in it if there is none.
 
         A study of that name with another digest stays as it is: the new one is then called
         ``name@digest``, with the first eight characters.
+
+        Parameters
+        ----------
+        made : bool
+            Whether the database was made just now, so that its tables need no look.
 
         Raises
         ------
@@ -71,7 +75,12 @@ class Store:
         directions = [o.direction for o in objectives]
         with quiet():
             try:
-                storage = RDBStorage(url, engine_kwargs={"hide_parameters": True})
+                storage = RDBStorage(
+                    url,
+                    engine_kwargs=engine_options(url),
+                    skip_compatibility_check=made,
+                    skip_table_creation=made,
+                )
                 name = _own_name(storage, name, digest)
                 study = optuna.create_study(
                     storage=storage, study_name=name, directions=directions, load_if_exists=True
@@ -89,7 +98,7 @@ class Store:
                 f"{shown_url(url)} holds another study named '{name}', with other objectives: "
                 "rename one of the two"
             )
-        with quiet():
+        with quiet(), told(url):
             study.set_metric_names([o.name for o in objectives])
             study.set_user_attr(_DIGEST, digest)
         return cls(storage, study)
@@ -97,11 +106,13 @@ class Store:
     def trials(self) -> list[FrozenTrial]:
         """Return the finished trials, in order."""
         finished = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-        return self.study.get_trials(deepcopy=False, states=finished)
+        with told(self.storage.url):
+            return self.study.get_trials(deepcopy=False, states=finished)
 
     def state(self) -> dict[str, Any]:
         """Return what a sampler noted of the study itself, beside the trials."""
-        found: dict[str, Any] = self.study.user_attrs.get(_STATE, {})
+        with told(self.storage.url):
+            found: dict[str, Any] = self.study.user_attrs.get(_STATE, {})
         return found
 
     def append(self, trials: Sequence[FrozenTrial], state: Mapping[str, Any] | None = None) -> None:
@@ -113,12 +124,17 @@ class Store:
             The trials.
         state : mapping, optional
             What `state` is to return from now on.
+
+        Raises
+        ------
+        StorageError
+            If the database takes no trials: it is full, gone, or held by somebody for a minute.
         """
         if not trials:
             return
         now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
         study_id = self.study._study_id
-        with self.storage.engine.begin() as connection:
+        with told(self.storage.url), self.storage.engine.begin() as connection:
             trial = tables.TrialModel.__table__
             here = tables.StudyModel.__table__
             # runs on other machines wait here, so that no number is given twice
@@ -155,20 +171,23 @@ class Store:
 
     def register(self, evaluator: Evaluator, outcome: Outcome) -> None:
         """Write the front, or what `registered` keeps of it, unless there are trials already."""
-        if self.storage.get_n_trials(self.study._study_id):
+        if self._written():
             return
         rows = registered(evaluator, outcome)
         points = {name: values[rows] for name, values in outcome.points.items()}
         values = outcome.judged.objectives[rows]
         if note := part_note(outcome):
-            with quiet():
+            with quiet(), told(self.storage.url):
                 self.study.set_user_attr(_PART, note)
         self.append(_trials(evaluator, outcome.numbers[rows], points, values))
 
     def note(self, outcome: Outcome) -> str | None:
         """Return what a reader should know of what `register` writes, if anything."""
-        written = self.storage.get_n_trials(self.study._study_id)
-        return None if written else part_note(outcome)
+        return None if self._written() else part_note(outcome)
+
+    def _written(self) -> bool:
+        with told(self.storage.url):
+            return self.storage.get_n_trials(self.study._study_id) > 0
 
     def close(self) -> None:
         """Let go of the database's connections."""
@@ -206,7 +225,9 @@ def _own_name(storage: RDBStorage, name: str, digest: str) -> str:
     for summary in storage.get_all_studies():
         if summary.study_name == name:
             theirs = storage.get_study_user_attrs(summary._study_id).get(_DIGEST)
-            return name if theirs == digest else f"{name}@{digest[:8]}"
+            # a run that was killed at once leaves one without a digest and without trials
+            unused = theirs is None and not storage.get_n_trials(summary._study_id)
+            return name if theirs == digest or unused else f"{name}@{digest[:8]}"
     return name
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import math
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -153,9 +152,9 @@ def enumerate_designs(
         raise ValueError("a space with a continuous variable cannot be enumerated")
     state = start or State.empty(evaluator)
     if state.done < total:
-        tables = _tables(evaluator)
+        tables = workers.alone(_tables, evaluator)
         pace = 0.0
-        for reached, pace in _probed(evaluator, tables, chunk, state, total):  # noqa: B007
+        for reached, pace in _probed(evaluator, tables, chunk, workers, state):  # noqa: B007
             state = reached
             yield state
             if is_late(until):
@@ -201,19 +200,24 @@ class _Cuts:
 
 
 def _probed(
-    evaluator: Evaluator, tables: Mapping[Key, Tabulated], chunk: int, state: State, total: int
+    evaluator: Evaluator,
+    tables: Mapping[Key, Tabulated],
+    chunk: int,
+    workers: Workers,
+    state: State,
 ) -> Iterator[tuple[State, float]]:
     """Evaluate pieces that grow, until two in a row tell how long a design takes, in seconds.
 
     One is not enough: the first of all loads what was not needed before.
     """
+    total = evaluator.space.size or 0
     size, last = 1, 0.0  # designs of a piece; seconds that the last of this size took
     while state.done < total:
-        began, first = time.perf_counter(), state.done
+        first = state.done
         stop = min(first + size, total)
-        state = state.added(slab(evaluator, tables, first, stop, chunk))
-        seconds = time.perf_counter() - began
-        seconds = min(seconds, last or seconds)
+        done = workers.alone(slab, evaluator, tables, first, stop, chunk)
+        state = state.added(done)
+        seconds = min(done.seconds, last or done.seconds)
         yield state, seconds / (stop - first)
         if last or size == chunk:
             return

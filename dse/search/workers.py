@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
@@ -24,8 +25,16 @@ TASK_SECONDS = 0.4
 """What a task should take: joblib polls every 10 ms, and tasks must be much longer than that."""
 PROBE_SECONDS = 0.03
 """What tells how long a design takes: longer than what a busy machine does to a cheap model."""
+_ENDED = (
+    "a process of the workers ended: a model crashed, left with os._exit, or took more memory than "
+    "there is; it was at the designs after those that are done"
+)
 NEVER = float("inf")
 """A deadline that does not come."""
+
+
+class EndedError(DesignError):
+    """A process that worked is no more."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +62,27 @@ class Workers:
         """Whether the work is to be done elsewhere, cheap or not: processes or a cluster."""
         return self.backend != "threading"
 
+    def alone(self, function: Callable[..., T], *task: object) -> T:
+        """Return what a function returns: here, or in a process if the work is to be done there.
+
+        Raises
+        ------
+        DesignError
+            As in `each`.
+        """
+        if not self.asked_for:
+            return function(*task)
+        (found,) = self.each(function, [task])
+        return found
+
     def each(self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> Iterator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest.
 
         Raises
         ------
         DesignError
-            If a model raises: of several errors the first in order, not the first in time.
+            If a model raises: of several errors the first in order, not the first in time. If a
+            process that works ends.
         """
         if self.one_thread:
             yield from (function(*task) for task in tasks)
@@ -80,6 +103,8 @@ class Workers:
                     if isinstance(result, DesignError):
                         raise result
                     yield result
+            except BrokenExecutor:
+                raise EndedError(_ENDED) from None
             finally:
                 wanted[0] = False  # the tasks under way end: to drop them races with joblib
                 with contextlib.suppress(Exception):

@@ -89,7 +89,7 @@ def load_function(
             [
                 Problem(
                     "",
-                    f"{module.__file__ or source} has no function '{name}'",
+                    f"{getattr(module, '__file__', None) or source} has no function '{name}'",
                     nearest(name, known),
                 )
             ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from dse.problems import InputError, Problem, nearest
 from dse.study.faults import corrected, faults
 from dse.study.schema import LISTS, StudyFile, file_of
 
+_DEEP, _SHOWN = 50, 40
 Entry = tuple[str | int, ...]
 """The keys and positions, from 0, that lead to an entry."""
 
@@ -70,13 +72,40 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         problem = Problem("", f"cannot be read: {error.strerror or error}")
         raise InputError(str(path), [problem]) from None
     try:
-        return text, tomllib.loads(text)
+        content = tomllib.loads(text)
     except RecursionError:
         raise InputError(str(path), [Problem("", "is nested too deeply")]) from None
     except ValueError as error:  # TOMLDecodeError, or a whole number of thousands of digits
         raise InputError(
             str(path), [Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")]
         ) from None
+    if problems := unfit(content):
+        raise InputError(str(path), problems)
+    return text, content
+
+
+def unfit(content: Mapping[str, Any]) -> list[Problem]:
+    """Return what no study can hold: tables in tables without end, and control characters."""
+    problems, waiting = [], [("", content, 0)]
+    while waiting:  # no recursion: that is what deep tables exhaust
+        where, value, depth = waiting.pop()
+        if depth > _DEEP:
+            return [Problem(f"{where[:_SHOWN]}…", f"is nested more than {_DEEP} deep")]
+        if isinstance(value, str):
+            problems += _controls(where, value)
+        elif isinstance(value, Mapping):
+            for key, inner in value.items():
+                problems += _controls(where, str(key))
+                waiting.append((f"{where}.{key}" if where else str(key), inner, depth + 1))
+        elif isinstance(value, list | tuple):
+            waiting += [(f"{where}[{i + 1}]", v, depth + 1) for i, v in enumerate(value)]
+    return problems[::-1]
+
+
+def _controls(where: str, text: str) -> list[Problem]:
+    found = sorted({c for c in text if unicodedata.category(c) == "Cc" and c not in "\t\n\r"})
+    shown = ", ".join(f"U+{ord(c):04X}" for c in found)
+    return [Problem(where, f"holds control characters: {shown}")] if found else []
 
 
 def parse(raw: Mapping[str, Any], problems: list[Problem]) -> Reading:

@@ -24,7 +24,7 @@ from dse.search.plan import plan
 from dse.study.faults import in_order
 from dse.study.kept import kept_text, to_toml
 from dse.study.plain import plain
-from dse.study.reading import parse, read_toml
+from dse.study.reading import parse, read_toml, unfit
 from dse.study.resolve import resolve
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan
@@ -162,6 +162,9 @@ def study_of_mapping(
         With every problem of the content.
     """
     problems = _not_mappings(content, models)
+    if problems:
+        raise InputError("study", problems)
+    problems += unfit(content)
     if problems:
         raise InputError("study", problems)
     raw = plain(content, "", problems)

@@ -3,6 +3,7 @@
 * `terminal`: progress, summaries, explanations
 * `best`: the best designs side by side
 * `listing`: models and catalogs
+* `shown`: texts of users, without what a terminal would obey
 """
 
 from dse.terminal.terminal import Terminal, explanation_data

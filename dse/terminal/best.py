@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.space import SUBSET
 from dse.model.values import aligned, prefixed, tell, titled
 from dse.result.record import Result
+from dse.terminal.shown import escape
 
 _WIDE = 10_000  # columns of a terminal on which any table fits
 

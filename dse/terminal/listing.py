@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
@@ -13,6 +12,7 @@ from dse.model.quantity import Quantity
 from dse.model.values import number
 from dse.study.catalog import Catalog
 from dse.study.listing import Listed
+from dse.terminal.shown import escape
 
 
 def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[RenderableType]:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from rich import progress as bars
 from rich.console import Console
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
@@ -36,6 +35,7 @@ from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
 from dse.terminal.best import best_designs
 from dse.terminal.listing import hanging, of_catalog, of_model, overview
+from dse.terminal.shown import escape
 
 _NARROW = 30  # columns that a terminal has at least
 _EFFECTS = 8  # variables shown of a regression

@@ -1,0 +1,79 @@
+"""Writing files whole: readers see the old one or the new one, and a loss of power neither half."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dse.model.values import as_data
+
+_NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
+_BLOCK = 1 << 20
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write a file under a temporary name, see it to the disk, then rename it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(temporary)
+        _to_disk(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    try:
+        _to_disk(path.parent)
+    except OSError as error:
+        if error.errno not in _NO_FOLDERS:  # some file systems sync files alone
+            raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text whole."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write bytes whole."""
+
+    def write(temporary: Path) -> None:
+        temporary.write_bytes(content)
+
+    write_whole(path, write)
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON whole; infinities become the texts "inf" and "-inf", which `float` reads."""
+    text = json.dumps(as_data(content), indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(path, text + "\n")
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal; a file is never read at once."""
+    state = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            state.update(block)
+    return state.hexdigest()
+
+
+def sweep(folder: Path, name: str) -> None:
+    """Remove what a killed run left half-written of a file."""
+    for path in folder.glob(f".{name}.*"):
+        with suppress(OSError):
+            path.unlink()
+
+
+def _to_disk(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

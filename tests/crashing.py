@@ -1,0 +1,223 @@
+"""Runs that fail or end at the N-th operation on their folder's files, and what becomes of them.
+
+``python -m tests.crashing STUDY ...`` is preloaded with ``faults.c`` and prints JSON: what went
+wrong, and how many points it tried. It forks for each run, so that nothing is loaded twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.toy import MODEL, STUDY
+
+MODES = ("once", "full", "kill")
+"""One operation has no space; it and all that follow; the process ends at it."""
+STATES = ("new", "resumed", "finished")
+DONE, TOLD, CRASHED = 0, 3, 4
+
+
+def library(folder: Path) -> Path:
+    """Compile what is preloaded."""
+    built = folder / "faults.so"
+    source = Path(__file__).with_name("faults.c")
+    command = ["cc", "-O1", "-shared", "-fPIC", "-D_LARGEFILE64_SOURCE", "-o", str(built)]
+    subprocess.run([*command, str(source), "-ldl"], check=True)
+    return built
+
+
+SEARCHES = {
+    "exhaustive": "",
+    "bound": "",
+    "evolution": "evaluations = 200\ngeneration = 50\nseed = 3\n",
+    "guided": "evaluations = 60\ngeneration = 20\n",
+    "NSGAIISampler": "evaluations = 60\nseed = 3\noptions = { population_size = 20 }\n",
+}
+
+
+def written(folder: Path, search: str) -> Path:
+    """Write a small study, and return its path."""
+    declared = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+    model = MODEL.replace("def toy(", declared).replace("from dse import", "from dse import moves,")
+    (folder / "toy_model.py").write_text(model)
+    small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
+    added = f'[search]\nmethod = "{search}"\n{SEARCHES[search]}[run]\nchunk = 100\n'
+    (folder / "study.toml").write_text(small + added)
+    return folder / "study.toml"
+
+
+def crashed(
+    studies: Iterable[Path], folder: Path, stride: int = 1, whole: bool = False
+) -> list[dict[str, Any]]:
+    """Run the driver in a process of its own; return a row for each study, state and mode."""
+    command = [sys.executable, "-m", "tests.crashing", *map(str, studies)]
+    command += ["--stride", str(stride), *(["--whole"] if whole else [])]
+    environment = os.environ | {"LD_PRELOAD": str(library(folder)), "TMPDIR": str(folder)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AssertionError(done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _child(work: Callable[[], None], told: Path) -> int:
+    """Work in a fork; return how it ended, with what it raised in a file."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    from dse.problems import DseError
+
+    code = DONE
+    try:
+        work()
+    except (DseError, KeyboardInterrupt) as error:
+        code = TOLD
+        told.write_text(f"{type(error).__name__}: {error}")
+    except BaseException:
+        code = CRASHED
+        told.write_text(traceback.format_exc())
+    os._exit(code)
+
+
+class _Crashes:
+    """One study, in a state from which its runs are cut."""
+
+    def __init__(self, path: Path, work: Path, quick: bool) -> None:
+        from optuna.storages._rdb.storage import _VersionManager
+
+        import dse.run as runs
+        from dse.study.study import read_study
+
+        # what Optuna looks up for each database that it opens, once for all: it is most of the time
+        create = _VersionManager._create_alembic_script
+        manager = object.__new__(_VersionManager)
+        manager.url = "sqlite://"
+        script = functools.cache(lambda: create(manager))
+        _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
+        runs._CHECKPOINT_SECONDS = 0.0
+        if quick:
+            runs.report = lambda study, result, page, explained=0: _page(page)  # type: ignore
+        self._run, self._study = runs.run, read_study(path)
+        self._work, self._told, self._out = work, work / "told", work / "out"
+        self._faults = ctypes.CDLL(None)
+        self._faults.faults_arm.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int]
+        self._faults.faults_seen.restype = ctypes.c_long
+
+    def template(self, state: str) -> Path:
+        """Return a folder as a run finds it."""
+        folder = self._work / f"template-{state}"
+        if folder.is_dir():
+            return folder
+        if state == "resumed":
+            _child(lambda: self._interrupted(folder), self._told)
+        elif state == "finished":
+            _child(lambda: void(self._run(self._study, folder, 1)), self._told)
+            (folder / "report.html").unlink()
+            (folder / "study.db").unlink()
+        return folder
+
+    def _interrupted(self, folder: Path) -> None:
+        seen = 0
+
+        def interrupt(_: Any) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == 3:
+                raise KeyboardInterrupt
+
+        self._run(self._study, folder, 1, interrupt)
+
+    def at(self, template: Path, mode: str, n: int) -> tuple[bool, str]:
+        """Cut a run at its N-th operation; return whether there was one, and what went wrong."""
+        shutil.rmtree(self._out, ignore_errors=True)
+        if template.is_dir():
+            shutil.copytree(template, self._out)
+        reached = self._work / "reached"
+        reached.unlink(missing_ok=True)
+
+        def cut() -> None:
+            self._faults.faults_arm(str(self._out).encode(), n, MODES.index(mode))
+            try:
+                self._run(self._study, self._out, 1)
+            finally:
+                seen = self._faults.faults_seen()
+                self._faults.faults_arm(b"", 0, 0)
+                reached.write_text(str(seen))
+
+        code = _child(cut, self._told)
+        first = self._told.read_text() if code in (TOLD, CRASHED) else ""
+        if code == CRASHED:
+            return True, f"a traceback: {first}"
+        again = _child(lambda: void(self._run(self._study, self._out, 1)), self._told)
+        if again != DONE:
+            return True, f"{first or code}; then, again: {self._told.read_text()}"
+        left = [p.name for p in self._out.iterdir() if p.name.startswith(".")]
+        wrong = f"left {left}" if left else ""
+        if (self._out / "front.csv").read_bytes() != self.whole:
+            wrong = f"{first or code}; then another front"
+        there = not reached.is_file() or int(reached.read_text()) >= n
+        return there, wrong
+
+    whole: bytes = b""
+
+    def truth(self) -> None:
+        """Note the front of a run that nothing disturbs; load what forks are to have."""
+        self._run(self._study, self._work / "first", 1)
+        folder = self._work / "whole"
+        if _child(lambda: void(self._run(self._study, folder, 1)), self._told) != DONE:
+            raise AssertionError(self._told.read_text())
+        self.whole = (folder / "front.csv").read_bytes()
+
+
+def void(_: object) -> None:
+    """Take a value and return none."""
+
+
+def _page(path: Path) -> dict[str, Any]:
+    from dse.result.writing import write_text
+
+    write_text(path, "page")
+    return {"short": []}
+
+
+def cut(crashes: _Crashes, state: str, mode: str, stride: int) -> dict[str, Any]:
+    """Cut runs at every operation, or every few; return how many, and what went wrong."""
+    template, n, tried, wrong, there = crashes.template(state), 1, 0, [], True
+    while there:
+        there, problem = crashes.at(template, mode, n)
+        tried += there
+        wrong += [f"N = {n}: {problem}"] if problem else []
+        n += stride
+    return {"state": state, "mode": mode, "tried": tried, "wrong": wrong}
+
+
+def main() -> None:
+    """Print a row for each study, state and mode."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("studies", nargs="+", type=Path)
+    parser.add_argument("--stride", type=int, default=1)
+    parser.add_argument("--whole", action="store_true", help="write the report as users have it")
+    given = parser.parse_args()
+    for path in given.studies:
+        with tempfile.TemporaryDirectory() as work:
+            crashes = _Crashes(path, Path(work), not given.whole)
+            crashes.truth()
+            for state in STATES:
+                for mode in MODES:
+                    row = cut(crashes, state, mode, given.stride)
+                    sys.stdout.write(json.dumps(row) + "\n")
+                    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

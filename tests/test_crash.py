@@ -1,0 +1,23 @@
+"""A run that is cut anywhere on the disk: the next one ends with the undisturbed front.
+
+``benchmarks/crashes.py`` cuts at each operation; here it is some of them, in each search.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.crashing import crashed, written
+from tests.needs import needs
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "NSGAIISampler"])
+def test_runs_that_are_cut_on_the_disk_end_with_the_same_front(search: str, tmp_path: Path) -> None:
+    needs("cc")
+    rows = crashed([written(tmp_path, search)], tmp_path, stride=47)
+    assert {row["state"] for row in rows} == {"new", "resumed", "finished"}
+    assert {row["mode"] for row in rows} == {"once", "full", "kill"}
+    assert all(row["tried"] >= 1 for row in rows)
+    assert [wrong for row in rows for wrong in row["wrong"]] == []

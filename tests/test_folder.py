@@ -1,0 +1,174 @@
+"""A run folder: what is in it is what its run wrote, and nobody loses what they put there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import dse
+from dse.problems import InputError
+from dse.result import connection, writing
+from dse.result.database import has_trials
+from dse.result.folder import FORMAT, study_of
+from dse.run import StoppedError, run
+from dse.search.base import Progress
+from tests.toy import MODEL, STUDY
+
+KEPT = Path(__file__).parent / "folders"
+SAMPLER = (
+    '[search]\nmethod = "NSGAIISampler"\nevaluations = 60\n[search.options]\npopulation_size = 20\n'
+)
+
+
+def _study(folder: Path, added: str = "") -> dse.Study:
+    (folder / "toy_model.py").write_text(MODEL)
+    small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
+    (folder / "study.toml").write_text(small + added)
+    return dse.load(folder / "study.toml")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("finished")
+    run(_study(folder), folder / "out", 1)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["front.csv", "designs.csv"])
+@pytest.mark.parametrize("damage", ["a digit", "a row more", "half", "empty", "gone"])
+def test_a_damaged_table_is_told(finished: Path, tmp_path: Path, name: str, damage: str) -> None:
+    shutil.copytree(finished / "out", tmp_path / "out")
+    table = tmp_path / "out" / name
+    whole = table.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    damaged = {
+        "a digit": whole[:-4] + b"7" + whole[-3:],
+        "a row more": whole + lines[-1],
+        "half": b"".join(lines[: len(lines) // 2]),
+        "empty": b"",
+        "gone": b"",
+    }[damage]
+    table.write_bytes(damaged)
+    if damage == "gone":
+        table.unlink()
+    words = "is missing" if damage == "gone" else "is not as its run wrote it"
+    with pytest.raises(InputError, match=f"{name}: {words}\n +run the study again with --fresh"):
+        dse.load_result(tmp_path / "out")
+    if damage != "gone":  # what is gone is made again
+        with pytest.raises(InputError, match=words):
+            run(dse.load(finished / "study.toml"), tmp_path / "out")
+
+
+def test_code_that_was_edited_in_a_run_folder_is_not_run(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished / "out", tmp_path / "out")
+    sign = tmp_path / "it-ran"
+    copy = tmp_path / "out" / "study" / "toy_model.py"
+    copy.write_text(f"open({str(sign)!r}, 'w').close()\n{copy.read_text()}")
+    assert len(dse.load_result(tmp_path / "out").front) > 0  # the tables are sound
+    with pytest.raises(InputError, match=r"study/toy_model\.py: is not as its run wrote it"):
+        study_of(tmp_path / "out")
+    assert not sign.exists()
+
+
+def test_an_error_removes_what_the_run_wrote_and_nothing_else(tmp_path: Path) -> None:
+    study = _study(tmp_path)
+
+    def fail(_: Progress) -> None:
+        (tmp_path / "out" / "notes.txt").write_text("mine")
+        (tmp_path / "out" / "study" / "notes.txt").write_text("mine")
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError):
+        run(study, tmp_path / "out", 1, fail)
+    left = {p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*")}
+    assert left == {"notes.txt", "run.json", "study", "study/notes.txt"}
+    assert run(study, tmp_path / "out", 1).certificate.complete
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+
+
+def test_an_error_keeps_the_trials_that_are_done(tmp_path: Path) -> None:
+    study = _study(tmp_path, SAMPLER)
+    whole = run(study, tmp_path / "whole", 1)
+
+    def fail(state: Progress) -> None:
+        if state.done >= 40:
+            raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError):
+        run(study, tmp_path / "out", 1, fail)
+    assert has_trials(tmp_path / "out" / "study.db")
+    resumed = run(study, tmp_path / "out", 1)
+    assert any("went on from" in note for note in resumed.notes)
+    pd.testing.assert_frame_equal(resumed.designs, whole.designs)
+
+
+def test_a_full_disk_is_told_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = _study(tmp_path, SAMPLER)
+    whole = run(study, tmp_path / "whole", 1)
+    to_disk = writing._to_disk
+
+    def full(path: Path) -> None:
+        if "csv" in path.name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        to_disk(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, "_to_disk", full)
+        with pytest.raises(StoppedError, match=r"No space left on device.*the next run goes on"):
+            run(study, tmp_path / "out", 1)
+    assert not list((tmp_path / "out").glob(".*"))
+    pd.testing.assert_frame_equal(run(study, tmp_path / "out", 1).designs, whole.designs)
+
+
+def test_files_and_their_folder_are_seen_to_the_disk_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    replace, to_disk = os.replace, writing._to_disk
+
+    def renamed(old: Path, new: Path) -> None:
+        done.append("rename")
+        replace(old, new)
+
+    def settled(path: Path) -> None:
+        done.append("folder" if path.is_dir() else "file")
+        to_disk(path)
+
+    monkeypatch.setattr(os, "replace", renamed)
+    monkeypatch.setattr(writing, "_to_disk", settled)
+    writing.write_text(tmp_path / "a.txt", "x")
+    assert done == ["file", "rename", "folder"]
+
+
+def test_a_file_that_somebody_reads_is_waited_for() -> None:
+    options = connection.engine_options("sqlite:///study.db")
+    assert options["connect_args"]["timeout"] >= 60
+    assert "connect_args" not in connection.engine_options("postgresql://host/db")
+    assert "connect_args" not in connection.engine_options("sqlite:///study.db?timeout=5")
+
+
+def test_what_a_run_that_was_killed_leaves_is_swept(finished: Path, tmp_path: Path) -> None:
+    shutil.copytree(finished / "out", tmp_path / "out")
+    (tmp_path / "out" / ".pace-x").mkdir()
+    names = [".report.html.1", ".study.db.1", ".study.db.1-journal", "study/.toy_model.py.1"]
+    for name in [*names, "checkpoint.npz", ".pace-x/front.csv"]:
+        (tmp_path / "out" / name).write_text("half")
+    run(dse.load(finished / "study.toml"), tmp_path / "out")
+    assert not [p for p in (tmp_path / "out").rglob("*") if p.name.startswith(".")]
+    assert not (tmp_path / "out" / "checkpoint.npz").exists()
+
+
+@pytest.mark.parametrize("folder", sorted(KEPT.iterdir()), ids=lambda f: f.name)
+def test_folders_of_each_format_open(folder: Path) -> None:
+    result = dse.load_result(folder)
+    assert len(result.front) > 0
+    knee = int(str(result.front.knee().name))
+    assert result.explain(knee).design == knee
+    assert any(f.name == f"format-{FORMAT}" for f in KEPT.iterdir())

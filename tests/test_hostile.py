@@ -1,0 +1,100 @@
+"""Inputs that mean harm, and models that end the process that runs them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dse
+from dse import cli
+from dse.problems import InputError, printable
+from dse.result import checkpoint
+from dse.result.folder import read_json
+from dse.run import StoppedError, run
+from dse.terminal.shown import escape
+from tests.toy import MODEL, STUDY
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[study]", ".".join(["a"] * 3_000) + " = 1\n[study]", "is nested more than 50 deep"),
+        ('"toy"', '"to\\u001b[31my"', r"study\.name: holds control characters: U\+001B"),
+        ('"toy"', '"to\\u009b2Jy"', r"study\.name: holds control characters: U\+009B"),
+        ("toy_model.py:toy", "toy\\u0000.py:toy", r"study\.models\[1\]: holds .* U\+0000"),
+        ("size = {", '"si\\u0007ze" = {', r"space: holds control characters: U\+0007"),
+        ("toy_model.py:toy", "builtins:eval", "builtins has no function 'eval'"),
+    ],
+)
+def test_what_no_study_can_hold_is_told(old: str, new: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    assert old in STUDY
+    (tmp_path / "study.toml").write_text(STUDY.replace(old, new, 1))
+    with pytest.raises(InputError, match=words):
+        dse.load(tmp_path / "study.toml")
+
+
+def test_a_script_gives_no_control_characters_either() -> None:
+    with pytest.raises(InputError, match=r"study\.name: holds control characters: U\+001B"):
+        dse.from_mapping({"study": {"name": "a\x1b[2J", "models": []}})
+
+
+def test_a_terminal_obeys_no_text() -> None:
+    assert escape("a\x1b[2J\x9b1m[b]") == "a\\x1b[2J\\x9b1m\\[b]"
+    assert printable("two\nlines\tβ") == "two\nlines\tβ"
+
+
+def test_a_summary_nested_without_end_is_told(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text("[" * 200_000)
+    with pytest.raises(InputError, match="is not JSON"):
+        read_json(tmp_path / "summary.json")
+
+
+def test_an_edited_or_broken_checkpoint_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    state = {"done": np.array(7), "points": np.eye(3)}
+    checkpoint.write(path, state, "digest")
+    assert checkpoint.read(path, "digest").keys() == state.keys()
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **(arrays | {"done": np.array(8)}))
+    with pytest.raises(InputError, match="is not as its run wrote it"):
+        checkpoint.read(path, "digest")
+    whole = path.read_bytes()
+    for damaged in (b"", b"PK", whole[:-30], whole.replace(b"(3, 3)", b"(9**9)")):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"cannot be read|is not as"):
+            checkpoint.read(path, "digest")
+
+
+ENDS = (
+    "    import os\n\n    if (np.asarray(lanes) == 37).any():\n        os._exit(9)\n    return Toy("
+)
+
+
+@pytest.mark.parametrize("at", [1, 37])
+def test_a_model_that_ends_its_process_ends_the_run_with_a_message(at: int, tmp_path: Path) -> None:
+    ends = ENDS.replace("37", str(at))
+    (tmp_path / "toy_model.py").write_text(MODEL.replace("    return Toy(", ends, 1))
+    (tmp_path / "study.toml").write_text(STUDY + "[run]\nprocesses = true\nworkers = 2\n")
+    with pytest.raises(StoppedError, match="a process of the workers ended: a model crashed"):
+        run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+
+
+def test_the_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    signs = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.getsignal(sign) for sign in signs]
+    monkeypatch.setattr(os, "_exit", ended.append)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            cli._ended()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert ended == [130]
+    finally:
+        for sign, handler in zip(signs, before, strict=True):
+            signal.signal(sign, handler)

@@ -12,7 +12,7 @@ from dse.fit.page import page
 from dse.fit.reading import read_series
 from dse.fit.written import as_catalog, as_records, as_text
 from dse.problems import InputError, Problem
-from dse.result.folder import write_text
+from dse.result.writing import write_text
 
 
 def run(

@@ -14,11 +14,13 @@ import pytest
 import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.model import moves
 from dse.problems import InputError
 from dse.result.refutation import refute
 from dse.search.base import Plan, method_of
+from dse.search.boxes import MEASURED, Open, measured
 from dse.search.cover import DOUBLINGS, Cover, missed, relaxed
 from dse.search.outcome import Outcome
 from dse.search.workers import Workers
@@ -359,3 +361,23 @@ def test_designs_that_never_pay_are_not_halved_for_ever() -> None:
     result = study(moves(**DECLARED)(rarely), None, tolerance="1 %").run()
     assert result.certificate.complete
     assert result.certificate.evaluated < 40_000
+
+
+def test_a_choice_whose_middle_bounds_alone_is_halved_too() -> None:
+    """The better of two engines for each objective is in every bound until they are apart."""
+    part = dse.from_mapping(
+        {
+            "study": {"name": "made", "models": ["made"]},
+            "space": {
+                "engine": {"rows": {"a": {"size": 0.0}, "b": {"size": 4.0}}},
+                "speed": {"real": [0.0, 9.0]},
+            },
+            "objective": [{"minimize": "cost"}, {"maximize": "gain"}],
+            "search": {"method": "bound", "tolerance": "1 %"},
+        },
+        models={"made": made},
+    ).evaluator
+    found = Ranges(part)
+    whole, age = found.whole(), np.full(1, MEASURED, dtype=np.int8)
+    kept = Open(whole, found(whole).ideal, np.ones((1, 2), dtype=np.float32), age, age)
+    assert (measured(found, found, kept).widths > 0.01).all()

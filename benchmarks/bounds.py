@@ -1,7 +1,7 @@
 """Bounding beside enumeration, and over spaces beyond it: seconds, boxes, bytes.
 
     python -m benchmarks.bounds parts [COUNT]    # random parts and objectives of shipped studies
-    python -m benchmarks.bounds spaces           # larger and larger spaces, exact and up to 1 %
+    python -m benchmarks.bounds spaces           # large spaces and continua, exact and up to 1 %
 
 `parts` takes COUNT (200 if absent) random sub-spaces of each shipped study, half of them with
 random outputs as objectives, and ends with 1 if a front is not that of the enumeration. Processor
@@ -13,27 +13,35 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing import get_context
 
 import numpy as np
 
 import dse
+from benchmarks.bound_problems import lanes
+from benchmarks.peer_problems import five
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.space import Integer, Space
+from dse.evaluate.space import Real, Space
 from tests.test_bound import SHIPPED, STUDIES, covers, front, narrowed, redirected, searched
 
-SPACES = {
-    "crypto": {},
-    "and every period and depth": {
-        "schedule_period": Integer(1, 64),
-        "pipeline_depth": Integer(1, 32),
-    },
-    "and streams from 8 to 64": {
-        "schedule_period": Integer(1, 64),
-        "pipeline_depth": Integer(1, 32),
-        "streams": Integer(8, 64),
-    },
+SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
+    "lanes": (lambda: lanes(63, 10, 1250), (0.01, 0.001, 0.0)),
+    "lanes, finer": (lambda: lanes(630, 100, 1250), (0.01,)),
+    "lanes, finest": (lambda: lanes(6300, 1000, 1250), (0.01,)),
+    "five, overhead continuous": (lambda: continuous("overhead"), (0.01,)),
+    "five, two continuous": (lambda: continuous("overhead", "latency_per_byte"), (0.01,)),
 }
+
+
+def continuous(*names: str) -> Evaluator:
+    """Return LogCA with five variables, some of them continuous."""
+    evaluator = five().evaluator
+    variables = evaluator.space.variables
+    free = {n: Real(v.low, v.high, v.log) for n, v in variables.items() if isinstance(v, Real)}
+    free = {n: v for n, v in free.items() if n in names}
+    return replace(evaluator, space=Space({**variables, **free}))
 
 
 def same(part: Evaluator) -> bool:
@@ -62,21 +70,29 @@ def parts(count: int) -> int:
     return wrong
 
 
+def space(name: str, tolerance: float) -> None:
+    """Print what a search of one space takes, in a process of its own for the sake of memory."""
+    evaluator = SPACES[name][0]()
+    began = time.process_time()
+    found = searched(evaluator, "bound", tolerance)
+    seconds = time.process_time() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
+    size = evaluator.space.size
+    print(
+        f"{name:28} {f'{size:,}' if size else 'continuum':>19}, tolerance {tolerance:5}: "
+        f"{seconds:6.1f} s, {found.tally.evaluated:,} evaluated, "
+        f"{int(found.on_front.sum()):,} on the front, {peak} MB",
+        flush=True,
+    )
+
+
 def spaces() -> None:
     """Print what larger and larger spaces take."""
-    evaluator = dse.load(STUDIES / "crypto.toml").evaluator
-    for name, larger in SPACES.items():
-        space = Space({**evaluator.space.variables, **larger})
-        for tolerance in (0.01, 0.0):
-            began = time.process_time()
-            found = searched(replace(evaluator, space=space), "bound", tolerance)
-            seconds = time.process_time() - began
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
-            print(
-                f"{name:28} {space.size or 0:15,} designs, tolerance {tolerance:4}: "
-                f"{seconds:6.1f} s, {found.tally.evaluated:,} evaluated, "
-                f"{int(found.on_front.sum()):,} on the front, {peak} MB"
-            )
+    for name, (_, tolerances) in SPACES.items():
+        for tolerance in tolerances:
+            one = get_context("spawn").Process(target=space, args=(name, tolerance))
+            one.start()
+            one.join()
 
 
 if __name__ == "__main__":

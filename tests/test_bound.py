@@ -14,12 +14,14 @@ import pytest
 import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.model import moves
 from dse.problems import InputError
 from dse.result.refutation import refute
 from dse.search.base import Plan, method_of
-from dse.search.cover import Cover, relaxed
+from dse.search.boxes import MEASURED, Open, measured
+from dse.search.cover import DOUBLINGS, Cover, missed, relaxed
 from dse.search.outcome import Outcome
 from dse.search.workers import Workers
 from tests.core_examples import objective
@@ -333,3 +335,49 @@ def test_a_cover_tells_what_brute_force_tells(objectives: int) -> None:
     np.testing.assert_array_equal(cover.strictly(points), better.any(axis=1))
     cover.thin()
     np.testing.assert_array_equal(cover.weakly(points), nowhere_worse.any(axis=1))
+
+
+def test_how_far_a_cover_misses_is_counted_in_doublings() -> None:
+    rng = np.random.default_rng(0)
+    cover, points = Cover(2), rng.uniform(1, 2, (500, 2))
+    designs = rng.uniform(2, 40, (3_000, 2))
+    cover.add(designs)
+    tolerance, floor = np.full(2, 0.01), np.zeros(2)
+    found = missed(cover, points, np.full(500, DOUBLINGS, dtype=np.int8), tolerance, floor)
+    needed = (designs[None] / points[:, None]).max(axis=2).min(axis=1) - 1.0
+    doublings = np.clip(np.ceil(np.log2(needed / 0.01)), 1, DOUBLINGS)
+    np.testing.assert_array_equal(found, doublings)
+    again = missed(cover, points, found, tolerance, floor)
+    np.testing.assert_array_equal(again, found)
+
+
+def rarely(size: _Size, speed: _Speed) -> Made:
+    """Return a cost that is "never" for most sizes, of all speeds."""
+    found = made(size, speed)
+    return Made(np.where(np.asarray(size) >= 1.0, np.inf, found.cost), found.gain)
+
+
+def test_designs_that_never_pay_are_not_halved_for_ever() -> None:
+    result = study(moves(**DECLARED)(rarely), None, tolerance="1 %").run()
+    assert result.certificate.complete
+    assert result.certificate.evaluated < 40_000
+
+
+def test_a_choice_whose_middle_bounds_alone_is_halved_too() -> None:
+    """The better of two engines for each objective is in every bound until they are apart."""
+    part = dse.from_mapping(
+        {
+            "study": {"name": "made", "models": ["made"]},
+            "space": {
+                "engine": {"rows": {"a": {"size": 0.0}, "b": {"size": 4.0}}},
+                "speed": {"real": [0.0, 9.0]},
+            },
+            "objective": [{"minimize": "cost"}, {"maximize": "gain"}],
+            "search": {"method": "bound", "tolerance": "1 %"},
+        },
+        models={"made": made},
+    ).evaluator
+    found = Ranges(part)
+    whole, age = found.whole(), np.full(1, MEASURED, dtype=np.int8)
+    kept = Open(whole, found(whole).ideal, np.ones((1, 2), dtype=np.float32), age, age)
+    assert (measured(found, found, kept).widths > 0.01).all()

@@ -185,3 +185,49 @@ def test_a_demand_that_holds_but_for_rounding_drops_no_box() -> None:
     assert asked.violation({n: v[0] for n, v in near.items()}) <= 0
     assert low <= 0
     assert high <= 0
+
+
+def test_what_is_never_at_the_best_corner_is_never_in_the_box() -> None:
+    given_ = dse.from_mapping(
+        {
+            "study": {"name": "slow", "models": ["objectives.logca:break_even"]},
+            "inputs": {"computational_index": 1, "complexity": 1.1, "latency_per_byte": 1},
+            "space": {
+                "acceleration": {"real": [0.1, 0.9]},
+                "overhead": {"real": [10, 1000]},
+                "latency": {"real": [10, 1000]},
+            },
+            "objective": [{"minimize": "break_even"}],
+            "search": {"method": "bound", "tolerance": 0.01},
+        }
+    ).evaluator
+    found = Ranges(given_)
+    assert found(found.whole()).ideal == np.inf
+
+
+def test_bounds_of_what_is_counted_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "_ROWS", 0)
+    given_ = dse.from_mapping(
+        {
+            "study": {
+                "name": "lanes",
+                "models": ["objectives.machine:lanes_for", "objectives.machine:total_area"],
+            },
+            "inputs": {
+                "computational_index": 90,
+                "granularity": 1024,
+                "clock_period": 92.8,
+                "element_bytes": 16,
+                "passes": 1,
+                "engine_area": 1000,
+                "memory_area_per_bit": 0.1,
+                "streams": 8,
+                "context_bits": 100,
+            },
+            "space": {"acceleration": {"real": [20, 200]}},
+            "objective": [{"minimize": "area"}],
+            "search": {"method": "bound", "tolerance": 0.01},
+        }
+    ).evaluator
+    found = Ranges(given_)
+    assert found(found.whole()).ideal == pytest.approx(1000 + 0.1 * 100 * 2 * 7)

@@ -304,14 +304,18 @@ class Walk:
         if run not in self._runs:
             self._runs[run] = self._run(model, taken, unknown)
         value = np.asarray(self._runs[run][name], dtype=np.float64)
-        value = value + side * MARGIN * np.abs(value)
+        margin = np.where(np.isinf(value), 0.0, MARGIN * np.abs(value))  # never is never
+        value = value + side * margin
+        if self._wiring.quantities[name].integer:  # what is not whole is in no domain of whole ones
+            value = np.ceil(value) if side < 0 else np.floor(value)
         return np.where(unknown | np.isnan(value), outside, value)
 
     def floor(self, floor: Model, name: str, conditions: Conditions, row: int) -> float:
         """Return what an output is never below in the first box, in a scenario."""
         taken, unknown, _ = self.corner(floor, name, conditions, -1)
         value = np.where(unknown, -np.inf, floor(taken)[name]).ravel()
-        return float(value[min(row, value.size - 1)] * (1 - MARGIN))
+        least = float(value[min(row, value.size - 1)])
+        return least if np.isinf(least) else least - MARGIN * abs(least)
 
     def _run(
         self, model: Model, taken: Mapping[str, Any], unknown: NDArray[np.bool_]

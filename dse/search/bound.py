@@ -45,7 +45,7 @@ from dse.search.boxes import (
     shares,
     sizes,
 )
-from dse.search.cover import Cover, missed, reached, relaxed
+from dse.search.cover import DOUBLINGS, Cover, missed, reached, relaxed
 from dse.search.outcome import Gap, Outcome, Tolerance, bounded
 from dse.search.tally import Tally
 from dse.search.workers import NEVER, Judges, Workers, is_late
@@ -135,12 +135,14 @@ class _Bounding:
         self._front = FrontBuilder(len(evaluator.objectives), constraints + variables)
         self._cover = Cover(len(evaluator.objectives))
         self._settled = 0  # points of the cover when it was last thinned
+        self._swept = 0  # and when all open boxes were last asked
         self._tally = Tally.empty(constraints)
         self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
         self._boxes, self._batch, self._begun = 0, _FEWEST, False
         self._until, self._slice = NEVER, _FEWEST
         whole, widths = self._ranges.whole(), np.ones((1, variables), dtype=np.float32)
-        self._open = self._opened(whole, widths, np.full(1, MEASURED, dtype=np.int8))
+        few = np.full(1, MEASURED, dtype=np.int8)
+        self._open = self._opened(whole, widths, few, np.full(1, DOUBLINGS, dtype=np.int8))
         if arrays:
             self._resume(arrays)
         size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
@@ -177,7 +179,7 @@ class _Bounding:
         whole = joined([*early, nothing(self._evaluator)])
         places = [np.zeros((0, len(self._ranges.axes)), dtype=np.int64)]
         return {
-            "boxes": np.array([self._boxes, self._begun, self._batch, self._settled]),
+            "boxes": np.array([self._boxes, self._begun, self._batch, self._settled, self._swept]),
             "level": opened.boxes.level,
             "cell": opened.boxes.cell,
             "ideal": opened.ideal,
@@ -197,7 +199,7 @@ class _Bounding:
 
     def _resume(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `state` gave."""
-        self._boxes, begun, self._batch, self._settled = arrays["boxes"].tolist()
+        self._boxes, begun, self._batch, self._settled, self._swept = arrays["boxes"].tolist()
         self._begun = bool(begun)
         boxes = Boxes(arrays["level"], arrays["cell"])
         self._open = Open(boxes, arrays["ideal"], arrays["widths"], arrays["age"], arrays["miss"])
@@ -275,7 +277,9 @@ class _Bounding:
                 small = small.rows(~self._dominated(small.ideal))
         except _LateError:
             self._open = small.joined(self._open)
-        self._open = self._open.rows(~self._dominated(self._open.ideal))
+        if len(self._cover) > 1.2 * self._swept:  # what is taken is asked then
+            self._open = self._open.rows(~self._dominated(self._open.ideal))
+            self._swept = len(self._cover)
 
     def _halved(self, batch: Open) -> Open:
         """Return those halves of boxes that may hold a design for the front."""
@@ -284,7 +288,7 @@ class _Bounding:
         children, parent = halves(self._ranges, batch.boxes, variable)
         widths = batch.widths[parent]
         widths[np.arange(len(parent)), variable[parent]] /= 2
-        return self._opened(children, widths, batch.age[parent] + 1)
+        return self._opened(children, widths, batch.age[parent] + 1, batch.miss[parent])
 
     def _bounds(self, boxes: Boxes) -> Bounds:
         """Return the bounds of boxes, some at a time: a deadline may come."""
@@ -316,13 +320,14 @@ class _Bounding:
         self._open = self._open.rows(np.sort(order[most:]))
         return batch
 
-    def _opened(self, boxes: Boxes, widths: Widths, age: Small) -> Open:
+    def _opened(self, boxes: Boxes, widths: Widths, age: Small, miss: Small) -> Open:
         """Return those boxes that may hold a design for the front."""
         self._boxes += len(boxes.level)
         bounds = self._bounds(boxes)
-        found = Open(boxes, bounds.ideal, widths, age, np.zeros_like(age)).rows(bounds.possible)
+        found = Open(boxes, bounds.ideal, widths, age, miss).rows(bounds.possible)
         found = found.rows(~self._dominated(found.ideal))
-        miss = missed(self._cover, found.ideal, self._tolerance, self._floor, self._amount)
+        least = self._tolerance, self._floor, self._amount
+        miss = missed(self._cover, found.ideal, found.miss, *least)
         return replace(found, miss=miss)
 
     def _dominated(self, ideal: Array) -> NDArray[np.bool_]:

@@ -116,12 +116,15 @@ def middles(ranges: Ranges, boxes: Boxes) -> NDArray[np.int64]:
     return first + (last - first) // 2
 
 
-def collapsed(ranges: Ranges, boxes: Boxes, variable: int) -> Boxes:
-    """Return boxes with one variable at its middle value."""
-    first, last = ranges.axes[variable].ends(boxes.level[:, variable], boxes.cell[:, variable])
+def collapsed(ranges: Ranges, boxes: Boxes, variable: int, share: float = 0.5) -> Boxes:
+    """Return boxes with one variable at a value: the middle, the first (0) or the last (1)."""
+    axis = ranges.axes[variable]
+    first, last = axis.ends(boxes.level[:, variable], boxes.cell[:, variable])
+    if axis.continuous:  # the last point of the grid is an end of the last cell
+        last = np.minimum(last, axis.count - 2)
     level, cell = boxes.level.copy(), boxes.cell.copy()
     level[:, variable] = 0
-    cell[:, variable] = first + (last - first) // 2
+    cell[:, variable] = first + ((last - first) * share).astype(cell.dtype)
     return Boxes(level, cell)
 
 
@@ -151,7 +154,7 @@ def change(before: Array, after: Array) -> Array:
 
 
 def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> Open:
-    """Measure what each variable does to the bounds of old boxes: they at its middle value."""
+    """Measure what each variable does to the bounds of old boxes: they at one value of it."""
     old = np.flatnonzero(batch.age >= MEASURED)
     if not len(old):
         return batch
@@ -163,11 +166,16 @@ def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> 
         rows = np.flatnonzero(boxes.level[:, i] > 0)
         if not len(rows):
             continue
-        after = bounds(collapsed(ranges, boxes.rows(rows), i))
-        width = change(before.ideal[rows], after.ideal).sum(axis=1)
-        tighter = change(before.least[rows], after.least) + change(before.most[rows], after.most)
-        width += (tighter * undecided[rows]).sum(axis=1)
-        width[~after.possible] += 4.0
+        width = np.zeros(len(rows))
+        for share in (0.5, 1.0, 0.0):  # of two choices the middle may be the one that bounds
+            left = np.flatnonzero(width == 0)
+            if not len(left):
+                break
+            own = rows[left]
+            after = bounds(collapsed(ranges, boxes.rows(own), i, share))
+            found = change(before.ideal[own], after.ideal).sum(axis=1)
+            tighter = change(before.least[own], after.least) + change(before.most[own], after.most)
+            width[left] = found + (tighter * undecided[own]).sum(axis=1) + 4.0 * ~after.possible
         widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
     measured, age = batch.widths.copy(), batch.age.copy()
     measured[old], age[old] = widths, 0

@@ -3,6 +3,8 @@
 For each objective the designs are sorted; the set of those up to a place is a row of bits, so that
 a point's place in each order gives, by and-ing one row an objective, the designs that are at least
 as good in all (bitmap skylines: Tan, Eng and Ooi, Efficient Progressive Skyline Computation, 2001).
+Designs that are near each other stand in one block, as in the leaves of a k-d tree, so that of most
+blocks their corners tell all.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ from numpy.typing import NDArray
 from dse.evaluate.front import is_nondominated
 from dse.model.quantity import Array
 
-_BLOCK = 2_048
+_BLOCK = 512
 """Designs of a block: its rows of bits stay in the cache."""
 _POINTS = 8_192  # looked at together
 _PIVOTS = 64
 _LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
-_DOUBLINGS = 12
+DOUBLINGS = 12
+"""Of a tolerance, by which what is not covered may miss."""
 _HUGE = 1e9
 
 
@@ -29,6 +32,13 @@ class _Block(NamedTuple):
 
     values: Array
     sets: tuple[NDArray[np.uint64], ...]
+
+    def concerns(self, points: Array) -> NDArray[np.bool_]:
+        """Tell which points are nowhere better than the best that the designs have anywhere."""
+        found = points[:, 0] >= self.values[0, 0]
+        for values, column in zip(self.values[1:], points.T[1:], strict=True):
+            found &= column >= values[0]
+        return np.asarray(found)
 
 
 class Cover:
@@ -71,14 +81,17 @@ class Cover:
     def _asked(self, points: Array, strict: bool) -> NDArray[np.bool_]:
         self._settle()
         found = np.zeros(len(points), dtype=bool)
-        left = np.arange(len(points))
+        left, rest = np.arange(len(points)), points
         for block in self._blocks:
+            near = np.flatnonzero(block.concerns(rest))
             covered = np.zeros(len(left), dtype=bool)
-            for first in range(0, len(left), _POINTS):
-                rows = slice(first, first + _POINTS)
-                covered[rows] = _covered(block, points[left[rows]], strict)
+            for first in range(0, len(near), _POINTS):
+                rows = near[first : first + _POINTS]
+                covered[rows] = _covered(block, rest[rows], strict)
+            if not covered.any():
+                continue
             found[left[covered]] = True
-            left = left[~covered]
+            left, rest = left[~covered], rest[~covered]
             if not len(left):
                 break
         return found
@@ -93,9 +106,22 @@ class Cover:
             self._points = self._points[np.argsort(ranks.sum(axis=1), kind="stable")]
             self._blocks.append(_block(self._points[:_PIVOTS]))
         del self._blocks[1 + last // _BLOCK :]
+        self._points[last:] = self._points[last:][_together(self._points[last:])]
         for first in range(last, len(self._points), _BLOCK):
             self._blocks.append(_block(self._points[first : first + _BLOCK]))
         self._fresh = len(self._points)
+
+
+def _together(points: Array) -> NDArray[np.intp]:
+    """Return an order in which every so many points, from the first on, are near each other."""
+    if len(points) <= _BLOCK:
+        return np.arange(len(points))
+    ranks = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0)
+    column = ranks[:, np.argmax(np.ptp(ranks, axis=0))]
+    order = np.argsort(column, kind="stable")
+    half = -(-len(points) // (2 * _BLOCK)) * _BLOCK
+    low, high = order[:half], order[half:]
+    return np.concatenate([low[_together(points[low])], high[_together(points[high])]])
 
 
 def _block(points: Array) -> _Block:
@@ -148,18 +174,35 @@ def relaxed(points: Array, tolerance: Array, floor: Array, amount: Array | float
 
 
 def missed(
-    cover: Cover, ideal: Array, tolerance: Array, floor: Array, amount: Array | float = 0.0
+    cover: Cover,
+    ideal: Array,
+    most: NDArray[np.int8],
+    tolerance: Array,
+    floor: Array,
+    amount: Array | float = 0.0,
 ) -> NDArray[np.int8]:
-    """Return by how many doublings of a tolerance nothing found covers ideal points."""
-    found = np.zeros(len(ideal), dtype=np.int8)
-    left = np.arange(len(ideal))
+    """Return by how many doublings of a tolerance nothing found covers ideal points.
+
+    Parameters
+    ----------
+    most : ndarray of int, shape (points,)
+        What is known before: that of the box that a box is half of. Asked from there down, since
+        to find a point covered is quick, and not to takes the whole cover.
+    tolerance, floor, amount : ndarray, shape (objectives,)
+        See `relaxed`.
+
+    Returns
+    -------
+    ndarray of int, shape (points,)
+        From 1, for all that would be covered with twice the tolerance, to `DOUBLINGS`.
+    """
+    found = np.maximum(most, 1)
     tolerance = np.maximum(tolerance, _LEAST)
-    for _ in range(_DOUBLINGS):
-        left = left[~cover.weakly(relaxed(ideal[left], tolerance, floor, amount))]
-        if not len(left):
-            break
-        found[left] += 1
-        tolerance, amount = 2 * tolerance, 2 * amount
+    for level in range(DOUBLINGS - 1, 0, -1):
+        rows = np.flatnonzero(found == level + 1)
+        factor = 2.0**level
+        wide = relaxed(ideal[rows], factor * tolerance, floor, factor * np.asarray(amount))
+        found[rows[cover.weakly(wide)]] = level
     return found
 
 

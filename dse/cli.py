@@ -1,4 +1,4 @@
-"""The command line; it and dse/profile/cli.py import click, all else is imported when needed."""
+"""The command line; it and the cli of profile and of fit import click, all else when needed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
+from dse.fit.cli import fit
 from dse.profile.cli import profile
 
 _TARGET_HELP = (
@@ -320,26 +321,6 @@ def compare_command(first: Path, second: Path, as_json: bool) -> None:
         Terminal().comparison(comparison)
 
 
-@commands.command("fit")
-@click.argument("table", type=click.Path(path_type=Path))
-@click.option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
-@click.option(
-    "--given", multiple=True, metavar="NAME=VALUE", help="Known: overhead=5us, clock=1GHz."
-)
-@click.option("--json", "record", type=click.Path(path_type=Path), help="Write data for scripts.")
-@click.option("-o", "catalog", type=click.Path(path_type=Path), help="Write a catalog for studies.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page with plots.")
-def fit_command(table: Path, by: Any, given: Any, record: Any, catalog: Any, html: Any) -> None:
-    """Fit LogCA to measured times: TABLE has granularity_B, host_s, accelerated_s.
-
-    Says each parameter with its 95 % interval, from which size on offloading pays, how far points
-    are off that the fit has not seen, and what the times cannot tell. See docs/fit.md.
-    """
-    from dse.fit.command import run
-
-    click.echo("\n\n".join(run(table, by, given, record, catalog, html)))
-
-
 @commands.command("list")
 @click.argument("name", required=False)
 def list_command(name: str | None) -> None:
@@ -371,6 +352,7 @@ def schema_command(what: str) -> None:
     click.echo(json.dumps(json_schema(what == "table"), indent=2))
 
 
+commands.add_command(fit)
 commands.add_command(profile)
 for _command in commands.commands.values():  # its first sentence, whole: click cuts at a width
     _command.short_help = " ".join((_command.help or "").partition("\n\n")[0].split())

@@ -6,5 +6,5 @@
 * `choose`, `intervals`, `analysis`: which terms the times bear, intervals, all values of tables.
 * `given`, `checks`, `remarks`, `fitting`: known values, errors of points left out, outliers and
   kinks, sentences, the fit of a series.
-* `written`, `plot`, `page`, `command`: text, JSON, catalog, page; the command.
+* `written`, `plot`, `page`, `command`, `cli`: text, JSON, catalog, page; the command.
 """

@@ -28,10 +28,10 @@ from dse.evaluate.grounds import grounds
 from dse.evaluate.judging import joined, nothing, some
 from dse.evaluate.memory import remembering
 from dse.evaluate.ranges import Ranges
-from dse.evaluate.refuted import around, hold
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
+from dse.search.audited import audit
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
 from dse.search.boxes import (
     MEASURED,
@@ -59,8 +59,6 @@ _SECONDS = 0.3  # that a batch should take
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
 _KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
-_AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
-_SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
 _BILLION = 1_000_000_000  # what the progress through a continuum is counted in
 
 
@@ -347,7 +345,7 @@ class _Bounding:
         judged = self._judges.judge(points, self._tally.evaluated, NEVER if seeds else self._until)
         if len(judged) < len(places):
             raise _LateError
-        self._audit(places, judged, held)
+        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed)
         index = self._numbers(points)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
         if sum(len(each) for _, each in self._early) < _KEPT:
@@ -366,21 +364,6 @@ class _Bounding:
         if len(self._cover) > 2 * self._settled + 4 * _FEWEST:
             self._cover.thin()
             self._settled = len(self._cover)
-
-    def _audit(self, places: NDArray[np.int64], judged: Evaluated, held: Open | None) -> None:
-        """Hold designs to the bounds of their boxes; seeds to those of random ones around them."""
-        if held is None:
-            rows = np.resize(np.arange(len(places)), min(_AUDITED, 4 * len(places)))
-            rng = np.random.default_rng(self._plan.seed)
-            boxes = around(self._ranges.axes, places[rows], rng)
-        else:
-            values = judged.objectives * self._evaluator.signs
-            better = np.asarray((values < held.ideal).any(axis=1))
-            better[:: 1 + len(places) // _SAMPLED] |= bool(self._evaluator.constraints)
-            rows = np.flatnonzero(better)[:_AUDITED]
-            boxes = held.boxes.rows(rows)
-        if len(rows):
-            hold(self._ranges, boxes, places[rows], some(judged, rows))
 
     def _numbers(self, points: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
         if self._numbered:

@@ -1,0 +1,36 @@
+"""The command `dse fit`; what it needs is imported when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("table", type=_FILE)
+@click.option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
+@click.option(
+    "--given", multiple=True, metavar="NAME=VALUE", help="Known: overhead=5us, clock=1GHz."
+)
+@click.option("--json", "record", type=_FILE, help="Write data for scripts.")
+@click.option("-o", "catalog", type=_FILE, help="Write a catalog for studies.")
+@click.option("--html", type=_FILE, help="Write a page with plots.")
+def fit(
+    table: Path,
+    by: tuple[str, ...],
+    given: tuple[str, ...],
+    record: Path | None,
+    catalog: Path | None,
+    html: Path | None,
+) -> None:
+    """Fit LogCA to measured times: TABLE has granularity_B, host_s, accelerated_s.
+
+    Says each parameter with its 95 % interval, from which size on offloading pays, how far points
+    are off that the fit has not seen, and what the times cannot tell. See docs/fit.md.
+    """
+    from dse.fit.command import run
+
+    click.echo("\n\n".join(run(table, by, given, record, catalog, html)))

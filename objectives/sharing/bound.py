@@ -14,7 +14,7 @@ import numpy as np
 
 from dse.model import Array, Quantity, at_least, model, moves
 from objectives.quantities import ClockPeriod, ElementBytes, Lanes, Passes
-from objectives.sharing.floors import line
+from objectives.sharing._floors import line
 from objectives.sharing.quantities import Pipeline, SchedulePeriod
 from objectives.sharing.schedule import schedule
 

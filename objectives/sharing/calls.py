@@ -29,13 +29,13 @@ import numpy as np
 from dse.model import Array, Demand, Floats, Quantity, at_least, demands, model, moves
 from objectives.quantities import CallRate, ClockPeriod
 from objectives.queues import Complex, complex_expm1
+from objectives.sharing._floors import time_alone, time_loaded, turn_interval
 from objectives.sharing.exact import (
     ROUNDING,
     mean_wait,
     turned_angle,
     zeros,
 )
-from objectives.sharing.floors import time_alone, time_loaded, turn_interval
 from objectives.sharing.quantities import (
     LONGEST_PERIOD,
     LaneElements,

@@ -20,7 +20,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, at_least, model
 from objectives.quantities import CallsInFlight, ClockPeriod
-from objectives.sharing.floors import COUNTED, slots_interval, window_interval
+from objectives.sharing._floors import COUNTED, slots_interval, window_interval
 from objectives.sharing.quantities import LaneElements, Pipeline, SchedulePeriod
 from objectives.sharing.schedule import schedule
 
@@ -87,7 +87,7 @@ def stream_interval(
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
     How a call meets the schedule is a matter of phase, so the interval may do anything with any
-    input; its floors are :mod:`objectives.sharing.floors`.
+    input; its floors are :mod:`objectives.sharing._floors`.
 
     Returns
     -------

@@ -152,9 +152,11 @@ def test_a_section_is_kept_but_decides_nothing(tmp_path: Path) -> None:
     (folder / "words.py").write_text(section.format("after"))
     second = dse.load(path)
     assert second.digest == first.digest
-    written = (tmp_path / "out" / "summary.json").stat().st_mtime_ns
+    found = (tmp_path / "out" / "study.db").stat().st_mtime_ns  # written by a search
+    front = (tmp_path / "out" / "front.csv").read_bytes()
     second.run(tmp_path / "out")  # the same result, with the new words
-    assert (tmp_path / "out" / "summary.json").stat().st_mtime_ns == written
+    assert (tmp_path / "out" / "study.db").stat().st_mtime_ns == found
+    assert (tmp_path / "out" / "front.csv").read_bytes() == front
     assert "after" in (tmp_path / "out" / "report.html").read_text()
     assert "after" in (tmp_path / "out" / "study" / "words.py").read_text()
 

@@ -132,7 +132,7 @@ def test_a_probe_that_was_held_up_does_not_cut_the_work_into_crumbs(
         return slab(*given)._replace(seconds=1e-9)
 
     def held_up(*given: Any) -> Any:
-        yield given[3], 1.0  # seconds a design: another program had the machine
+        yield given[-1], 1.0  # seconds a design: another program had the machine
 
     monkeypatch.setattr(exhaustive, "slab", quick)
     monkeypatch.setattr(exhaustive, "_probed", held_up)

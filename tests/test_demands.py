@@ -183,7 +183,8 @@ def test_what_is_not_a_number_meets_no_demand() -> None:
     (explained,) = made.explain(result, 1)
     (violation,) = map(str, explained.violations)
     told = "the ratio is small: ratio <= 10, demanded by ratio has no value: it is not a number"
-    assert violation == told
+    why = "for ratio, which ratio gives, is not a number, though every input of that model is in"
+    assert violation == f"{told}, {why} its domain"
 
 
 class Load(NamedTuple):

@@ -14,6 +14,7 @@ import pytest
 import dse
 from dse.explain.regression import regressions
 from dse.problems import InputError
+from dse.result.writing import sha256
 
 STUDY = """
 [study]
@@ -122,6 +123,12 @@ def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
     designs = pd.read_csv(tmp_path / "run" / "designs.csv", index_col="design")
     designs.loc[designs["latency"].idxmin(), "on_front"] = False
     designs.to_csv(tmp_path / "run" / "designs.csv")
+    damaged = _dse("certify", "run", cwd=tmp_path)
+    assert damaged.returncode == 2
+    assert "designs.csv: is not as its run wrote it" in damaged.stderr
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    summary["sha256"]["designs.csv"] = sha256(tmp_path / "run" / "designs.csv")
+    (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     found = _dse("certify", "run", cwd=tmp_path)
     assert found.returncode == 1
     assert "REFUTED" in found.stdout

@@ -139,7 +139,8 @@ def test_the_named_relaxation_of_one_constraint_admits_the_named_design(
         return
     message, ways = infeasible({"a": broken}, constraints)
     ((text, design),) = ways
-    assert f"of {len(broken)} designs, '{constraints[0].name}' excludes {len(broken)}" in message
+    designs = "1 design" if len(broken) == 1 else f"{len(broken)} designs"
+    assert f"of {designs}, '{constraints[0].name}' excludes {len(broken)}" in message
     (new,) = relaxed(text, constraints)
     assert broken[design] <= new.bound if upper else broken[design] >= new.bound
     best = min(broken) if upper else max(broken)

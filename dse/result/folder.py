@@ -211,6 +211,11 @@ def verify(folder: Path, copies: bool = False) -> None:
         raise InputError(str(folder), problems)
 
 
+def _certificate(content: Mapping[str, Any]) -> Certificate:
+    """Return a certificate from JSON, which knows lists alone."""
+    return Certificate(**{**content, "rests_on": tuple(content.get("rests_on", ()))})
+
+
 def write_answer(folder: Path, answer: Mapping[str, Any]) -> None:
     """Write what a run answers into its summary; see `dse.explain.answer`."""
     write_json(folder / SUMMARY, read_json(folder / SUMMARY) | {"answer": answer})
@@ -299,7 +304,7 @@ def load_result(folder: str | Path) -> Result:
             objectives=tuple(_objective(o) for o in content["objectives"]),
             columns=columns,
             designs=designs,
-            certificate=Certificate(**content["certificate"]),
+            certificate=_certificate(content["certificate"]),
             convergence=pd.DataFrame(content["convergence"]),
             notes=tuple(content["notes"]),
             provenance=content["provenance"],

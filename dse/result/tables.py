@@ -154,7 +154,7 @@ def _proven(outcome: Outcome) -> dict[str, Any]:
         "gap": reached,
         "boxes": gap.boxes,
         "decided": gap.decided,
-        "rests_on": [ground._asdict() for ground in gap.rests_on],
+        "rests_on": tuple(ground._asdict() for ground in gap.rests_on),
         "tolerances": {n: list(each) for n, each in gap.apart.items()}
         if reached is not None
         else {},

@@ -133,7 +133,7 @@ class _Cost(NamedTuple):
 
 
 CONTENT: dict[str, Any] = {
-    "study": {"name": "script", "models": ["cost"], "about": 'a "text" of\nlines \x7f'},
+    "study": {"name": "script", "models": ["cost"], "about": 'a "text" of\nlines \u00e9'},
     "space": {"lanes": {"integer": [1, 8]}, "delay": {"real": [1e-9, 2e-9], "steps": 3}},
     "objective": [{"minimize": "cost"}, {"minimize": "time"}],
     "search": {"method": "exhaustive", "timeout": 1e3},

@@ -55,7 +55,8 @@ def _assert_best_trials_are_the_front(out: Path) -> None:
 def _assert_each_design_is_complete_once(trials: list[FrozenTrial]) -> None:
     complete = {t.number: t for t in trials if t.state == TrialState.COMPLETE}
     repeats = [t for t in trials if t.state == TrialState.PRUNED]
-    assert len(complete) + len(repeats) == len(trials) == 90
+    assert len(complete) + len(repeats) == len(trials)
+    assert len(trials) == 90 or len(complete) == 24  # it ends early once all were drawn
     assert len(complete) <= 24
     assert len({tuple(t.params[n] for n in NAMES) for t in complete.values()}) == len(complete)
     for trial in repeats:

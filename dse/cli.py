@@ -65,7 +65,7 @@ def run_command(
 
     if least and not targets:
         raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
-    resolved = load(study, " and ".join(targets) or None, least)
+    resolved = load(study, " and ".join(targets) if targets else None, least)
     folder = out or default_folder(resolved.name)
     terminal = Terminal(quiet)
     if not fresh and is_finished_run_of(folder, resolved.digest):

@@ -29,6 +29,13 @@ def test_a_space_in_which_nothing_pays_is_said_to_be_so_first() -> None:
     assert answer.short[0] == answer.verdict
     assert answer.verdict.startswith("Nothing in this space is worth building: the best speedup is")
     assert f"{best:.3g}" in answer.verdict
+    # nothing is advised to be built: the nearest is named as such, alone
+    (nearest,) = answer.designs
+    assert result.front.designs["speedup"][nearest.design] == best
+    assert nearest.build.startswith(f"Nearest to it is design {nearest.design}")
+    assert "Build" not in str(answer)
+    assert not nearest.change
+    assert designs_of(study(host_time=150.0), result) == [nearest.design]
 
 
 def test_where_all_pays_nothing_is_said_of_it() -> None:

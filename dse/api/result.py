@@ -167,12 +167,15 @@ class StudyResult(Result):
         Raises
         ------
         InputError
-            If the study is not at hand.
+            If the study is not at hand, or there is no folder for the file.
         OSError
             If the file cannot be written.
         """
         from dse.run import report
 
+        if not Path(path).parent.is_dir():
+            problem = Problem("", "its folder does not exist", "make it first")
+            raise InputError(str(path), [problem])
         report(self._study, self, Path(path))
 
     def save(self, folder: str | Path) -> None:

@@ -24,7 +24,7 @@ from dse.study.study import ResolvedStudy
 
 _RUNNERS_UP = 3
 _HALF = 0.5
-RECOMMENDED = "recommended"
+RECOMMENDED, NEAREST = "recommended", "nearest"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,8 @@ class Recommendation:
     design : int
         Its number.
     role : str
-        ``"recommended"``, or in what it is best, such as ``"highest speedup"``.
+        ``"recommended"``, ``"nearest"`` to paying if nothing pays, or in what it is best, such as
+        ``"highest speedup"``.
     build : str
         What to build: every variable; of a runner-up those that differ from the recommended design.
     gives : str
@@ -79,7 +80,8 @@ class Answer:
     pays : bool
         False if nothing on the front pays.
     designs : tuple of Recommendation
-        The recommended design first, then runners-up; none without a front.
+        The recommended design first, then runners-up; the nearest alone if nothing pays; none
+        without a front.
     """
 
     verdict: str
@@ -94,6 +96,10 @@ class Answer:
             best = self.designs[0]
             told += [best.build, best.gives, best.change]
         return tuple(each for each in told if each)
+
+    def __str__(self) -> str:
+        said = [self.verdict, *(" ".join(each.sentences) for each in self.designs)]
+        return "\n".join(each for each in said if each)
 
 
 def answer_of(
@@ -111,15 +117,17 @@ def answer_of(
     known = {each.design: each for each in explanations}
     paying, verdict = _worth(study.evaluator, result)
     numbers = result.front.designs.index.to_numpy()
-    row, why = _recommended(result, paying)
-    chosen = _recommendation(
-        study, result, int(numbers[row]), RECOMMENDED, known, list(study.evaluator.space.variables)
-    )
+    row, why = _recommended(study.evaluator, result, paying)
+    variables, pays = list(study.evaluator.space.variables), bool(paying.any())
+    role = RECOMMENDED if pays else NEAREST
+    chosen = _recommendation(study, result, int(numbers[row]), role, known, variables)
+    if not pays:  # what to change within the space makes nothing pay either
+        return Answer(verdict, False, (replace(chosen, why=why, change=""),))
     others = []
     for number, role in _runners_up(study.evaluator, result, row):
         names = _differ(study.evaluator, result, int(numbers[row]), number)
         others.append(_recommendation(study, result, number, role, known, names))
-    return Answer(verdict, bool(paying.any()), (replace(chosen, why=why), *others))
+    return Answer(verdict, True, (replace(chosen, why=why), *others))
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:
@@ -132,8 +140,9 @@ def designs_of(study: ResolvedStudy, result: Result) -> list[int]:
     if not len(result.front):
         return []
     paying, _ = _worth(study.evaluator, result)
-    row, _ = _recommended(result, paying)
-    named = [number for number, _ in _runners_up(study.evaluator, result, row)]
+    row, _ = _recommended(study.evaluator, result, paying)
+    others = _runners_up(study.evaluator, result, row) if paying.any() else []
+    named = [number for number, _ in others]
     return [int(result.front.designs.index[row]), *named]
 
 
@@ -169,9 +178,15 @@ def _verdict(
     )
 
 
-def _recommended(result: Result, paying: NDArray[np.bool_]) -> tuple[int, str]:
+def _recommended(
+    evaluator: Evaluator, result: Result, paying: NDArray[np.bool_]
+) -> tuple[int, str]:
     """Return the row of the front to recommend, and why: the knee of what pays."""
     front, count = result.front, len(result.front)
+    for objective in result.objectives:
+        if not paying.any() and worth_of(evaluator, objective) is not None:
+            values = front.designs[objective.name].to_numpy(np.float64)
+            return int(values.argmax()), ""
     if count == 1:
         return 0, "It is the only design on the front: no other is better in anything."
     among = paying if paying.any() else np.ones(count, dtype=bool)
@@ -218,12 +233,16 @@ def _recommendation(
 ) -> Recommendation:
     evaluator = study.evaluator
     values: dict[str, Any] = {str(n): v for n, v in result.designs.loc[number].items()}
-    shown = [n for n in names if n not in {o.quantity for o in result.objectives}]
-    parts = settings(evaluator.space, evaluator.wiring.quantities, values, shown)
+    shown = [n for n in names if n not in {o.quantity for o in result.objectives}] or names
+    parts = ", ".join(settings(evaluator.space, evaluator.wiring.quantities, values, shown))
     if role == RECOMMENDED:
-        build = f"Build design {number}: {', '.join(parts)}" if parts else f"Build design {number}"
+        build = f"Build design {number}: {parts}" if parts else f"Build design {number}"
+    elif role == NEAREST:
+        build = f"Nearest to it is design {number}" + (f": {parts}" if parts else "")
     else:
-        build = f"{role[0].upper()}{role[1:]}: design {number}, with {', '.join(parts)}"
+        build = f"{role[0].upper()}{role[1:]}: design {number}" + (
+            f", with {parts}" if parts else ""
+        )
     gives = _gives(result, {o.name: float(values[o.name]) for o in result.objectives})
     explanation = known.get(number)
     if explanation is None:

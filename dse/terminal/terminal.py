@@ -28,6 +28,7 @@ from dse.result.compare import Comparison
 from dse.result.more import more
 from dse.result.record import Result
 from dse.result.refutation import Refutation
+from dse.result.target import TargetAnswer
 from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import share
 from dse.study.catalog import Catalog
@@ -99,7 +100,9 @@ class Terminal:
             yield watch
 
     def summary(self, result: Result, report: Path, answer: Sequence[str] = ()) -> None:
-        """Show what a run found: the answer first."""
+        """Show what a run found: what was asked for and the answer first."""
+        if result.target is not None:
+            self._target(result.target)
         if answer:
             self._out.print(escape(" ".join(answer)))
         self._out.print(escape(result.certificate.statement))
@@ -109,7 +112,7 @@ class Terminal:
                 self._out.print(each)
         else:
             self._out.print("no design is on the front: none that was evaluated is feasible")
-        self._target(result)
+        self._steps(result)
         for note in result.notes:
             self.note(note)
         seconds = result.provenance.get("seconds")
@@ -118,12 +121,14 @@ class Terminal:
             self._out.print(f"{seconds:.2f} s, {plural(pace, 'design')}/s")
         self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
 
-    def _target(self, result: Result) -> None:
-        """Show which designs reach the target, and what a step up from the knee costs."""
-        if result.target is not None:
-            self._out.print(f"target: {escape(result.target.reach)}")
-            for sentence in result.target.words:
-                self._out.print(Padding(escape(sentence), (0, 0, 0, 2), expand=False))
+    def _target(self, target: TargetAnswer) -> None:
+        """Show which designs reach the target."""
+        self._out.print(f"target: {escape(target.reach)}")
+        for sentence in target.words:
+            self._out.print(Padding(escape(sentence), (0, 0, 0, 2), expand=False))
+
+    def _steps(self, result: Result) -> None:
+        """Show what a step up from the knee costs."""
         steps = more(result)
         if steps:
             self._out.print(f"from the knee, design {result.knee().name}:")

@@ -101,6 +101,7 @@ CallsInFlight: TypeAlias = Annotated[
         "calls of a stream that may be in flight",
         "q",
         low=1,
+        high=1_024,  # they are followed one by one; the rings of known devices hold no more
         integer=True,
         better="higher",
         typical=(1, 4),

@@ -45,20 +45,23 @@ def constant_service_wait(load: Floats, servers: Floats = 1.0) -> Array:
     with np.errstate(all="ignore"):
         wait = np.where(load < 1, load / (2 * (1 - load)), np.where(np.isnan(load), load, np.inf))
     shared = (servers > 1) & (load > 0) & (load < 1)
-    for count in np.unique(servers[shared]):
-        at = shared & (servers == count)
-        wait[at] = _shared_wait(load[at], int(count))
+    wait[shared] = _shared_wait(load[shared], servers[shared])
     return wait[()]
 
 
-def _shared_wait(load: Array, servers: int) -> Array:
-    free = 1 - load
-    total = ((servers * load) ** 2 - servers * (servers - 1)) / (2 * servers * free)
-    for k in range(1, servers // 2 + 1):
-        moved = complex_expm1(log_zero(np.full(load.shape, 2 * np.pi * k / servers), load))
-        weight = 1.0 if 2 * k == servers else 2.0  # zeros come in conjugate pairs
-        total -= weight * (1 / moved).real
-    return np.maximum(total, 0.0) / (servers * load)  # at light load all cancels but rounding
+def _shared_wait(load: Array, servers: Array) -> Array:
+    order = np.argsort(-servers, kind="stable")
+    load, servers = load[order], servers[order]
+    total = ((servers * load) ** 2 - servers * (servers - 1)) / (2 * servers * (1 - load))
+    for k in range(1, int(servers.max(initial=0)) // 2 + 1):
+        has = slice(np.searchsorted(-servers, -2 * k, side="right"))  # those with a zero k
+        of, at = servers[has], load[has]
+        moved = complex_expm1(log_zero(2 * np.pi * k / of, at))
+        weight = np.where(of == 2 * k, 1.0, 2.0)  # zeros come in conjugate pairs
+        total[has] -= weight * (1 / moved).real
+    wait = np.empty_like(total)
+    wait[order] = np.maximum(total, 0.0) / (servers * load)  # at light load only rounding is left
+    return wait
 
 
 def log_zero(angle: Array, load: Array) -> Complex:

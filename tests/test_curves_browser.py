@@ -22,7 +22,7 @@ def texts(chrome: Chrome, selector: str) -> list[str]:
 def choose(chrome: Chrome, design: int) -> None:
     """Choose a design by its number, through the filter of the table."""
     chrome.find_element(By.ID, "filter").clear()
-    chrome.find_element(By.ID, "filter").send_keys(str(design))
+    chrome.find_element(By.ID, "filter").send_keys(f"design == {design}")
     row = chrome.find_element(By.CSS_SELECTOR, "#front-table tbody tr")
     chrome.execute_script("arguments[0].click()", row)
 

@@ -40,7 +40,7 @@ from objectives.sharing import call_service, engine_line
     ],
 )
 def test_conforms(model: Callable[..., Any]) -> None:
-    check_model(model, pairs=0 if model is call_time else 100_000)  # see test_floors
+    check_model(model)
 
 
 def test_by_hand() -> None:

@@ -14,7 +14,7 @@ from objectives.sharing import blocking_interval, engine_line, stream_interval
 
 @pytest.mark.parametrize("model", [stream_interval, engine_line])
 def test_conforms(model: Callable[..., Any]) -> None:
-    check_model(model, pairs=0 if model is stream_interval else 100_000)  # see test_floors
+    check_model(model)
 
 
 def test_with_one_call_in_flight_it_is_the_exact_pace() -> None:
@@ -32,3 +32,39 @@ def test_with_one_call_in_flight_it_is_the_exact_pace() -> None:
     halves = {"set_up_time": away / 2, "travel_time": away / 2}
     found = stream_interval(**design, calls_in_flight=1, **halves).stream_interval
     np.testing.assert_allclose(found, exact, rtol=2e-3)
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 48, 100, 1000])
+def test_a_window_of_calls_takes_the_time_of_one(window: int) -> None:
+    # no set-up, a slot every 4 clocks and no pause: the calls come back one behind the other, so
+    # that q of them end in each round of travel, wait for the slot (less than 4 clocks), pipeline
+    travel = 50_000.5
+    design = {"streams": 4, "pipeline_depth": 4, "context_switch": 0, "schedule_period": 16}
+    way = {"set_up_time": 0.0, "travel_time": travel}
+    found = stream_interval(
+        **design, clock_period=1.0, lane_elements=1, calls_in_flight=window, **way
+    )
+    assert travel + 4 <= found.stream_interval * window < travel + 4 + 4
+
+
+def test_designs_of_many_windows_are_followed_together_as_alone() -> None:
+    rng = np.random.default_rng(1)
+    window = rng.integers(1, 100, 50)
+    travel = rng.uniform(1e3, 1e5, 50)
+    design = {
+        "streams": 16,
+        "pipeline_depth": 4,
+        "context_switch": 4,
+        "schedule_period": 3,
+        "clock_period": 1.0,
+        "lane_elements": 2,
+        "set_up_time": 10.0,
+        "link_wait_time": 30.0,
+        "link_utilization": 0.5,
+    }
+    found = stream_interval(**design, calls_in_flight=window, travel_time=travel).stream_interval
+    alone = [
+        float(stream_interval(**design, calls_in_flight=q, travel_time=t).stream_interval)
+        for q, t in zip(window, travel, strict=True)
+    ]
+    assert found.tolist() == alone

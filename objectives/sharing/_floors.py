@@ -25,8 +25,6 @@ from objectives.quantities import (
 from objectives.sharing.quantities import LaneElements, Pipeline, SchedulePeriod
 from objectives.sharing.schedule import schedule
 
-COUNTED = 64
-"""Calls between the ends that :func:`objectives.sharing.pace.stream_interval` compares."""
 _ON_THE_SLOT = 1e-9
 _Time = Annotated[Floats, Quantity("s", "time of a call outside the engine", low=0)]
 
@@ -70,14 +68,12 @@ def window_interval(
     """Return the largest of set-up, m·N clocks, and what q calls in flight need at least.
 
     The call q after another begins its set-up when that one has ended, and ends after set-up and
-    travel, m − 1 further slots of C clocks and the pipeline: T later. So 64 calls, over which
-    ``stream_interval`` counts, take ⌊64/q⌋·T at least; in its closed form, q calls take T.
+    travel, m − 1 further slots of C clocks and the pipeline: T later. So q calls take T at least.
     """
     slots = np.multiply(lane_elements, pipeline_depth) - _ON_THE_SLOT
     one = np.add(set_up_time, travel_time) + slots * clock_period
-    whole = np.floor(COUNTED / np.maximum(calls_in_flight, 1.0)) / COUNTED
     carried = np.multiply(lane_elements, streams) * clock_period
-    return _StreamInterval(np.maximum(np.maximum(set_up_time, carried), whole * one))
+    return _StreamInterval(np.maximum(np.maximum(set_up_time, carried), one / calls_in_flight))
 
 
 @moves(

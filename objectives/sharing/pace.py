@@ -20,14 +20,14 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, at_least, model
 from objectives.quantities import CallsInFlight, ClockPeriod
-from objectives.sharing._floors import COUNTED, slots_interval, window_interval
+from objectives.sharing._floors import slots_interval, window_interval
 from objectives.sharing.quantities import LaneElements, Pipeline, SchedulePeriod
 from objectives.sharing.schedule import schedule
 
 _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
-_HALF = COUNTED
-"""Calls in each half of the count: the pace is between their mean ends."""
+_COUNTED = 64
+"""Calls in each half of the count at least: the pace is between their mean ends."""
 _ROWS = 1 << 12
 """Designs followed at a time: their columns stay in the cache."""
 _ON_THE_SLOT = 1e-9
@@ -95,7 +95,7 @@ def stream_interval(
         Array of the broadcast shape of the inputs [s]: inf if a part of the way is, NaN if
         ``streams < pipeline_depth``. With one call in flight and no wait it is
         :func:`objectives.sharing.blocking.blocking_interval` to one part in a few hundred, for
-        128 calls are counted.
+        at least 128 calls are counted.
 
     Two slots of 4 clocks in a round of 24. A call that comes back 5 clocks after its end is away
     for the next slot; the second call in flight takes it.
@@ -124,33 +124,36 @@ def _paces(table: Array) -> Array:
         followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
     pace[np.isinf(alone)] = np.inf
     order = followed[np.argsort(window[followed], kind="stable")]
-    for count in np.unique(window[order]):
-        same = order[window[order] == count]
-        for first in range(0, same.size, _ROWS):
-            block = same[first : first + _ROWS]
-            found = _follow(table[:, block], max(int(count), 1))
-            pace[block] = np.maximum(pace[block], found)  # a mean of a finite time may be less
+    for first in range(0, order.size, _ROWS):
+        block = order[first : first + _ROWS]
+        pace[block] = np.maximum(pace[block], _follow(table[:, block]))  # may be less by rounding
     return pace
 
 
-def _follow(table: Array, window: int) -> Array:
-    """Follow the calls of designs with equal windows; return the mean clocks from end to end."""
-    length, _, depth, period, batch, _, set_up, travel, wait, busy = table
-    ends = np.zeros((window, length.size))
+def _follow(table: Array) -> Array:
+    """Follow the calls of designs; return the mean clocks from end to end.
+
+    The count spans whole windows, for the calls of one may come back together.
+    """
+    length, _, depth, period, batch, window, set_up, travel, wait, busy = table
+    window = np.maximum(window, 1).astype(np.int64)
+    most, columns = int(window.max()), np.arange(window.size)
+    same = bool(np.all(window == most))
+    window = window[:1] if same else window
+    before, half = np.maximum(_SETTLING, 2 * window), window * -(-_COUNTED // window)
+    ends = np.zeros((most, columns.size))
     thread, free = np.zeros_like(length), np.zeros_like(length)
-    early, late = np.zeros_like(length), np.zeros_like(length)
-    before, held = max(_SETTLING, 2 * window), Held.of(wait, busy)
-    for call in range(before + 2 * _HALF):
-        thread = np.maximum(thread, ends[call % window]) + set_up
+    early, late, held = np.zeros_like(length), np.zeros_like(length), Held.of(wait, busy)
+    for call in range(int(np.max(before + 2 * half))):
+        at = call % most if same else (call % window, columns)
+        thread = np.maximum(thread, ends[at]) + set_up
         arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
         slot = np.maximum(next_slot(arrived, length, depth, period), free)
         free = slot + batch
-        ends[call % window] = end_of(free - 1, length, depth, period)
-        if call >= before + _HALF:
-            late += ends[call % window]
-        elif call >= before:
-            early += ends[call % window]
-    return np.asarray((late - early) / _HALF**2)
+        end = ends[at] = end_of(free - 1, length, depth, period)
+        np.add(early, end, out=early, where=(call >= before) & (call < before + half))
+        np.add(late, end, out=late, where=(call >= before + half) & (call < before + 2 * half))
+    return np.asarray((late - early) / half**2)
 
 
 class Held(NamedTuple):

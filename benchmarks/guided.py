@@ -32,10 +32,9 @@ from benchmarks.peers import Truth, enumerated
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.judging import judge
 from dse.model import Array
-from dse.search.base import Plan, method_of
+from dse.search.base import Plan, Start, method_of
 from dse.search.drawing import Drawing
 from dse.search.variation import first
-from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy, read_study
 
 _MARKS = (60, 200)
@@ -57,9 +56,7 @@ def searched(method: str, generation: int) -> Callable[[Evaluator, int, int], Ev
 
     def run(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
         plan = Plan(method, designs, generation, seed, None, {})
-        search = method_of(method).start(
-            evaluator, plan, chunk=65_536, workers=Workers(1), state={}, trials=None
-        )
+        search = method_of(method).start(Start(evaluator, plan))
         for _ in search.steps():
             pass
         return search.outcome().judged

@@ -16,8 +16,7 @@ from dse.evaluate.judging import judge
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Points, Space, Values
 from dse.model import Array
-from dse.search.base import UNLIMITED, Plan, Settings, method_of
-from dse.search.workers import Workers
+from dse.search.base import UNLIMITED, Plan, Settings, Start, method_of
 
 _CHUNK = 16_384
 _PENALTY = 1e3  # beyond any objective on its scale
@@ -108,9 +107,7 @@ def bound(task: Task) -> bool:
 
 
 def _ours(task: Task, plan: Plan) -> bool:
-    search = method_of(plan.method).start(
-        task.evaluator, plan, chunk=65_536, workers=Workers(1), state={}, trials=None
-    )
+    search = method_of(plan.method).start(Start(task.evaluator, plan))
     for _ in search.steps():
         if task.late:
             break

@@ -32,7 +32,7 @@ from benchmarks.peer_searches import SEARCHES, Task, installed, shown
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import hypervolume, is_nondominated, scaled
 from dse.model import Array
-from dse.search.base import Settings, method_of
+from dse.search.base import Settings, Start, method_of
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
 from tests.quality import recall
@@ -103,7 +103,7 @@ def enumerated(evaluator: Evaluator) -> tuple[Array, float, int]:
     """Return the whole front, the seconds of processor, and the designs."""
     method = method_of("exhaustive")
     plan = method.plan("exhaustive", Settings(), evaluator.space, len(evaluator.objectives), [])
-    search = method.start(evaluator, plan, chunk=65_536, workers=Workers(2), state={}, trials=None)
+    search = method.start(Start(evaluator, plan, workers=Workers(2)))
     began = time.process_time()
     for _ in search.steps():
         pass

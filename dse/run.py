@@ -27,7 +27,7 @@ from dse.result.record import Result
 from dse.result.spare import affordable
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
-from dse.search.base import Progress, Search, method_of
+from dse.search.base import Progress, Search, Start, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
 from dse.search.workers import NEVER, EndedError, Workers
@@ -181,14 +181,15 @@ def _run(
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
     seen = held_to_the_contract(study, workers)
-    under_way = method_of(study.plan.method).start(
+    begun = Start(
         study.evaluator,
         study.plan,
-        chunk=study.file.run.chunk,
-        workers=workers,
-        state=checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
-        trials=store,
+        study.file.run.chunk,
+        workers,
+        checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
+        store,
     )
+    under_way = method_of(study.plan.method).start(begun)
     deadline = None if timeout is None else Deadline(began + timeout, pace)
     error: DseError | None = None
     try:

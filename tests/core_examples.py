@@ -14,7 +14,7 @@ from dse.evaluate.conditions import Reduction
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.evaluate.space import Space, Variable
+from dse.evaluate.space import Choice, Integer, Real, Space, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model import Model, Quantity
 from dse.model.expression import read_relation
@@ -117,3 +117,21 @@ def command(
         code = int(stop.code or 0)
     out, err = capsys.readouterr()
     return code, out, err
+
+
+MIXED: dict[str, Variable] = {
+    "lanes": Integer(1, 64, log=True),
+    "depth": Integer(0, 30, 3),
+    "clock": Real(0.5, 2.0, steps=16),
+    "row": Choice({"a": {"base": 1.0}, "b": {"base": 3.0}, "c": {"base": 0.5}}),
+    "width": Values((8.0, 64.0, 16.0, 32.0)),
+}
+SPEED = model(
+    "speed",
+    lambda lanes, depth, clock, base, width: (
+        lanes * clock * np.sqrt(width) / (base + lanes / (1 + depth)),
+        lanes * width * (1 + 0.05 * depth) * clock**1.5 + 40 * base,
+    ),
+    ["lanes", "depth", "clock", "base", "width"],
+    ["speed", "cost"],
+)

@@ -19,11 +19,10 @@ from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.model import moves
 from dse.problems import InputError
 from dse.result.refutation import refute
-from dse.search.base import Plan, method_of
+from dse.search.base import Plan, Start, method_of
 from dse.search.boxes import MEASURED, Open, measured
 from dse.search.cover import DOUBLINGS, Cover, missed, relaxed
 from dse.search.outcome import Outcome
-from dse.search.workers import Workers
 from tests.core_examples import objective
 
 STUDIES = Path(__file__).parents[1] / "studies"
@@ -33,9 +32,7 @@ SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution",
 def searched(evaluator: Evaluator, method: str, tolerance: float = 0.0) -> Outcome:
     size = evaluator.space.size
     plan = Plan(method, size or 2**62, 1, 0, None, {}, tolerance)
-    search = method_of(method).start(
-        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
-    )
+    search = method_of(method).start(Start(evaluator, plan, chunk=32_768))
     for _ in search.steps():
         pass
     return search.outcome()
@@ -115,9 +112,7 @@ def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
     large = {"lanes": Integer(1, 320), "streams": Integer(8, 64), "pipeline_depth": Integer(1, 32)}
     evaluator = replace(evaluator, space=Space({**evaluator.space.variables, **large}))
     plan = Plan("bound", evaluator.space.size or 0, 1, 0, None, {}, 0.0)
-    search = method_of("bound").start(
-        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
-    )
+    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 4):
         pass
     outcome = search.outcome()
@@ -265,9 +260,7 @@ def test_a_front_of_a_continuum_needs_a_tolerance() -> None:
 def test_a_search_that_is_cut_short_says_what_it_has_proven() -> None:
     evaluator = study(made, None, tolerance=1e-6).evaluator
     plan = Plan("bound", 2**62, 1, 0, None, {}, 1e-6)
-    search = method_of("bound").start(
-        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
-    )
+    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 8):
         pass
     outcome = search.outcome()
@@ -289,9 +282,7 @@ def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None
     plan = Plan("bound", 9_000_000, 1, 0, None, {}, tolerance)
 
     def begun(state: Any) -> Any:
-        return method_of("bound").start(
-            evaluator, plan, chunk=32_768, workers=Workers(1), state=state, trials=None
-        )
+        return method_of("bound").start(Start(evaluator, plan, chunk=32_768, state=state))
 
     whole = searched(evaluator, "bound", tolerance)
     for steps in (1, 3, 6):
@@ -308,9 +299,7 @@ def test_a_resumed_search_ends_as_an_uninterrupted_one(tolerance: float) -> None
 def test_a_deadline_in_the_middle_of_a_batch_loses_nothing() -> None:
     evaluator = study(made, 3_000).evaluator
     plan = Plan("bound", 9_000_000, 1, 0, None, {}, 0.0)
-    search = method_of("bound").start(
-        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
-    )
+    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 3):
         pass
     for _ in search.steps(until=time.time() - 1.0):

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import hypervolume, is_nondominated
-from dse.evaluate.space import Choice, Integer, Real, Values, Variable
+from dse.evaluate.space import Integer, Real
 from dse.model import Model
 from dse.search.base import Plan
 from dse.search.evolution import Evolved, evolve
-from tests.core_examples import constraint, evaluator, model, objective
+from tests.core_examples import MIXED, SPEED, constraint, evaluator, model, objective
 from tests.quality import recall
 
 Floats = NDArray[np.float64]
@@ -31,22 +31,6 @@ def last(judge: Evaluator, chosen: Plan, start: Evolved | None = None) -> Evolve
     return list(evolve(judge, chosen, start))[-1]
 
 
-MIXED: dict[str, Variable] = {
-    "lanes": Integer(1, 64, log=True),
-    "depth": Integer(0, 30, 3),
-    "clock": Real(0.5, 2.0, steps=16),
-    "row": Choice({"a": {"base": 1.0}, "b": {"base": 3.0}, "c": {"base": 0.5}}),
-    "width": Values((8.0, 64.0, 16.0, 32.0)),
-}
-SPEED = model(
-    "speed",
-    lambda lanes, depth, clock, base, width: (
-        lanes * clock * np.sqrt(width) / (base + lanes / (1 + depth)),
-        lanes * width * (1 + 0.05 * depth) * clock**1.5 + 40 * base,
-    ),
-    ["lanes", "depth", "clock", "base", "width"],
-    ["speed", "cost"],
-)
 SMALL = evaluator(MIXED, [SPEED], [objective("speed", "maximize"), objective("cost")])
 
 

@@ -14,19 +14,19 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import hypervolume, is_nondominated
 from dse.evaluate.space import Integer, Real, Space
 from dse.model import Quantity
-from dse.search.base import Plan, Search
+from dse.search.base import Plan, Search, Start
 from dse.search.evolution import evolve, start
 from dse.search.stall import Stall
 from dse.search.variation import first
 from dse.search.workers import Workers
-from tests.core_examples import constraint, evaluator, model, objective, relation
-from tests.test_evolution import MIXED, SPEED, equal, last, plan
+from tests.core_examples import MIXED, SPEED, constraint, evaluator, model, objective, relation
+from tests.test_evolution import equal, last, plan
 
 Floats = NDArray[np.float64]
 
 
 def _begun(judge: Evaluator, chosen: Plan, workers: int = 1, chunk: int = 65_536) -> Search:
-    return start(judge, chosen, chunk=chunk, workers=Workers(workers), state={}, trials=None)
+    return start(Start(judge, chosen, chunk=chunk, workers=Workers(workers)))
 
 
 def test_the_first_generation_is_a_net() -> None:

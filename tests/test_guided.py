@@ -14,37 +14,29 @@ import dse
 from benchmarks import peer_problems
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.space import SUBSET, Choice, Integer, Real, Space, Values, Variable
+from dse.evaluate.space import SUBSET, Choice, Integer, Real, Space
 from dse.run import run
 from dse.search import guided
 from dse.search.axes import Axes, reached
-from dse.search.base import Plan, Search, Settings, method_of
+from dse.search.base import Plan, Search, Settings, Start, method_of
 from dse.search.expected import Expected, beyond
 from dse.search.kriging import Kriging, _apart, _unlikely, learned
 from dse.search.outcome import Outcome
-from dse.search.workers import Workers
-from tests.core_examples import brute_front, constraint, evaluator, model, objective, relation
+from tests.core_examples import (
+    MIXED,
+    SPEED,
+    brute_front,
+    constraint,
+    evaluator,
+    model,
+    objective,
+    relation,
+)
 from tests.quality import recall
 from tests.toy import MODEL, STUDY
 
 Floats = NDArray[np.float64]
 
-MIXED: dict[str, Variable] = {
-    "lanes": Integer(1, 64, log=True),
-    "depth": Integer(0, 30, 3),
-    "clock": Real(0.5, 2.0, steps=16),
-    "row": Choice({"a": {"base": 1.0}, "b": {"base": 3.0}, "c": {"base": 0.5}}),
-    "width": Values((8.0, 64.0, 16.0, 32.0)),
-}
-SPEED = model(
-    "speed",
-    lambda lanes, depth, clock, base, width: (
-        lanes * clock * np.sqrt(width) / (base + lanes / (1 + depth)),
-        lanes * width * (1 + 0.05 * depth) * clock**1.5 + 40 * base,
-    ),
-    ["lanes", "depth", "clock", "base", "width"],
-    ["speed", "cost"],
-)
 GOALS = [objective("speed", "maximize"), objective("cost")]
 SMALL = evaluator(MIXED, [SPEED], GOALS)
 PARTS = Choice(
@@ -62,9 +54,7 @@ def begun(
     state: dict[str, Any] | None = None,
 ) -> Search:
     plan = Plan("guided", evaluations, generation, seed, None, {})
-    return method_of("guided").start(
-        judge, plan, chunk=10_000, workers=Workers(1), state=state or {}, trials=None
-    )
+    return method_of("guided").start(Start(judge, plan, chunk=10_000, state=state or {}))
 
 
 def searched(judge: Evaluator, evaluations: int, seed: int = 0) -> Outcome:
@@ -131,9 +121,7 @@ def test_the_front_of_a_small_space_is_found_with_few_designs() -> None:
     for seed in range(2):
         found.append(recall(signed(SMALL, searched(SMALL, 400, seed).judged), whole))
         plan = Plan("evolution", 400, 50, seed, None, {})
-        search = method_of("evolution").start(
-            SMALL, plan, chunk=10_000, workers=Workers(1), state={}, trials=None
-        )
+        search = method_of("evolution").start(Start(SMALL, plan, chunk=10_000))
         for _ in search.steps():
             pass
         evolved.append(recall(signed(SMALL, search.outcome().judged), whole))

@@ -23,7 +23,7 @@ from dse.problems import Problem
 from dse.result.folder import load_result
 from dse.result.record import EmptyFrontError
 from dse.run import run
-from dse.search.base import METHODS, Plan, Progress, Search, Settings, Trials, method_of
+from dse.search.base import METHODS, Plan, Progress, Search, Settings, Start, Trials, method_of
 from dse.search.slabs import _next_size, slab
 from dse.search.workers import NEVER, Judges, Workers
 from tests.core_examples import constraint, evaluator, model, objective
@@ -52,9 +52,7 @@ def begun(
     trials: Trials | None = None,
 ) -> Search:
     plan = Plan(method, evaluations, generation, 3, None, {})
-    return method_of(method).start(
-        judge, plan, chunk=10_000, workers=workers, state={}, trials=trials
-    )
+    return method_of(method).start(Start(judge, plan, chunk=10_000, workers=workers, trials=trials))
 
 
 def finished(search: Search, until: float = NEVER) -> Search:
@@ -346,9 +344,7 @@ def test_an_enumeration_resumes_from_a_checkpoint_of_unmerged_fronts() -> None:
     plan = Plan("exhaustive", 30_000, 1, 0, None, {})
 
     def start(state: dict[str, Any]) -> Search:
-        return method_of("exhaustive").start(
-            judging, plan, chunk=700, workers=Workers(1), state=state, trials=None
-        )
+        return method_of("exhaustive").start(Start(judging, plan, chunk=700, state=state))
 
     whole = finished(start({})).outcome()
     for state in list(states(start({})))[:-1]:

@@ -16,10 +16,9 @@ from dse import Array, Floats, Quantity, moves
 from dse.cli import commands
 from dse.problems import InputError
 from dse.result.refutation import refute
-from dse.search.base import Plan, method_of
+from dse.search.base import Plan, Start, method_of
 from dse.search.cover import Cover, relaxed
 from dse.search.outcome import Tolerance
-from dse.search.workers import Workers
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
 _Speed = Annotated[Floats, Quantity("1", "speed", low=0)]
@@ -97,9 +96,7 @@ def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
     evaluator = study(tolerance=0.01).evaluator
     apart = {"area": Tolerance(0.0, 1e-3), "gain": Tolerance(1e-6)}
     plan = Plan("bound", 2**62, 1, 0, None, {}, apart=apart)
-    search = method_of("bound").start(
-        evaluator, plan, chunk=32_768, workers=Workers(1), state={}, trials=None
-    )
+    search = method_of("bound").start(Start(evaluator, plan, chunk=32_768))
     for _ in itertools.islice(search.steps(), 7):
         pass
     outcome = search.outcome()

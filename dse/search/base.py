@@ -18,7 +18,7 @@ from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.outcome import Outcome, Tolerance
-from dse.search.workers import NEVER, Workers
+from dse.search.workers import ALONE, NEVER, Judges, Workers
 
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
@@ -78,6 +78,20 @@ class Settings:
     def exact(self) -> bool:
         """Whether the front may miss nothing."""
         return not self.tolerance and not any(map(any, self.apart.values()))
+
+    def planned(self, method: str, evaluations: int, generation: int = 1) -> Plan:
+        """Return the plan of a method that these settings ask for."""
+        return Plan(
+            method,
+            evaluations,
+            generation,
+            self.seed,
+            self.timeout,
+            self.options,
+            self.tolerance,
+            self.floor,
+            apart=self.apart,
+        )
 
 
 @dataclass(frozen=True)
@@ -191,6 +205,38 @@ class Search(Protocol):
         """Return what is needed to go on; nothing if the storage holds it."""
 
 
+@dataclass(frozen=True)
+class Start:
+    """What a search starts from.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        What judges designs.
+    plan : Plan
+        Of the method itself.
+    chunk : int
+        Designs evaluated at once.
+    workers : Workers
+        Who evaluates.
+    state : mapping of str to ndarray
+        What an earlier `Search.state` returned; empty on a first run.
+    trials : Trials, optional
+        The storage, for a method that writes designs there as it goes.
+    """
+
+    evaluator: Evaluator
+    plan: Plan
+    chunk: int = 65_536
+    workers: Workers = ALONE
+    state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    trials: Trials | None = None
+
+    def judges(self) -> Judges:
+        """Return who judges the batches of the search."""
+        return Judges(self.evaluator, self.workers, self.chunk)
+
+
 class Method(Protocol):
     """A search method: what a module of `METHODS` has."""
 
@@ -204,29 +250,14 @@ class Method(Protocol):
     ) -> Plan:
         """Check what a study asks for, add what is wrong to `problems`, and return the plan."""
 
-    def start(
-        self,
-        evaluator: Evaluator,
-        plan: Plan,
-        *,
-        chunk: int,
-        workers: Workers,
-        state: Mapping[str, NDArray[Any]],
-        trials: Trials | None,
-    ) -> Search:
-        """Return the search, at the point where a checkpoint or the storage left it.
+    def start(self, begun: Start) -> Search:
+        """Return the search, at the point where a checkpoint or the storage left it."""
 
-        Parameters
-        ----------
-        chunk : int
-            Designs evaluated at once.
-        workers : Workers
-            Who evaluates.
-        state : mapping of str to ndarray
-            What an earlier `Search.state` returned; empty on a first run.
-        trials : Trials, optional
-            The storage, for a method that writes designs there as it goes.
-        """
+
+def no_options(method: str, settings: Settings, remedy: str, problems: list[Problem]) -> None:
+    """Add to `problems` that a method has no options of its own, if some are given."""
+    if settings.options:
+        problems.append(Problem("search.options", f"{method} has no options", remedy))
 
 
 def method_of(name: str) -> Method:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.cells import Bounds, Boxes
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import Archive, FrontBuilder, is_nondominated
 from dse.evaluate.grounds import grounds
 from dse.evaluate.judging import joined, nothing, some
@@ -32,7 +32,7 @@ from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.audited import audit
-from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Trials
+from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Start, no_options
 from dse.search.boxes import (
     MEASURED,
     Open,
@@ -48,7 +48,7 @@ from dse.search.boxes import (
 from dse.search.cover import DOUBLINGS, Cover, missed, reached, relaxed
 from dse.search.outcome import Gap, Outcome, Tolerance, bounded
 from dse.search.tally import Tally
-from dse.search.workers import NEVER, Judges, Workers, is_late
+from dse.search.workers import NEVER, is_late
 
 _SEEDS = 20_000  # random designs to begin with
 _SMALL = 16  # designs of a box that are rather enumerated than halved
@@ -66,8 +66,7 @@ def plan(
     method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
 ) -> Plan:
     """Plan to bound the whole space; see `base.Method`."""
-    if settings.options:
-        problems.append(Problem("search.options", "bound has no options", "use tolerance"))
+    no_options(method, settings, "use tolerance", problems)
     given = sum(map(any, settings.apart.values()))
     if space.size is None and not settings.tolerance and given < objectives:
         names = [n for n, v in space.variables.items() if v.count is None]
@@ -80,32 +79,14 @@ def plan(
             )
         )
     most = settings.evaluations or space.size or UNLIMITED
-    return Plan(
-        method,
-        most,
-        1,
-        settings.seed,
-        settings.timeout,
-        {},
-        settings.tolerance,
-        settings.floor,
-        apart=settings.apart,
-    )
+    return settings.planned(method, most)
 
 
-def start(
-    evaluator: Evaluator,
-    plan: Plan,
-    *,
-    chunk: int,
-    workers: Workers,
-    state: Mapping[str, NDArray[Any]],
-    trials: Trials | None,
-) -> Search:
+def start(begun: Start) -> Search:
     """Return the search; see `base.Method`."""
-    if not workers.asked_for:  # what others do elsewhere is not remembered here
-        evaluator = remembering(evaluator)
-    return _Bounding(evaluator, plan, Judges(evaluator, workers, chunk), state)
+    if not begun.workers.asked_for:  # what others do elsewhere is not remembered here
+        begun = replace(begun, evaluator=remembering(begun.evaluator))
+    return _Bounding(begun)
 
 
 class _LateError(Exception):
@@ -113,14 +94,9 @@ class _LateError(Exception):
 
 
 class _Bounding:
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        plan: Plan,
-        judges: Judges,
-        arrays: Mapping[str, NDArray[Any]],
-    ) -> None:
-        self._evaluator, self._plan, self._judges = evaluator, plan, judges
+    def __init__(self, begun: Start) -> None:
+        evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
+        self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._ranges = Ranges(evaluator)
         names = [objective.name for objective in evaluator.objectives]
         self._tolerance, self._amount = plan.tolerances(names)

@@ -7,7 +7,7 @@ its evaluations, when no design is left, or when its front has stalled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,13 +20,13 @@ from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.drawing import Drawing
 from dse.search.outcome import Outcome, of_sample
 from dse.search.selection import selected
 from dse.search.stall import GROWTH, Stall
 from dse.search.variation import children, first
-from dse.search.workers import NEVER, Judges, Workers, is_late
+from dse.search.workers import NEVER, Judges, is_late
 
 EVALUATIONS = 100_000
 """Designs that are evaluated if the study does not say."""
@@ -38,32 +38,17 @@ def plan(
     method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
 ) -> Plan:
     """Plan an evolution; see `base.Method`."""
-    if settings.options:
-        problems.append(
-            Problem(
-                "search.options",
-                "evolution has no options",
-                "use generation, evaluations and seed",
-            )
-        )
+    no_options(method, settings, "use generation, evaluations and seed", problems)
     total = settings.evaluations or EVALUATIONS
     usual = _FEW_GENERATION if len(space.variables) <= _FEW else _GENERATION
     generation = min(settings.generation or min(usual, max(total // 10, 2)), total)
     most = total if space.size is None else min(total, space.size)
-    return Plan(method, most, generation, settings.seed, settings.timeout, {})
+    return settings.planned(method, most, generation)
 
 
-def start(
-    evaluator: Evaluator,
-    plan: Plan,
-    *,
-    chunk: int,
-    workers: Workers,
-    state: Mapping[str, NDArray[Any]],
-    trials: Trials | None,
-) -> Search:
+def start(begun: Start) -> Search:
     """Return the evolution; see `base.Method`."""
-    return _Evolution(evaluator, plan, Judges(evaluator, workers, chunk), state)
+    return _Evolution(begun)
 
 
 ALL = "every design that the relations between variables allow was evaluated"
@@ -71,14 +56,9 @@ _NONE_LEFT = "no further design was found that no relation between variables for
 
 
 class _Evolution:
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        plan: Plan,
-        judges: Judges,
-        arrays: Mapping[str, NDArray[Any]],
-    ) -> None:
-        self._evaluator, self._plan, self._judges = evaluator, plan, judges
+    def __init__(self, begun: Start) -> None:
+        evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
+        self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._state: Evolved | None = None
         if arrays:
             judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])

@@ -21,7 +21,7 @@ from dse.evaluate.table import TableSpace
 from dse.evaluate.tabulate import Tabulated, tabulate
 from dse.evaluate.wiring import Key, ModelError
 from dse.problems import Problem
-from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.convergence import convergence
 from dse.search.outcome import Outcome, statement
 from dse.search.slabs import EARLY, State, loaded, saved, slab
@@ -43,8 +43,7 @@ def plan(
 ) -> Plan:
     """Plan to evaluate every design; see `base.Method`."""
     size = space.size
-    if settings.options:
-        problems.append(Problem("search.options", "an exhaustive search has no options"))
+    no_options(method, settings, "give evaluations, or nothing", problems)
     most = min(settings.evaluations or MOST, MOST)
     if size is None:
         names = [n for n, v in space.variables.items() if v.count is None]
@@ -68,32 +67,19 @@ def plan(
                 f"of the largest variables: {largest}",
             )
         )
-    return Plan(method, size or 1, 1, settings.seed, settings.timeout, {})
+    return settings.planned(method, size or 1)
 
 
-def start(
-    evaluator: Evaluator,
-    plan: Plan,
-    *,
-    chunk: int,
-    workers: Workers,
-    state: Mapping[str, NDArray[Any]],
-    trials: Trials | None,
-) -> Search:
+def start(begun: Start) -> Search:
     """Return the enumeration; see `base.Method`."""
-    return _Enumeration(evaluator, chunk, workers, state)
+    return _Enumeration(begun)
 
 
 class _Enumeration:
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        chunk: int,
-        workers: Workers,
-        arrays: Mapping[str, NDArray[Any]],
-    ) -> None:
-        self._evaluator, self._chunk, self._workers = evaluator, chunk, workers
-        self._state = loaded(arrays) if arrays else State.empty(evaluator)
+    def __init__(self, begun: Start) -> None:
+        self._evaluator, self._judges = begun.evaluator, begun.judges()
+        self._chunk, self._workers = begun.chunk, begun.workers
+        self._state = loaded(begun.state) if begun.state else State.empty(begun.evaluator)
         self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
@@ -112,9 +98,7 @@ class _Enumeration:
         return self._earlier
 
     def outcome(self) -> Outcome:
-        return of_enumeration(
-            self._evaluator, self._state, Judges(self._evaluator, self._workers, self._chunk)
-        )
+        return of_enumeration(self._evaluator, self._state, self._judges)
 
     def state(self) -> dict[str, NDArray[Any]]:
         return saved(self._state)

@@ -16,7 +16,7 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -24,19 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.judging import joined
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.axes import Axes, Places
-from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.drawing import Drawing
 from dse.search.expected import Expected, beyond
 from dse.search.outcome import Outcome, of_sample
 from dse.search.variation import first
-from dse.search.workers import NEVER, Judges, Workers, is_late
+from dse.search.workers import NEVER, is_late
 
 EVALUATIONS = 2_000
 """Designs that are evaluated if the study does not say."""
@@ -56,42 +56,22 @@ def plan(
     method: str, settings: Settings, space: Space, objectives: int, problems: list[Problem]
 ) -> Plan:
     """Plan a guided search; see `base.Method`."""
-    if settings.options:
-        problems.append(
-            Problem(
-                "search.options",
-                "guided has no options",
-                "use generation, evaluations and seed",
-            )
-        )
+    no_options(method, settings, "use generation, evaluations and seed", problems)
     total = settings.evaluations or EVALUATIONS
     most = total if space.size is None else min(total, space.size)
     generation = min(settings.generation or _GENERATION, total)
-    return Plan(method, most, generation, settings.seed, settings.timeout, {})
+    return settings.planned(method, most, generation)
 
 
-def start(
-    evaluator: Evaluator,
-    plan: Plan,
-    *,
-    chunk: int,
-    workers: Workers,
-    state: Mapping[str, NDArray[Any]],
-    trials: Trials | None,
-) -> Search:
+def start(begun: Start) -> Search:
     """Return the search; see `base.Method`."""
-    return _Guided(evaluator, plan, Judges(evaluator, workers, chunk), state)
+    return _Guided(begun)
 
 
 class _Guided:
-    def __init__(
-        self,
-        evaluator: Evaluator,
-        plan: Plan,
-        judges: Judges,
-        arrays: Mapping[str, NDArray[Any]],
-    ) -> None:
-        self._evaluator, self._plan, self._judges = evaluator, plan, judges
+    def __init__(self, begun: Start) -> None:
+        evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
+        self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._axes = Axes(evaluator.space)
         self._ended = ""
         none = np.empty((0, len(evaluator.space.variables)))

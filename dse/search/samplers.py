@@ -37,9 +37,9 @@ from dse.evaluate.judging import Judged, joined
 from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values
 from dse.evaluate.table import ROW, TableSpace
 from dse.problems import Problem, nearest
-from dse.search.base import Plan, Progress, Search, Settings, Trials
+from dse.search.base import Plan, Progress, Search, Settings, Start, Trials
 from dse.search.outcome import Outcome, of_sample
-from dse.search.workers import NEVER, Judges, Workers, is_late
+from dse.search.workers import NEVER, Judges, is_late
 
 _GENERATIONS = {
     "NSGAIISampler": 50,
@@ -65,7 +65,7 @@ def plan(
     total = settings.evaluations or min(_EVALUATIONS, _DRAWS * (space.size or _EVALUATIONS))
     population = 1 if problem else settings.options.get("population_size", _GENERATIONS[method])
     generation = min(settings.generation or int(population), total)
-    return Plan(method, total, generation, settings.seed, settings.timeout, settings.options)
+    return settings.planned(method, total, generation)
 
 
 def _refused(method: str, settings: Settings, objectives: int) -> Problem | None:
@@ -100,29 +100,20 @@ def _refused(method: str, settings: Settings, objectives: int) -> Problem | None
     return None
 
 
-def start(
-    evaluator: Evaluator,
-    plan: Plan,
-    *,
-    chunk: int,
-    workers: Workers,
-    state: Mapping[str, NDArray[Any]],
-    trials: Trials | None,
-) -> Search:
+def start(begun: Start) -> Search:
     """Return the sampling; see `base.Method`."""
-    return _Sampling(evaluator, plan, Judges(evaluator, workers, chunk), trials)
+    return _Sampling(begun)
 
 
 class _Sampling:
-    def __init__(
-        self, evaluator: Evaluator, plan: Plan, judges: Judges, trials: Trials | None
-    ) -> None:
-        self._evaluator, self._plan, self._judges, self._trials = evaluator, plan, judges, trials
+    def __init__(self, begun: Start) -> None:
+        self._evaluator, self._plan, self._trials = begun.evaluator, begun.plan, begun.trials
+        self._judges = begun.judges()
         self._batches: list[Judged] = []
         self._done = 0
         self._seen: set[tuple[Any, ...]] = set()
-        self._front = Gathered(Archive.empty(len(evaluator.objectives)))
-        self._reachable = reachable(evaluator.space)
+        self._front = Gathered(Archive.empty(len(begun.evaluator.objectives)))
+        self._reachable = reachable(begun.evaluator.space)
         self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:

@@ -111,6 +111,10 @@ class Workers:
                     collections.deque(results, maxlen=0)
 
 
+ALONE = Workers(1)
+"""One thread: this one."""
+
+
 def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:
     """Return the error instead of raising it, so that errors come in the order of the tasks."""
     try:
@@ -137,10 +141,8 @@ class Judges:
         Designs evaluated at once, at most; a matter of speed alone.
     """
 
-    def __init__(
-        self, evaluator: Evaluator, workers: Workers | None = None, chunk: int = 65_536
-    ) -> None:
-        self._evaluator, self._workers = evaluator, workers or Workers(1)
+    def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
+        self._evaluator, self._workers = evaluator, workers
         self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
         self._pace: float | None = None  # seconds that a design takes
 

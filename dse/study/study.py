@@ -147,20 +147,7 @@ def read_study(path: str | Path, target: Mapping[str, Any] | None = None) -> Res
 def study_of_mapping(
     content: Mapping[str, Any], models: Mapping[str, Callable[..., Any]] | None = None
 ) -> ResolvedStudy:
-    """Make a study in a script, from the same content that a file would have.
-
-    Parameters
-    ----------
-    content : mapping
-        As in a study file.
-    models : mapping of str to callable, optional
-        Functions that ``study.models`` may name by these keys, beside the installed ones.
-
-    Raises
-    ------
-    InputError
-        With every problem of the content.
-    """
+    """Make a study of what a file would hold; see `dse.from_mapping`."""
     problems = _not_mappings(content, models)
     if problems:
         raise InputError("study", problems)

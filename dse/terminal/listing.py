@@ -2,63 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
-from dse.model.quantity import Quantity
+from dse.model.quantity import Quantity, Resource
 from dse.model.values import number
-from dse.study.catalog import Catalog
+from dse.problems import printable
+from dse.study.catalog import Catalog, Figure, Row
 from dse.study.listing import Listed
 from dse.terminal.shown import escape
 
 
 def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[RenderableType]:
     """Yield a line for each model and each catalog."""
-    for title, lines in (
-        ("models", [(each.model.name, each.about) for each in models]),
-        ("catalogs", [(each.name, each.about) for each in catalogs]),
-    ):
+    yield from _lines("models", [(each.model.name, each.about) for each in models])
+    yield from _lines("catalogs", [(each.name, each.about) for each in catalogs])
+    yield (
+        "dse list NAME shows the inputs and outputs of a model, the rows of a catalog, and who "
+        "takes and gives a quantity."
+    )
+
+
+def asked(
+    models: Sequence[Listed], catalogs: Sequence[Catalog], name: str
+) -> Iterator[RenderableType]:
+    """Yield all of what has a name; if nothing has, a line for each that holds a part of it."""
+    whole = [each for each in models if name in (each.model.name, _short(each))]
+    for each in whole:
+        yield from _model(each)
+    for catalog in catalogs:
+        if name == catalog.name:
+            yield from _catalog(catalog, catalog.rows.values())
+        elif name in catalog.rows:
+            yield from _catalog(catalog, [catalog.rows[name]])
+    given = {m.model.name: m.model.outputs[name] for m in models if name in m.model.outputs}
+    taken = {m.model.name: m.model.inputs[name] for m in models if name in m.model.inputs}
+    if given or taken:
+        yield f"[bold]quantity {escape(name)}[/]"
+        yield from _lines("given by", [(model, _declared(q)) for model, q in given.items()])
+        yield from _lines("taken by", [(model, _declared(q)) for model, q in taken.items()])
+    rows = [(c, r) for c in catalogs for r in c.rows.values() if name in r.figures]
+    yield from _lines(
+        "given by rows of catalogs",
+        [(f"{c.name} {r.name}", _figure(r.figures[name])) for c, r in rows],
+    )
+    exact = whole or given or taken or any(name in (c.name, *c.rows) for c in catalogs)
+    if not exact and not rows:
+        yield from overview(models, catalogs)
+
+
+def _short(each: Listed) -> str:
+    return each.model.name.rpartition(":")[2]
+
+
+def _declared(quantity: Quantity | Resource) -> str:
+    unit = f"[{quantity.unit}]  " if isinstance(quantity, Quantity) else ""
+    return unit + quantity.about
+
+
+def _lines(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
+    """Yield a title and a line for each name, which a terminal that is too narrow cuts."""
+    if lines:
         yield f"[bold]{title}[/]"
-        table = Table(box=None, pad_edge=False, show_header=False)
-        table.add_column("", no_wrap=True)
-        for name, about in lines:
-            table.add_row(escape(name), escape(about))
-        yield Padding(table, (0, 0, 0, 2), expand=False)
-    yield "dse list NAME shows the quantities of a model and the rows of a catalog."
+    wide = max((len(name) for name, _ in lines), default=0)
+    for name, about in lines:
+        text = printable(f"{name:<{wide}}  {about}")
+        yield _indented(Text(text, overflow="ellipsis", no_wrap=True))
 
 
-def of_model(listed: Listed) -> Iterator[RenderableType]:
-    """Yield a model with its quantities and demands."""
+def _model(listed: Listed) -> Iterator[RenderableType]:
     yield f"[bold]{escape(listed.model.name)}[/]  {escape(listed.about)}"
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for column in range(6):  # nothing is cut, and a name can be copied whole
-        table.add_column(overflow="fold", no_wrap=column == 1)
-    for kind, quantities in (("in", listed.model.inputs), ("out", listed.model.outputs)):
-        for quantity, declared in quantities.items():
+    for title, quantities in (("inputs", listed.model.inputs), ("outputs", listed.model.outputs)):
+        yield f"  {title}"
+        for name, declared in quantities.items():
+            about = declared.about
             if isinstance(declared, Quantity):
-                default = listed.model.defaults.get(quantity)
-                after = f" (default {number(default)})" if default is not None else ""
-                domain = declared.domain() if kind == "in" else ""
-                unit = f"\\[{escape(declared.unit)}]"
-                about = escape(declared.about + after)
-                table.add_row(f"  {kind}", quantity, declared.symbol, unit, domain, about)
-            else:
-                table.add_row(f"  {kind}", quantity, "", "", "", escape(declared.about))
-    yield table
+                domain = f" {declared.domain()}" if title == "inputs" else ""
+                about = f"{declared.symbol} [{declared.unit}]{domain}  {about}".strip()
+            if (default := listed.model.defaults.get(name)) is not None:
+                about += f" (default {number(default)})"
+            yield _indented(f"[bold]{escape(name)}[/] {escape(about)}", 4)
     for demand in listed.model.demands:
         yield from hanging("demands", f"{demand.relation.text}: {demand.about}")
 
 
-def of_catalog(catalog: Catalog) -> Iterator[RenderableType]:
-    """Yield a catalog with its rows and their figures."""
+def _catalog(catalog: Catalog, rows: Iterable[Row]) -> Iterator[RenderableType]:
     yield f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}"
-    for row in catalog.rows.values():
-        figures = ", ".join(f"{n} = {f.text}" for n, f in row.figures.items())
-        text = f"{escape(row.name)}: {escape(row.about)} [dim]{escape(figures)}[/]"
-        yield Padding(text, (0, 0, 0, 2), expand=False)
+    for row in rows:
+        yield Padding(
+            f"[bold]{escape(row.name)}[/]  {escape(row.about)}", (0, 0, 0, 2), expand=False
+        )
+        figures = ", ".join(f"{name} = {_figure(each)}" for name, each in row.figures.items())
+        yield _indented(f"[dim]{escape(figures)}[/]", 4)
+
+
+def _indented(text: str | Text, columns: int = 2) -> Padding:
+    return Padding(text, (0, 0, 0, columns), expand=False)
+
+
+def _figure(figure: Figure) -> str:
+    """Return a figure as people write it; one without a unit has none."""
+    if isinstance(figure.value, str):
+        return figure.value
+    return f"{number(figure.value, 6)} {'' if figure.unit == '1' else figure.unit}".rstrip()
 
 
 def hanging(kind: str, text: str, width: int = 11, indent: int = 2) -> Iterator[RenderableType]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,10 +34,11 @@ from dse.study.catalog import Catalog
 from dse.study.listing import Listed, near
 from dse.study.study import ResolvedStudy
 from dse.terminal.best import best_designs
-from dse.terminal.listing import hanging, of_catalog, of_model, overview
+from dse.terminal.listing import asked, hanging, overview
 from dse.terminal.shown import escape
 
 _NARROW = 30  # columns that a terminal has at least
+_PIPED = 10_000  # columns of what another program reads
 _EFFECTS = 8  # variables shown of a regression
 
 
@@ -325,9 +325,10 @@ class Terminal:
             self._out.print(
                 f"nothing is called '{escape(name or '')}'; {escape(remedy)}", soft_wrap=True
             )
-        if name is None:
-            shown = [overview(models, catalogs)]
-        else:
-            shown = [*map(of_model, models), *map(of_catalog, catalogs)]
-        for each in itertools.chain.from_iterable(shown):
-            self._out.print(each)
+            return
+        shown = overview(models, catalogs) if name is None else asked(models, catalogs, name)
+        out = self._out
+        if not out.is_terminal:  # whole lines for a program that reads them
+            out = Console(highlight=False, emoji=False, width=_PIPED)
+        for each in shown:
+            out.print(each)

@@ -7,10 +7,11 @@ from typing import NamedTuple, TypeAlias
 
 _KEYS = ("and", "or", "not", "in")
 _UNIT = r"(?:%|[^\W\d_]\w*)(?:(?:\*\*|\^)-?\d)?"
+# cxl-x8 or SL2+ without quotes is one name, so that a message can say what to quote
 _WORD = re.compile(
     r"(?P<number>[+-]?(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?)"
     rf"(?:\s*(?P<unit>(?!(?:{'|'.join(_KEYS)})\b){_UNIT}(?:[*/]{_UNIT})*))?"
-    r"|(?P<name>[^\W\d]\w*)|`(?P<quoted>[^`]+)`"
+    r"|(?P<name>[^\W\d]\w*(?:-\w+)*\+?)|`(?P<quoted>[^`]+)`"
     r"""|"(?P<double>[^"]*)"|'(?P<single>[^']*)'"""
     r"|(?P<sign><=|>=|==|!=|[<>(),])|(?P<other>\S)"
 )

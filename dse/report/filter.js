@@ -7,7 +7,7 @@ const filterUnit = "(?:%|\\p{L}[\\p{L}\\p{N}_]*)(?:(?:\\*\\*|\\^)-?\\d)?";
 const filterWord = new RegExp(
   "(?<number>[+-]?(?:\\d[\\d_]*(?:\\.[\\d_]*)?|\\.\\d[\\d_]*)(?:[eE][+-]?\\d+)?)"
   + `(?:\\s*(?<unit>(?!(?:${filterKeys.join("|")})(?![\\p{L}\\p{N}_]))${filterUnit}(?:[*/]${filterUnit})*))?`
-  + "|(?<name>[\\p{L}_][\\p{L}\\p{N}_]*)|`(?<quoted>[^`]+)`|\"(?<double>[^\"]*)\"|'(?<single>[^']*)'"
+  + "|(?<name>[\\p{L}_][\\p{L}\\p{N}_]*(?:-[\\p{L}\\p{N}_]+)*\\+?)|`(?<quoted>[^`]+)`|\"(?<double>[^\"]*)\"|'(?<single>[^']*)'"
   + "|(?<sign><=|>=|==|!=|[<>(),])|(?<other>\\S)", "gu");
 const compared = {
   "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,

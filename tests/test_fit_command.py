@@ -135,11 +135,28 @@ def test_units_in_names_are_read(tmp_path: Path) -> None:
         ("overhed=1", "did you mean 'overhead'"),
         ("overhead=5 B", "a number in 's' is wanted"),
         ("acceleration=0", "more than 0 is wanted"),
+        ("overhead=5", r'overhead = 5 has no unit\n +such as overhead="5 us"'),
+        ("clock=2", r"clock = 2 has no unit"),
+        ("overhead=1 ms", "overhead is given as 1 ms, but a call has 13 µs"),
     ],
 )
 def test_a_wrong_given_value_is_refused(tmp_path: Path, given: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         run(written(tmp_path, G, HOST, DEVICE), given=[given])
+
+
+def test_several_series_in_one_are_told_first(tmp_path: Path) -> None:
+    size, host = np.tile(G, 3), np.tile(HOST, 3)
+    device = np.concatenate([DEVICE / 1.5, DEVICE, 1.6 * DEVICE])
+    path = tmp_path / "several.csv"
+    rows = zip(np.repeat(list("abc"), len(G)), size, host, device, strict=True)
+    lines = [",".join(map(str, row)) for row in rows]
+    path.write_text("\n".join(["run,granularity_B,host_s,accelerated_s", *lines]), encoding="utf-8")
+    said = run(path)
+    assert said[0] == "'run' has 3 values: --by run fits each of them"
+    (text,) = said[1:]
+    off, pays = text.index("off in the median"), text.index("offloading pays")
+    assert off < pays
 
 
 @pytest.mark.parametrize("case", ["linear", "two-crossings"])

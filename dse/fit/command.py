@@ -51,7 +51,7 @@ def run(
             problems += [Problem(each.name, p.message, p.remedy) for p in error.problems]
     if problems:
         raise InputError(str(table), problems)
-    said = [*(as_text(each) for each in fits), *said]
+    said = [*said, *(as_text(each) for each in fits)]
     if record is not None:
         text = json.dumps(as_records(fits), indent=2, ensure_ascii=False, allow_nan=False)
         write_text(record, text + "\n")

@@ -16,10 +16,11 @@ from dse.fit.given import coordinates
 from dse.fit.law import EXPONENT, PER_BYTE, Points, times
 from dse.fit.remarks import remarks
 from dse.fit.series import Series
-from dse.model.values import as_data
+from dse.model.values import as_data, show
 from dse.problems import InputError, Problem
 
 _NOISE, _LOOSE, _RANK = 0.8, 0.25, 0.5
+_MISSED = 0.2  # median relative error of points left out: what fits so is hardly a law
 _FLAT = 1.1  # growth of times over all sizes, below which there is none
 
 
@@ -97,14 +98,26 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     scale = analysis.scale
     weight = weights(points, scale[None], analysis.kept[None])
     seen = errors(points, weight, analysis.law, analysis.at)
-    values, spans, split = _split(analysis, given)
+    values, spans, split = _split(series, analysis, given)
     notes = [
+        *_missed(points, seen),
         *remarks(series, points, analysis, shape, given),
         *split,
         *wild(points, scale, seen.inside),
         *kinks(points, seen.inside),
     ]
     return Fit(series, points, analysis, values, spans, seen, ratio if varied else 0.0, notes)
+
+
+def _missed(points: Points, seen: Errors) -> Iterator[str]:
+    """Yield that a law misses the times that it has not seen, if it does."""
+    sizes, device = np.abs(seen.left_out), points.accelerated[0]
+    for word, which in (("host", ~device), ("accelerated", device)):
+        if which.any() and (off := float(np.median(sizes[which]))) > _MISSED:
+            yield (
+                f"left out of the fit, the {word} times are {off:.0%} off in the median, so what "
+                "follows is hardly to be trusted: is it one series (--by), and one kind of call?"
+            )
 
 
 def _points(series: Series) -> tuple[Points, float]:
@@ -166,7 +179,7 @@ def _check_follows(series: Series, analysis: Analysis) -> None:
 
 
 def _split(
-    analysis: Analysis, given: Mapping[str, float]
+    series: Series, analysis: Analysis, given: Mapping[str, float]
 ) -> tuple[dict[str, float], dict[str, Interval], Iterator[str]]:
     """Return the values with o + L split by a given one of them, and what does not add up."""
     values, spans = dict(analysis.parameters), dict(analysis.intervals)
@@ -176,6 +189,12 @@ def _split(
         other = "latency" if known == "overhead" else "overhead"
         total, (low, high) = values.pop("overhead_and_latency"), spans.pop("overhead_and_latency")
         value = given[known]
+        if value > high:
+            message = (
+                f"{known} is given as {show(value, 's')}, but a call has {show(total, 's')} for "
+                f"overhead and latency together ({show(low, 's')} to {show(high, 's')})"
+            )
+            raise InputError(series.name, [Problem("--given", message)])
         values |= {known: value, other: max(total - value, 0.0)}
         spans |= {known: (value, value), other: (max(low - value, 0.0), max(high - value, 0.0))}
         if total < value:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from dse.fit.law import EXPONENT, FIXED, GAIN, INDEX, PER_BYTE
-from dse.model.units import UnitError, read
+from dse.model.units import UnitError, read, split
 from dse.problems import InputError, Problem, nearest
 
 UNITS: Mapping[str, str] = {
@@ -27,6 +27,14 @@ _PLACES = {
     "computational_index": INDEX,
     "complexity": EXPONENT,
     "host_fixed_time": FIXED,
+}
+_USUAL = {
+    "overhead": "us",
+    "latency": "us",
+    "latency_per_byte": "ns/B",
+    "computational_index": "ns/B",
+    "host_fixed_time": "us",
+    "clock": "GHz",
 }
 _POSITIVE = ("acceleration", "computational_index", "complexity", "clock")
 
@@ -52,9 +60,13 @@ def read_given(texts: Sequence[str]) -> dict[str, float]:
             continue
         try:
             value = read(text, UNITS[name], clock)
+            bare = UNITS[name] != "1" and value != 0.0 and not split(text)[2]
         except UnitError as error:
             problems.append(Problem("--given", f"{name}: {error}", f'{name}="1 {UNITS[name]}"'))
             continue
+        if bare:
+            message = f"{name} = {text} has no unit"
+            problems.append(Problem("--given", message, f'such as {name}="{text} {_USUAL[name]}"'))
         least = "more than 0" if name in _POSITIVE else "0 or more"
         if value < 0.0 or (value == 0.0 and name in _POSITIVE) or not np.isfinite(value):
             problems.append(Problem("--given", f"{name} is {text}: {least} is wanted"))

@@ -191,7 +191,7 @@ def new_command(
     else:
         text = draft.example(study)
     write_text(study, text)
-    click.echo(f"{study}: {draft.described(question, kernel)}")
+    click.echo(f"{study}: {draft.described(study, question, kernel, host)}")
     click.echo(f"next: dse check {study}, then dse run {study}")
 
 

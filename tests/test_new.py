@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import dse
+from dse.cli import commands
 from dse.study.catalog import load_catalog
 from dse.study.catalog_files import find_catalog
 from objectives.communication import load_dataflow
@@ -230,3 +231,14 @@ def test_help_shows_how(tmp_path: Path) -> None:
     assert "dse new fft.toml --from fft.profile.json\n" in told
     for option in ("--from", "--question", "--kernel", "--interface", "--engine", "--host"):
         assert option in told
+
+
+def test_the_host_that_was_taken_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands(["new", str(tmp_path / "a.toml"), "--kernel", "aes"], standalone_mode=False)
+    said = capsys.readouterr().out
+    assert "aes on ultrasparc-t2 (--host names another: sparc-t3, sparc-t4," in said
+    given = ["new", str(tmp_path / "b.toml"), "--kernel", "aes", "--host", "sparc-t4"]
+    commands(given, standalone_mode=False)
+    assert "aes on sparc-t4: which" in capsys.readouterr().out

@@ -121,6 +121,13 @@ def from_kernel(
     return text
 
 
+def hosts(target: Path, kernel: str) -> list[str]:
+    """Return the hosts on which a kernel was measured, the one that is taken first."""
+    names = "kernels", "platforms"
+    kernels, platforms = (load_catalog(find_catalog(n, target.parent)) for n in names)
+    return list(dict.fromkeys(p.name for _, p in _pairs(_rows(kernels, kernel), platforms)))
+
+
 def check_options(
     kernel: str | None, profile: Path | None, question: str | None, of_kernel: Mapping[str, Any]
 ) -> None:
@@ -157,10 +164,12 @@ def check_target(target: Path, force: bool) -> None:
         raise InputError(str(target), problems)
 
 
-def described(question: str | None, kernel: str | None) -> str:
+def described(target: Path, question: str | None, kernel: str | None, host: str | None) -> str:
     """Return in words what was written."""
     if kernel is not None:
-        return f"a study of {kernel}: which engine, behind which interface"
+        first, *more = hosts(target, kernel)
+        told = f" (--host names another: {', '.join(more)})" if host is None and more else ""
+        return f"a study of {kernel} on {host or first}{told}: which engine, behind which interface"
     if question is None:
         return "an example to change; --kernel and --from write studies of your own"
     others = ", ".join(each for each in QUESTIONS if each != question)
@@ -175,7 +184,7 @@ def _measured(
     kernels: Catalog, platforms: Catalog, kernel: str, host: str | None, problems: list[Problem]
 ) -> tuple[Row | None, Row | None]:
     """Return the row of a kernel and the host on which it was measured."""
-    rows = [r for n, r in kernels.rows.items() if n == kernel or n.startswith(f"{kernel}-")]
+    rows = _rows(kernels, kernel)
     if not rows:
         begins = {n.rsplit("-", cut)[0] for n in kernels.rows for cut in range(n.count("-") + 1)}
         near = closest(kernel, begins)
@@ -185,7 +194,7 @@ def _measured(
         message = f"there is no host '{host}'"
         problems.append(Problem("--host", message, nearest(host, platforms.rows)))
         return (rows[0] if rows else None), None
-    pairs = [(r, p) for r in rows for p in platforms.rows.values() if _is_of(r.name, p.name)]
+    pairs = _pairs(rows, platforms)
     for row, platform in pairs:
         if host in (None, platform.name):
             return row, platform
@@ -194,6 +203,14 @@ def _measured(
         hosts = ", ".join(dict.fromkeys(p.name for _, p in pairs))
         problems.append(Problem("--host", message, f"hosts: {hosts or 'none'}"))
     return (rows[0] if rows else None), None
+
+
+def _rows(kernels: Catalog, kernel: str) -> list[Row]:
+    return [r for n, r in kernels.rows.items() if n == kernel or n.startswith(f"{kernel}-")]
+
+
+def _pairs(rows: Sequence[Row], platforms: Catalog) -> list[tuple[Row, Row]]:
+    return [(r, p) for r in rows for p in platforms.rows.values() if _is_of(r.name, p.name)]
 
 
 def _is_of(kernel: str, platform: str) -> bool:

@@ -13,16 +13,7 @@ import dse
 from dse.model.nearest_unit import nearest_unit
 from dse.problems import InputError
 from tests.docs_figures import ROOT
-
-STUDY = """
-[study]
-name = "simulated"
-table = "designs.csv"
-[[objective]]
-minimize = "latency"
-[[objective]]
-minimize = "area"
-"""
+from tests.test_table import STUDY
 
 
 def study(folder: Path, table: str, text: str = STUDY) -> dse.Study:

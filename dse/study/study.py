@@ -6,10 +6,10 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Conditions, Objective
@@ -31,6 +31,8 @@ from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import SearchTable, StudyFile
 from dse.study.urls import shown_url
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -197,27 +199,30 @@ def _settings(
     units = {objective.name: objective.unit for objective in objectives}
     tolerance, apart = 0.0, {}
     if isinstance(table.tolerance, dict):
-        for name, given in table.tolerance.items():
-            where = f"search.tolerance.{name}"
-            if name not in units:
-                remedy = nearest(name, units)
-                problems.append(Problem(where, f"'{name}' is not an objective", remedy))
-                continue
+        for name, where, given in _by_objective("tolerance", table.tolerance, units, problems):
             apart[name] = _tolerance(given, units[name], where, problems)
     else:
         tolerance = _tolerance(table.tolerance, "1", "search.tolerance", problems).share
     floor = {}
-    for name, given in table.floor.items():
-        where = f"search.floor.{name}"
-        if name not in units:
-            remedy = nearest(name, units)
-            problems.append(Problem(where, f"'{name}' is not an objective", remedy))
-            continue
+    for name, where, given in _by_objective("floor", table.floor, units, problems):
         floor[name] = _number(given, units[name], where, problems)
         if floor[name] < 0:
             problems.append(Problem(where, f"is {given}", "give 0 or more"))
     own = {"tolerance": tolerance, "apart": apart, "floor": floor}
     return Settings(**{**dict(table), **own})
+
+
+def _by_objective(
+    key: str, given: Mapping[str, T], units: Mapping[str, str], problems: list[Problem]
+) -> Iterator[tuple[str, str, T]]:
+    """Yield the name of each objective that has a value, where it stands, and the value."""
+    for name, value in given.items():
+        where = f"search.{key}.{name}"
+        if name in units:
+            yield name, where, value
+        else:
+            remedy = nearest(name, units)
+            problems.append(Problem(where, f"'{name}' is not an objective", remedy))
 
 
 def _tolerance(given: float | str, unit: str, where: str, problems: list[Problem]) -> Tolerance:

@@ -20,7 +20,13 @@ _TARGET_HELP = (
     "It takes the place of the study's [target]."
 )
 _WHERE_HELP = 'Explain the knee of these designs of the front: "area < 200 kLUT and lanes > 1".'
-_DESIGN_HELP = "Design number, as in front.csv; may be given several times."
+_DESIGN_HELP = "Design number, as in front.csv, or knee; may be given several times."
+
+
+def _numbers(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> list[Any]:
+    """Return the numbers of designs; None for the knee."""
+    number = click.types.convert_type(int)
+    return [None if each == "knee" else number.convert(each, param, ctx) for each in given]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -86,7 +92,7 @@ def run_command(
         when = "" if (folder / MARKER).exists() else " before anything was evaluated"
         click.echo(f"interrupted{when}", err=True)
         sys.exit(130)
-    terminal.summary(result, folder / REPORT, read_answer(folder).get("short", ()))
+    terminal.summary(result, folder / REPORT, read_answer(folder))
     if result.certificate.stopped == "interrupted":
         sys.exit(130)
 
@@ -216,12 +222,12 @@ def check_command(study: Path) -> None:
 
 @commands.command("explain")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--design", "designs", type=int, multiple=True, help=_DESIGN_HELP)
+@click.option("--design", "designs", multiple=True, callback=_numbers, help=_DESIGN_HELP)
 @click.option("--where", metavar="FILTER", help=_WHERE_HELP)
 @click.option("--all", "whole", is_flag=True, help="Show inputs that all designs share, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def explain_command(
-    run: Path, designs: tuple[int, ...], where: str | None, whole: bool, as_json: bool
+    run: Path, designs: list[int | None], where: str | None, whole: bool, as_json: bool
 ) -> None:
     """Say whether a design of RUN holds, what dominates or limits it, and what to change.
 
@@ -236,7 +242,9 @@ def explain_command(
 
     result = load_result(run)
     study = study_of(run)
-    chosen = list(designs) if where is None else [*designs, _named(result, where)]
+    chosen = [int(str(result.knee().name)) if number is None else number for number in designs]
+    if where is not None:
+        chosen.append(_named(result, where))
     chosen = list(dict.fromkeys(chosen)) or designs_of(study, result)[:1]
     found = explain(study, result, chosen or [int(str(result.knee().name))])
     if as_json:

@@ -16,6 +16,7 @@ from dse.evaluate.audit import audit
 from dse.evaluate.judging import DesignError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
+from dse.explain.admitted import useless
 from dse.explain.obstacles import answer
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
@@ -207,7 +208,13 @@ def _run(
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         place = "constraint" if study.evaluator.constraints else "objective"
         why = why_undefined_objective(study.evaluator, outcome)
-        message, remedy = why_infeasible(outcome.tally, study.evaluator.constraints, names, why)
+        message, remedy = why_infeasible(
+            outcome.tally,
+            study.evaluator.constraints,
+            names,
+            why,
+            useless(study.evaluator, outcome),
+        )
         raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
     if store is not None and (note := store.note(outcome)):

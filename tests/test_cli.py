@@ -103,7 +103,7 @@ def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
     text = _dse("explain", "sparc_evolution", "--design", "1", cwd=runs, columns=100).stdout
     assert "design 1 of sparc_evolution" in text
     assert re.search(r"overhead \(o\) +29,000 cycle +2,900 cycle +speedup +\d", text)
-    assert "16 B to 1,362 B  oC: overhead, computational_index" in text
+    assert "16 B to 1,362 B: limited by overhead and computational index" in text
     data = json.loads(
         _dse("explain", "sparc_evolution", "--design", "1", "--json", cwd=runs).stdout
     )

@@ -12,7 +12,7 @@ Three kinds of change are told apart by who sets the input:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,9 +21,12 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
+from dse.evaluate.target import Target
 from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of
 from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain
-from dse.explain.words import amount, listed, plain, value_words
+from dse.explain.words import listed, plain, value_words
+from dse.explain.worth import benefits, paying
+from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change
 from dse.result.record import Result
@@ -32,9 +35,10 @@ from dse.study.study import ResolvedStudy
 
 _SEEN = 1.01  # a smaller factor is not worth a word
 _WORTH_IT = 1.05  # a smaller factor is not what to change first
+_LITTLE = 1e-3  # a smaller share is not told in digits
 _MOST = 1e3  # a larger factor, or an infinite one, weighs as this
 
-__all__ = ["GIVEN", "PART", "SPACE", "Advice", "Effect", "Kind", "advice", "first"]
+__all__ = ["GIVEN", "PART", "SPACE", "Advice", "Effect", "Kind", "advice", "keeping"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,15 @@ class Effect:
         """Whether it gets worse, to be seen in the digits that people are shown."""
         return self.gain < 1 and self.words[0] != self.words[1]
 
+    @property
+    def little(self) -> str:
+        """By how much it changes, of what it was, for a change that the digits do not show."""
+        with np.errstate(all="ignore"):
+            by = abs(np.float64(self.after) - self.before) / abs(np.float64(self.before))
+        more = "more" if self.after > self.before else "less"
+        shown = "less than 0.1" if by < _LITTLE else f"{100 * by:.1g}"
+        return f"{shown} % {more} {plain(self.objective)}"
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -112,21 +125,42 @@ class Advice:
     @property
     def trade(self) -> float:
         """The product of all factors, as a logarithm: above 0 if it gains more than it costs."""
-        factors = np.clip([e.gain for e in self.effects], 1 / _MOST, _MOST)
-        return float(np.log(np.nan_to_num(factors, nan=1.0)).sum())
+        return float(_trade(np.array([[e.gain for e in self.effects]]))[0])
+
+    def on(self, objective: str) -> Effect:
+        """Return what it does to an objective."""
+        return next(e for e in self.effects if e.objective == objective)
 
     def __str__(self) -> str:
-        better = [e for e in self.effects if e.better and e.objective != self.variable]
-        better.sort(key=lambda e: e.objective != self.objective)
-        worse = [str(e) for e in self.effects if e.worse and e.objective != self.variable]
         number = f" (design {self.design})" if self.design is not None else ""
         part = ", which the study leaves out" if self.kind == PART else ""
-        costs = any(e.worse for e in self.effects)  # it may be the change itself that costs
-        price = f", at the price of {listed(worse)}" if worse else ""
-        price = price if costs else ", at no cost in other objectives"
-        gains = f": {listed(map(str, better))}" if better else ""
         to = change(self.before, self.after)
-        return f"{plain(self.variable)} {to}{number}{part}{gains}{price}"
+        told = effect_words(self.effects, self.objective, {self.variable})
+        return f"{plain(self.variable)} {to}{number}{part}{told}"
+
+
+def effect_words(effects: Sequence[Effect], first: str = "", known: Collection[str] = ()) -> str:
+    """Return what a change does: what gets better, and at which price.
+
+    A price that the digits do not show is told as a share, and only if no other is.
+
+    Parameters
+    ----------
+    effects : sequence of Effect
+        On every objective.
+    first : str
+        The objective that is told first.
+    known : collection of str
+        Objectives that are told elsewhere.
+    """
+    told = [e for e in effects if e.objective not in known]
+    better = sorted((e for e in told if e.better), key=lambda e: e.objective != first)
+    gains = f": {listed(map(str, better))}" if better else ""
+    if any(e.worse for e in effects):  # it may be the change itself that costs
+        worse = listed(str(e) for e in told if e.worse)
+        return gains + (f", at the price of {worse}" if worse else "")
+    little = listed(e.little for e in told if e.gain < 1)
+    return f"{gains}, at {little}" if little else f"{gains}, at no cost in other objectives"
 
 
 def advice(
@@ -135,8 +169,10 @@ def advice(
     """Return for designs what to change: first within the space, then other parts.
 
     Of each variable and each objective, the value that improves this objective most, by 1 % at
-    least; of those that do so equally, the one that costs least elsewhere. The most gained for what
-    it costs comes first. What results is feasible, and still pays if the design does.
+    least; of those that do so equally, the one that costs least elsewhere. And for each objective
+    the change of any variable that gains most for what it costs, of those that improve it, and of
+    those that make it no worse. The most gained for what it costs comes first. What results is
+    feasible and pays, and reaches the target if the design does.
 
     Parameters
     ----------
@@ -145,21 +181,24 @@ def advice(
     before : ndarray, shape (designs, objectives)
         Their objectives.
     """
-    found = _within(study.evaluator, result, points, before)
+    found = _within(study.evaluator, result, points, before, study.target)
     for row, others in enumerate(_parts(study, points, before)):
         found[row] += others
     return [tuple(each) for each in found]
 
 
-def first(items: Sequence[Advice], kind: Kind) -> Advice | None:
-    """Return what to change first: what gains most for what it costs, if it gains 5 % at least."""
-    mine = [item for item in items if item.kind == kind]
+def keeping(items: Sequence[Advice], kind: Kind, objective: str) -> list[Advice]:
+    """Return the changes worth making that leave an objective as good as it is, or better.
+
+    Those that gain 5 % at least somewhere; the most gained for what it costs comes first.
+    """
+    mine = [item for item in items if item.kind == kind and item.on(objective).gain >= 1]
     worth = [item for item in mine if item.gain >= _WORTH_IT]
-    return max(worth or mine, key=lambda item: item.trade, default=None)
+    return sorted(worth, key=lambda item: -item.trade)
 
 
 def _within(
-    evaluator: Evaluator, result: Result, points: Points, before: Array
+    evaluator: Evaluator, result: Result, points: Points, before: Array, target: Target | None
 ) -> list[list[Advice]]:
     space, quantities = evaluator.space, evaluator.wiring.quantities
     near = neighbours(space, points)
@@ -170,26 +209,33 @@ def _within(
     labels, own = space.labels(near.points), space.labels(points)
     names = list(space.variables)
     found: list[list[Advice]] = [[] for _ in before]
-    gains = _gains(evaluator, before[near.of], known)
+    gains = _gains(evaluator, before[near.of], known, target)
     for row, mine in enumerate(_split(near.of, len(before))):
-        for k, name in enumerate(names):
-            at = mine[near.moved[mine] == k]
+        for one in _chosen(gains, near.moved, mine):
+            name = names[near.moved[one]]
             variable, quantity = space.variables[name], quantities.get(name)
-            for best, i in _best(gains[at]):
-                one = at[best]
-                found[row].append(
-                    Advice(
-                        SPACE,
-                        name,
-                        value_words(variable, own[name][row], quantity),
-                        value_words(variable, labels[name][one], quantity),
-                        int(numbers[one]) if numbers[one] >= 0 else None,
-                        evaluator.objectives[i].name,
-                        _effects(evaluator.objectives, before[row], known, one, gains),
-                    )
+            found[row].append(
+                Advice(
+                    SPACE,
+                    name,
+                    value_words(variable, own[name][row], quantity),
+                    value_words(variable, labels[name][one], quantity),
+                    int(numbers[one]) if numbers[one] >= 0 else None,
+                    evaluator.objectives[int(np.nanargmax(gains[one]))].name,
+                    _effects(evaluator.objectives, before[row], known, one, gains),
                 )
+            )
         found[row].sort(key=lambda item: -item.trade)
     return found
+
+
+def _chosen(gains: Array, moved: NDArray[np.int64], mine: NDArray[np.int64]) -> dict[int, None]:
+    """Return which neighbours of a design are advised, each once."""
+    found: dict[int, None] = {}
+    for k in np.unique(moved[mine]):
+        at = mine[moved[mine] == k]
+        found |= {int(at[row]): None for row in _best(gains[at])}
+    return found | {int(mine[row]): None for row in _trades(gains[mine])}
 
 
 def _split(of: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
@@ -199,39 +245,57 @@ def _split(of: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     return np.split(order, ends)
 
 
-def _gains(evaluator: Evaluator, before: Array, known: Known) -> Array:
+def _gains(evaluator: Evaluator, before: Array, known: Known, target: Target | None) -> Array:
     """Return the factors by which designs are better; NaN for those that are no advice."""
-    sound, columns = known.feasible, []
-    for i, objective in enumerate(evaluator.objectives):
-        after = known.objectives[:, i]
-        columns.append(gain(objective, before[:, i], after))
-        worth = worth_of(evaluator, objective)
-        if worth is not None:
-            sound = sound & ((after > worth) | ~(before[:, i] > worth))
+    sound = known.feasible & paying(evaluator, known.objectives)
+    if target is not None:
+        sound &= _reached(evaluator, known.objectives, target) | ~_reached(
+            evaluator, before, target
+        )
+    for i, worth in benefits(evaluator):
+        sound = sound & ((known.objectives[:, i] > worth) | ~(before[:, i] > worth))
+    columns = [
+        gain(objective, before[:, i], known.objectives[:, i])
+        for i, objective in enumerate(evaluator.objectives)
+    ]
     return np.where(sound[:, None], np.column_stack(columns), np.nan)
 
 
-def worth_of(evaluator: Evaluator, objective: Objective) -> float | None:
-    """Return above which value a maximized objective pays; None if nothing says so."""
-    quantity = evaluator.wiring.quantities.get(objective.quantity)
-    return quantity.worth if quantity is not None and objective.direction == "maximize" else None
+def _reached(evaluator: Evaluator, values: Array, target: Target) -> NDArray[np.bool_]:
+    names = [o.name for o in evaluator.objectives]
+    every = (bound.reached(values[:, names.index(bound.objective)]) for bound in target.bounds)
+    return np.asarray(np.logical_and.reduce([*every, np.ones(len(values), dtype=bool)]))
 
 
-def _best(gains: Array) -> list[tuple[int, int]]:
-    """Return rows that improve an objective most, each once, with the objective that gains most."""
-    found: dict[int, int] = {}
-    if not len(gains):
-        return []
-    bounded = np.log(np.clip(np.nan_to_num(gains, nan=1 / _MOST), 1 / _MOST, _MOST))
-    trade = bounded.sum(axis=1)
-    for i in range(gains.shape[1]):
-        column = np.where(np.isnan(gains[:, i]), -np.inf, gains[:, i])
-        top = column.max()
+def _trade(gains: Array) -> Array:
+    """Return of each row the product of all factors, as a logarithm."""
+    bounded = np.clip(np.nan_to_num(gains, nan=1.0, posinf=_MOST), 1 / _MOST, _MOST)
+    return np.asarray(np.log(bounded).sum(axis=1))
+
+
+def _best(gains: Array) -> dict[int, None]:
+    """Return rows that improve an objective most, each once."""
+    found: dict[int, None] = {}
+    trade = _trade(gains)
+    for column in np.where(np.isnan(gains), -np.inf, gains).T:
+        top = column.max(initial=-np.inf)
         if top >= _SEEN:
             ties = np.flatnonzero(column >= top)
-            row = int(ties[np.argmax(trade[ties])])
-            found.setdefault(row, int(np.nanargmax(gains[row])))
-    return list(found.items())
+            found[int(ties[np.argmax(trade[ties])])] = None
+    return found
+
+
+def _trades(gains: Array) -> dict[int, None]:
+    """Return for each objective the rows that pay best: of those that improve or keep it."""
+    found: dict[int, None] = {}
+    trade = _trade(gains)
+    seen = (gains >= _WORTH_IT).any(axis=1)
+    for column in gains.T:
+        for kept in (column >= _WORTH_IT, (column >= 1) & seen):
+            rows = np.flatnonzero(kept)
+            if len(rows):
+                found[int(rows[np.argmax(trade[rows])])] = None
+    return found
 
 
 def _effects(
@@ -253,7 +317,7 @@ def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Adv
         for option, values in rows.items():
             columns = own | {n: np.full(count, value) for n, value in values.items()}
             known = evaluated(evaluator, columns, count)
-            gains = _gains(evaluator, before, known)
+            gains = _gains(evaluator, before, known, study.target)
             for row in np.flatnonzero((gains >= _SEEN).any(axis=1)).tolist():
                 objective = evaluator.objectives[int(np.nanargmax(gains[row]))].name
                 effects = _effects(evaluator.objectives, before[row], known, row, gains)

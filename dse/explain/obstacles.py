@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.target import Target
+from dse.explain.words import build_of
+from dse.explain.worth import paying
 from dse.model.quantity import Array
 from dse.model.values import show, tell
 from dse.result.reaching import answered
@@ -28,9 +31,20 @@ def answer(study: ResolvedStudy, result: Result) -> TargetAnswer | None:
     if study.target is None:
         return None
     found = answered(result, study.target)
-    if not found.nearest:
-        return found
-    return found.with_words(obstacles(study.evaluator, result, study.target, found.nearest[0]))
+    named = dict.fromkeys(each.design for each in (*found.best, *found.nearest))
+    told = [f"Design {number}: {built(study.evaluator, result, number)}." for number in named]
+    at = 1 + len(found.best or found.nearest)
+    words = (*found.words[:at], *told, *found.words[at:])
+    if found.nearest:
+        words += tuple(obstacles(study.evaluator, result, study.target, found.nearest[0]))
+    return replace(found, words=words)
+
+
+def built(evaluator: Evaluator, result: Result, number: int) -> str:
+    """Return what a kept design is: every variable."""
+    values = {str(n): v for n, v in result.designs.loc[number].items()}
+    names = [name for name in evaluator.space.variables if name in values]
+    return build_of(evaluator.space, evaluator.wiring.quantities, values, names)
 
 
 def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
@@ -119,7 +133,14 @@ def _cuts(
             whats.append(bound.text)
     found: dict[tuple[str, ...], str] = {}
     better = np.flatnonzero((values < here) & broken.any(axis=1))
-    for row in better[np.argsort(values[better], kind="stable")]:
+    worth = better[paying(evaluator, judged.objectives[better])]
+    if len(better) and not len(worth):
+        word = "more" if best.word == "most" else "less"
+        breaks = " and ".join(np.array(whats)[broken[better].any(axis=0)].tolist())
+        return [
+            f"What has {word} {best.objective} breaks {breaks}, and would not be worth building."
+        ]
+    for row in worth[np.argsort(values[worth], kind="stable")]:
         cut = tuple(what for what, is_broken in zip(whats, broken[row], strict=True) if is_broken)
         if cut not in found:
             value = tell(float(judged.objectives[row, names.index(best.objective)]), best.unit)

@@ -130,7 +130,7 @@ def sensitivities(
                         gain=factor,
                         bottleneck=factor >= 1.0 + rule.threshold,
                         shown=(texts[0], texts[1]),
-                        kind=_kind(evaluator.space, owners.get(name)),
+                        kind=kind_of(evaluator.space, owners.get(name)),
                         owner=owners.get(name, ""),
                     )
                 )
@@ -148,7 +148,8 @@ def _values(evaluator: Evaluator, columns: Mapping[str, Array], count: int) -> A
     return np.concatenate([_values(evaluator, each, 1) for each in one])
 
 
-def _kind(space: Space, owner: str | None) -> Kind:
+def kind_of(space: Space, owner: str | None) -> Kind:
+    """Return who sets an input, by the variable that sets it; None if none does."""
     if owner is None:
         return GIVEN
     variable = space.variables[owner]

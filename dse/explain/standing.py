@@ -14,7 +14,9 @@ from dse.evaluate.table import TableSpace
 from dse.explain.advice import Effect
 from dse.explain.neighbours import Neighbours, judged, neighbours, numbers_of
 from dse.explain.sensitivity import gain
-from dse.explain.words import amount, listed, plain, value_words
+from dse.explain.words import listed, plain, value_words
+from dse.explain.worth import paying
+from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change
 from dse.result.record import Result
@@ -126,16 +128,20 @@ class Mend:
         The number of the design that results; None if it has none.
     values : tuple of (str, str)
         Its objectives, in words.
+    pays : bool
+        Whether it is worth building; see `dse.explain.worth`.
     """
 
     changes: tuple[Change, ...]
     design: int | None
     values: tuple[tuple[str, str], ...]
+    pays: bool = True
 
     def __str__(self) -> str:
         number = f" (design {self.design})" if self.design is not None else ""
         gives = listed(f"{plain(name)} {value}" for name, value in self.values)
-        return f"{listed(map(str, self.changes))}{number}, with {gives}"
+        but = "" if self.pays else "; it would not be worth building"
+        return f"{listed(map(str, self.changes))}{number}, with {gives}{but}"
 
 
 def mends(evaluator: Evaluator, result: Result, points: Points) -> tuple[Mend, ...]:
@@ -210,7 +216,7 @@ def _told(evaluator: Evaluator, result: Result, points: Points, found: Points) -
     own, labels = space.labels(points), space.labels(found)
     numbers = numbers_of(space, result, found)
     values = judged(evaluator, result, found).objectives
-    mended = []
+    pays, mended = paying(evaluator, values), []
     for row in range(count):
         changes = [
             Change(
@@ -226,5 +232,5 @@ def _told(evaluator: Evaluator, result: Result, points: Points, found: Points) -
             for o, v in zip(evaluator.objectives, values[row], strict=True)
         )
         number = int(numbers[row]) if numbers[row] >= 0 else None
-        mended.append(Mend(tuple(changes), number, gives))
+        mended.append(Mend(tuple(changes), number, gives, bool(pays[row])))
     return tuple(mended)

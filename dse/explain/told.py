@@ -10,8 +10,9 @@ from dse.explain.advice import PART, SPACE
 from dse.explain.breakdown import Part
 from dse.explain.curves import Curve, best_of
 from dse.explain.regions import Regions
+from dse.explain.times import time_words
 from dse.explain.verdict import Explanation
-from dse.model.values import tell
+from dse.model.values import conditioned, tell, worded
 
 _TITLES = {
     SPACE: "what to change, within your space (the best trade first):",
@@ -26,11 +27,13 @@ def verdict_lines(explanation: Explanation) -> list[str]:
     if not explanation.feasible:
         lines = [f"{head} infeasible:"]
         lines += [f"{_INDENT}{each}" for each in explanation.violations]
-        return lines + _mends(explanation)
+        return lines + time_words(explanation.halves) + _mends(explanation)
     lines = [f"{head} feasible, and {standing_words(explanation)}"]
     if explanation.standing is not None:
         lines += [f"{_INDENT}{each}" for each in explanation.standing.by]
-    return lines + advice_lines(explanation)
+    if explanation.worth:
+        lines.append(f"it is not worth building: it has {explanation.worth}")
+    return lines + time_words(explanation.halves) + advice_lines(explanation)
 
 
 def standing_words(explanation: Explanation) -> str:
@@ -65,7 +68,9 @@ def advice_lines(explanation: Explanation) -> list[str]:
         if mine:
             lines += [title, *(f"{_INDENT}{each}" for each in mine)]
     if not lines and not explanation.regressions:
-        lines.append("no change of one variable improves anything and keeps every constraint")
+        lines.append(
+            "no change of one variable improves anything, keeps every constraint, and pays"
+        )
     return lines
 
 
@@ -86,13 +91,11 @@ def region_lines(found: Sequence[Regions]) -> list[str]:
     """Return the optimization regions of a design, each with the inputs that limit it there."""
     lines = []
     for regions in found:
-        condition = f" ({regions.condition})" if regions.condition else ""
-        lines.append(f"optimization regions of {regions.objective}{condition}:")
+        what = conditioned(worded(regions.objective), regions.condition)
+        lines.append(f"what limits {what} along {worded(regions.axis)}:")
         for region in regions.regions:
-            names = ", ".join(region.inputs) or "none"
-            label = f"{region.label}: " if region.label else ""
             low, high = region.shown
-            lines.append(f"{_INDENT}{low} to {high}  {label}{names}")
+            lines.append(f"{_INDENT}{low} to {high}: {region.words}")
     return lines
 
 

@@ -19,6 +19,8 @@ from dse.explain.regions import Regions, sweep
 from dse.explain.regression import Regression, regressions
 from dse.explain.sensitivity import Sensitivity, sensitivities
 from dse.explain.standing import Mend, Standing, mends, standing
+from dse.explain.times import Half, halves
+from dse.explain.worth import worth_words
 from dse.model.quantity import Array
 from dse.model.values import tell
 from dse.problems import InputError, Problem
@@ -26,6 +28,7 @@ from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
 _DRAWN = 8  # designs whose curves are drawn: a curve may be a simulation
+_TIMED = 4  # designs whose times are looked into: as many as an answer names
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,10 @@ class Explanation:
         What to change: within the space, then other parts. None if it is infeasible.
     mends : tuple of Mend
         The least changes that make an infeasible design feasible.
+    halves : tuple of Half
+        What half of its times goes to, and what would shorten that.
+    worth : str
+        Why it is not worth building, if it is not; see `dse.explain.worth`.
     """
 
     design: int
@@ -122,6 +129,8 @@ class Explanation:
     standing: Standing | None = None
     advice: tuple[Advice, ...] = ()
     mends: tuple[Mend, ...] = ()
+    halves: tuple[Half, ...] = ()
+    worth: str = ""
 
 
 def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> list[Explanation]:
@@ -134,7 +143,8 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
     result : Result
         Its result.
     numbers : sequence of int
-        Design numbers: kept ones, or any of an enumerated space. The first few get curves.
+        Design numbers: kept ones, or any of an enumerated space. The first few get curves, and
+        what would shorten their times.
 
     Raises
     ------
@@ -183,6 +193,10 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
                 else None,
                 advice=advised[row] if feasible else (),
                 mends=() if feasible else mends(evaluator, result, here),
+                halves=halves(evaluator, result, study.rule, here, parts[row])
+                if row < _TIMED
+                else (),
+                worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
             )
         )
     return found

@@ -1,50 +1,15 @@
-"""A design in words: amounts of three digits, what is built, lists that end in "and"."""
+"""A design in words: what is built, what differs, lists that end in "and"."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dse.evaluate.space import SUBSET, Choice, Space
 from dse.evaluate.variables import Integer, Values, Variable
+from dse.model.amounts import amount
 from dse.model.quantity import Quantity
-from dse.model.values import PREFIXES, infinite_word, show
-
-_GREAT = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
-_COUNTED = ("cycle", "instruction", "element", "call")
-"""Units that are words: two of them are cycles."""
-
-
-def amount(value: float, unit: str) -> str:
-    """Return a value with its unit in three or four digits, for a sentence.
-
-    >>> amount(237188.0, "LUT"), amount(2.612e7, "cycle"), amount(9.76, "1"), amount(1.0, "call")
-    ('237,000 LUT', '26.1 million cycles', '9.76', '1 call')
-    >>> amount(3.219e-7, "s"), amount(float("inf"), "B"), amount(0.99996, "1")
-    ('321.9 ns', 'never', '1')
-    """
-    if not math.isfinite(value):
-        return "undefined" if math.isnan(value) else infinite_word(unit) if value > 0 else "-∞"
-    if unit in PREFIXES:
-        return show(value, unit)
-    scale, word = next(((s, w) for s, w in _GREAT if abs(value) >= s), (1.0, ""))
-    text = f"{_rounded(value / scale):,.10g}"
-    first, slash, rest = unit.partition("/")
-    if first in _COUNTED and text != "1":
-        unit = f"{first}s{slash}{rest}"
-    return " ".join(each for each in (text, word, unit if unit != "1" else "") if each)
-
-
-def _rounded(value: float) -> float:
-    """Return a value in three digits; whole numbers below 10,000 as they are.
-
-    >>> _rounded(1024.0), _rounded(12345.0), _rounded(0.98765)
-    (1024.0, 12300.0, 0.988)
-    """
-    if value == round(value) and abs(value) < 10_000:
-        return value
-    return float(f"{value:.3g}")
+from dse.model.values import change
 
 
 def listed(words: Iterable[str]) -> str:
@@ -120,6 +85,35 @@ def settings(
         The design, by variable.
     """
     return [setting(n, space.variables[n], values[n], quantities.get(n)) for n in names]
+
+
+def build_of(
+    space: Space,
+    quantities: Mapping[str, Quantity],
+    values: Mapping[str, Any],
+    names: Iterable[str],
+) -> str:
+    """Return what some variables of a design are set to, as one text; see `settings`."""
+    every = settings(space, quantities, values, names)
+    return ("; " if any(": " in each for each in every) else ", ").join(every)
+
+
+def changed(
+    space: Space,
+    quantities: Mapping[str, Quantity],
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+) -> list[str]:
+    """Return which variables differ between two designs, from what to what."""
+    return [
+        f"{plain(name)} "
+        + change(
+            value_words(variable, before[name], quantities.get(name)),
+            value_words(variable, after[name], quantities.get(name)),
+        )
+        for name, variable in space.variables.items()
+        if name in before and before[name] != after[name]
+    ]
 
 
 def value_words(variable: Variable, value: Any, quantity: Quantity | None) -> str:

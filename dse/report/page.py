@@ -20,7 +20,6 @@ from dse.model.section import Section
 from dse.model.values import count, plural, tell
 from dse.report.figures import plotly_js
 from dse.report.payload import as_json, payload
-from dse.result.more import more
 from dse.result.record import Certificate, Result
 
 _SCRIPTS = (
@@ -66,7 +65,6 @@ def page(
         figures=key_figures(result),
         constants=[(name, tell(value, unit)) for name, (value, unit) in result.constants.items()],
         provenance=flat(result.provenance),
-        steps=more(result),
         study_text=study_text,
         wiring=wiring,
         style=Markup(_own("page.css")),  # noqa: S704 (our own files, and JSON without <, > and &)

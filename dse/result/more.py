@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.objective import Objective
+from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import change, tell
+from dse.model.values import change, listed, worded
 from dse.result.record import Result
 from dse.search.outcome import share as told_share
 
 SHARE = 0.1
 """How much better is worth a step."""
+_LITTLE = 1e-3  # a smaller share is not told in digits
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,21 @@ class Change:
     after: float
     share: float
 
+    @property
+    def words(self) -> tuple[str, str]:
+        """Both values for people."""
+        return amount(self.before, self.unit), amount(self.after, self.unit)
+
+    @property
+    def little(self) -> str:
+        """By how much it changes, for a change that the digits do not show."""
+        shown = "less than 0.1 %" if self.share < _LITTLE else told_share(self.share)
+        return f"{shown} {'more' if self.after > self.before else 'less'} {worded(self.objective)}"
+
     def __str__(self) -> str:
-        values = change(tell(self.before, self.unit), tell(self.after, self.unit))
         sign = "+" if self.after > self.before else "-"
         percent = f" ({sign}{told_share(self.share)})" if 0 < self.share < 1 else ""
-        return f"{self.objective} {values}{percent}"
+        return f"{worded(self.objective)} {change(*self.words)}{percent}"
 
 
 @dataclass(frozen=True)
@@ -59,17 +71,36 @@ class Step:
     gain: Change
     costs: tuple[Change, ...]
 
-    def __str__(self) -> str:
-        head = f"{told_share(self.asked)} {'more' if self.better else 'less'} {self.gain.objective}"
+    @property
+    def asks(self) -> str:
+        """What is asked for, such as ``"10 % more speedup"``."""
+        more = "more" if self.better else "less"
+        return f"{told_share(self.asked)} {more} {worded(self.gain.objective)}"
+
+    @property
+    def gives(self) -> str:
+        """What the design gives, and its price; without a design, what there is.
+
+        A price that the digits do not show is told as a share, and only if no other is.
+        """
         if self.design is None:
             word = "most" if self.better else "least"
-            best = tell(self.gain.after, self.gain.unit)
-            return f"{head}: no design on the front has it, the {word} is {best}"
-        costs = f", for {'; '.join(map(str, self.costs))}" if self.costs else ""
-        return f"{head}: design {self.design}, {self.gain}{costs}"
+            return f"no design on the front has it, the {word} is {self.gain.words[1]}"
+        seen = [str(each) for each in self.costs if each.words[0] != each.words[1]]
+        costs = seen or [each.little for each in self.costs]
+        return f"{self.gain}{f', for {listed(costs)}' if costs else ''}"
+
+    def __str__(self) -> str:
+        number = f"design {self.design}, " if self.design is not None else ""
+        return f"{self.asks}: {number}{self.gives}"
 
 
-def more(result: Result, design: int | None = None, share: float = SHARE) -> tuple[Step, ...]:
+def more(
+    result: Result,
+    design: int | None = None,
+    share: float = SHARE,
+    among: NDArray[np.bool_] | None = None,
+) -> tuple[Step, ...]:
     """Return for each objective the cheapest design of the front that is better by a share.
 
     The cheapest is that with the least sum of the shares by which the other objectives get worse;
@@ -83,6 +114,8 @@ def more(result: Result, design: int | None = None, share: float = SHARE) -> tup
         Where to start, on the front; the knee by default.
     share : float
         Above 0.
+    among : ndarray of bool, shape (designs of the front,), optional
+        Which designs count; all by default.
     """
     front = result.front
     if not len(front):
@@ -91,6 +124,8 @@ def more(result: Result, design: int | None = None, share: float = SHARE) -> tup
     if design is not None:
         start = int(np.flatnonzero(front.designs.index == design)[0])
     values = front.points
+    if among is not None:  # a design that is worse than all is never the answer
+        values = np.where(among[:, None], values, np.inf)
     objectives = result.objectives
     worse = _worse(values, values[start])
     steps = []

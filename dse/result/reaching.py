@@ -59,20 +59,35 @@ def reaching(front: Front, text: str) -> NDArray[np.bool_]:
                 problems.append(Problem("target", f"'{comparison.text}': {error}"))
     if problems:
         raise InputError(front.source.name, problems)
-    return _reached(front, bounds)
+    return reaches(front, bounds)
 
 
-def _reached(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
+def reaches(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
+    """Tell which designs of a front reach all of some bounds."""
     found = np.ones(len(front), dtype=bool)
     for bound in bounds:
         found &= bound.reached(front.designs[bound.objective].to_numpy(dtype=np.float64))
     return found
 
 
+def nearest_to(front: Front, bounds: Sequence[Bound]) -> int:
+    """Return the row of a front that comes nearest to some bounds.
+
+    That whose greatest miss is least, as a share of what is asked for; of a bound of 0, in the
+    bound's unit.
+    """
+    missed = np.zeros(len(front))
+    for bound in bounds:
+        values = front.designs[bound.objective].to_numpy(dtype=np.float64)
+        short = np.where(bound.reached(values), 0.0, np.abs(values - bound.value))
+        missed = np.maximum(missed, short / (abs(bound.value) or 1.0))
+    return int(np.argmin(missed))
+
+
 def answered(result: Result, target: Target) -> TargetAnswer:
     """Return what the front of a result says to a target."""
     front = result.front
-    reached = _reached(front, target.bounds)
+    reached = reaches(front, target.bounds)
     numbers = tuple(front.designs.index[reached].tolist())
     bounded = {bound.objective for bound in target.bounds}
     wanted = [o for o in result.objectives if o.name == target.least]
@@ -96,7 +111,7 @@ def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
 def _nearest(front: Front, bounds: Sequence[Bound]) -> list[Best]:
     """Return the best value of each bounded objective, the other bounds kept if that can be."""
     by_name = {o.name: o for o in front.objectives}
-    kept = {b: _reached(front, [other for other in bounds if other is not b]) for b in bounds}
+    kept = {b: reaches(front, [other for other in bounds if other is not b]) for b in bounds}
     among = {b: rows for b, rows in kept.items() if rows.any()}
     every = np.ones(len(front), dtype=bool)
     among = among or dict.fromkeys(bounds, every)

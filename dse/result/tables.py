@@ -170,13 +170,17 @@ def _resumed(before: Progress) -> list[str]:
 
 
 def _broken(evaluator: Evaluator, tally: Tally) -> list[str]:
-    """Return a note for each demand of a model that some designs do not meet."""
+    """Return a note on the demands of models that some designs do not meet."""
     counts = zip(evaluator.constraints, tally.violated.tolist(), strict=True)
+    broken = [(count, c.name) for c, count in counts if c.demanded_by and count]
+    every = plural(tally.evaluated, "design")
+    if len(broken) > 1:
+        told = "; ".join(f"{count:,}, for this does not hold: {name}" for count, name in broken)
+        return [f"of {every}, these are infeasible (one may break several): {told}"]
     return [
-        f"{count:,} of {plural(tally.evaluated, 'design')} "
-        f"{'is' if count == 1 else 'are'} infeasible, for this does not hold: {c.name}"
-        for c, count in counts
-        if c.demanded_by and count
+        f"{count:,} of {every} {'is' if count == 1 else 'are'} infeasible, "
+        f"for this does not hold: {name}"
+        for count, name in broken
     ]
 
 

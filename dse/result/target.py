@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from dse.model.values import tell
+from dse.model.values import tell, worded
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Best:
 
     def __str__(self) -> str:
         value = tell(self.value, self.unit)
-        return f"{self.word} {self.objective} is {value}, of design {self.design}"
+        return f"{self.word} {worded(self.objective)} is {value}, of design {self.design}"
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,6 @@ class TargetAnswer:
     best: tuple[Best, ...]
     nearest: tuple[Best, ...]
     words: tuple[str, ...]
-
-    def with_words(self, words: Sequence[str]) -> TargetAnswer:
-        """Return the answer with more sentences at its end."""
-        return replace(self, words=(*self.words, *words))
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> TargetAnswer:

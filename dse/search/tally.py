@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,7 @@ def why_infeasible(
     constraints: tuple[Constraint, ...],
     undefined: Sequence[str] = (),
     why: str = "",
+    useless: Mapping[int, str] = MappingProxyType({}),
 ) -> tuple[str, str]:
     """Return in words what excludes every design, and which relaxation would admit one.
 
@@ -224,6 +226,8 @@ def why_infeasible(
         The objectives that have no value for some designs.
     why : str
         Why one of these designs has none, in words; empty if that is not known.
+    useless : mapping of int to str
+        Designs that no constraint is worth loosening for, with what they are.
     """
     parts = []
     if tally.undefined:
@@ -238,12 +242,17 @@ def why_infeasible(
         )
     for constraint, count in zip(constraints, tally.violated, strict=True):
         parts.append(f"'{constraint.name}' excludes {count:,}")
+    found = [k for k in range(len(constraints)) if 0 < tally.least[k] < np.inf]
     ways = [
-        f"{_relaxed(constraint, tally.least[k])} would admit design {tally.admitted[k]:,}"
-        for k, constraint in enumerate(constraints)
-        if 0 < tally.least[k] < np.inf
+        f"{_relaxed(constraints[k], tally.least[k])} would admit design {tally.admitted[k]:,}"
+        for k in found
+        if int(tally.admitted[k]) not in useless
     ]
-    if not ways and tally.nearest >= 0:
+    near = int(tally.admitted[found[0]]) if found else tally.nearest
+    if not ways and near in useless:
+        told = f"design {near:,}, the first to be admitted, has {useless[near]}"
+        ways.append(f"to loosen a constraint is not worth it: {told}")
+    elif not ways and tally.nearest >= 0:
         missed = [
             _relaxed(constraint, violation)
             for constraint, violation in zip(constraints, tally.missed, strict=True)

@@ -57,15 +57,21 @@ def best_designs(result: Result, console: Console) -> list[Table | Padding | str
 
 def _table(names: dict[str, list[str]], columns: list[_Column]) -> Table:
     table = Table(box=None, pad_edge=False)
-    table.add_column("", no_wrap=True)
+    longest = max(len(line) for labels in names.values() for line in _lines(labels))
+    table.add_column("", no_wrap=True, min_width=longest)  # a name of two words is one
     table.add_column("design", justify="right", no_wrap=True)
     for column in columns:
         head = escape(column.head)
         table.add_column(head, justify="right" if column.number else "left", no_wrap=column.number)
     for i, (design, labels) in enumerate(names.items()):
         cells = [escape(column.cells[i]) for column in columns]
-        table.add_row(escape(",\n".join(labels)), design, *cells)
+        table.add_row(escape("\n".join(_lines(labels))), design, *cells)
     return table
+
+
+def _lines(labels: list[str]) -> list[str]:
+    """Return what a design is best in, a line each."""
+    return [*(f"{label}," for label in labels[:-1]), labels[-1]]
 
 
 def _list(names: dict[str, list[str]], columns: list[_Column]) -> list[Table | Padding | str]:

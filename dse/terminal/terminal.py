@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from rich import progress as bars
@@ -24,10 +25,8 @@ from dse.explain.told import curve_lines, part_lines, region_lines, verdict_line
 from dse.explain.verdict import Explanation
 from dse.model.values import as_data, plural, show, tell
 from dse.result.compare import Comparison
-from dse.result.more import more
 from dse.result.record import Result
 from dse.result.refutation import Refutation
-from dse.result.target import TargetAnswer
 from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import share
 from dse.study.catalog import Catalog
@@ -99,12 +98,23 @@ class Terminal:
 
             yield watch
 
-    def summary(self, result: Result, report: Path, answer: Sequence[str] = ()) -> None:
-        """Show what a run found: what was asked for and the answer first."""
+    def summary(
+        self, result: Result, report: Path, answer: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        """Show what a run found: the answer first.
+
+        Parameters
+        ----------
+        answer : mapping of str to Any
+            As `dse.explain.answer.answer_data` gives it; nothing of it is shown if it is empty.
+        """
         if result.target is not None:
-            self._target(result.target)
+            self._out.print(f"target: {escape(result.target.reach)}")
         if answer:
-            self._out.print(escape(" ".join(answer)))
+            self._out.print(escape(" ".join(answer["short"])))
+        if result.target is not None:
+            for sentence in result.target.words:
+                self._out.print(Padding(escape(sentence), (0, 0, 0, 2), expand=False))
         self._out.print(escape(result.certificate.statement))
         front = result.front
         if len(front):
@@ -112,7 +122,7 @@ class Terminal:
                 self._out.print(each)
         else:
             self._out.print("no design is on the front: none that was evaluated is feasible")
-        self._steps(result)
+        self._steps(answer)
         for note in result.notes:
             self.note(note)
         seconds = result.provenance.get("seconds")
@@ -121,19 +131,13 @@ class Terminal:
             self._out.print(f"{seconds:.2f} s, {plural(pace, 'design')}/s")
         self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
 
-    def _target(self, target: TargetAnswer) -> None:
-        """Show which designs reach the target."""
-        self._out.print(f"target: {escape(target.reach)}")
-        for sentence in target.words:
-            self._out.print(Padding(escape(sentence), (0, 0, 0, 2), expand=False))
-
-    def _steps(self, result: Result) -> None:
-        """Show what a step up from the knee costs."""
-        steps = more(result)
-        if steps:
-            self._out.print(f"from the knee, design {result.knee().name}:")
-        for step in steps:
-            self._out.print(Padding(escape(str(step)), (0, 0, 0, 2), expand=False))
+    def _steps(self, answer: Mapping[str, Any]) -> None:
+        """Show what a step up from the recommended design costs."""
+        if not answer or not answer["steps"]:
+            return
+        self._out.print(f"a tenth better, from design {answer['designs'][0]['design']}:")
+        for step in answer["steps"]:
+            self._out.print(Padding(escape(step), (0, 0, 0, 2), expand=False))
 
     def refutation(self, result: Result, found: Refutation) -> None:
         """Show what a certificate withstood, or the design that refutes it."""

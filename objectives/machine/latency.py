@@ -52,9 +52,7 @@ class CallTime:
     call_set_up_time: Annotated[Array, _part("set-up on the host")]
     call_link_time: Annotated[Array, _part("wait for the link, and its use")]
     call_travel_time: Annotated[Array, _part("travel to the engine and back")]
-    call_engine_time: Annotated[
-        Array, _part("at the engine, if no earlier call of the stream is there")
-    ]
+    call_engine_time: Annotated[Array, _part("at the engine, without the wait for earlier calls")]
 
 
 class _Least(NamedTuple):

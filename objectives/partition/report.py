@@ -41,7 +41,8 @@ _SHARE = "share of the theoretical speedup [%]"
 def integration(study: Study, result: StudyResult) -> Section:
     """Return the section: which integration, how robust, and where blocks must move together.
 
-    Organisations and penalties are those of the study. Other inputs are the study's constants,
+    Organisations and penalties are those of the study, of its space or of the conditions of its
+    objectives. Other inputs are the study's constants,
     else the model's defaults; each of the study's lists of values is varied alone.
 
     Parameters
@@ -109,11 +110,17 @@ def comparison_of(study: Study) -> Comparison:
     for rows in study.choices.values():
         if all(set(keys) <= set(row) for row in rows.values()):
             organisations = rows
-    if "shared_penalty" in study.values:
-        penalties = tuple(sorted(study.values["shared_penalty"]))
+    asked = {*study.values.get("shared_penalty", ()), *_bound(study, "shared_penalty")}
+    penalties = tuple(sorted(asked)) or penalties
     for key in (*keys, "shared_penalty"):
         del reference[key]
     return Comparison(constants["profiles"], organisations, penalties, reference)
+
+
+def _bound(study: Study, name: str) -> set[float]:
+    """Return the values that a study's objectives bind an input to."""
+    every = (conditions[name] for conditions in study.conditions if name in conditions)
+    return {x for bound in every for x in (bound if isinstance(bound, tuple) else (bound,))}
 
 
 def axes_of(study: Study) -> dict[str, tuple[float, ...]]:

@@ -1,0 +1,155 @@
+"""An architect's walk from a kernel to a design, with nothing but what README and docs say."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from dse.cli import commands
+
+ROOT = Path(__file__).parents[1]
+OBJECTIVES = ("speedup", "break_even", "call_time", "area")
+
+
+def _dse(*arguments: str, cwd: Path) -> str:
+    with contextlib.chdir(cwd):
+        done = CliRunner(env={"COLUMNS": "400"}).invoke(commands, arguments)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def _front(run: Path) -> pd.DataFrame:
+    return pd.read_csv(run / "front.csv", index_col="design")
+
+
+def _row(front: pd.DataFrame, number: int) -> dict[str, Any]:
+    return {str(name): value for name, value in front.loc[number].items()}
+
+
+def _answer(run: Path) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads((run / "summary.json").read_text())["answer"]
+    return answer
+
+
+def _promised(words: str, name: str) -> float | None:
+    """Return to which value a sentence says that an objective goes; None if it says nothing."""
+    arrow = re.search(rf"{name.replace('_', ' ')} \S+(?: \S+)? → ([\d,.]+)( million)?", words)
+    if arrow is None:
+        return None
+    return float(arrow[1].rstrip(".,").replace(",", "")) * (1e6 if arrow[2] else 1)
+
+
+def _narrowed(text: str, design: Mapping[str, Any]) -> str:
+    """Return a study whose space is one design, as docs/study-format.md says to write it."""
+    for name in ("lanes", "pipeline_depth", "streams", "schedule_period", "calls_in_flight"):
+        text = re.sub(
+            rf"^{name} = .*$", f"{name} = {{ values = [{design[name]}] }}", text, flags=re.M
+        )
+    for name in ("engine", "interface"):
+        table = rf'(\[space\.{name}\]\ncatalog = "\w+"\noptions = )\[.*?\n\]'
+        text = re.sub(table, rf'\1["{design[name]}"]', text, flags=re.S)
+    return text.replace('name = "aes"', 'name = "changed"', 1)
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("architect")
+    told = _dse("new", "aes.toml", "--kernel", "aes", "--interface", "axi-dma", cwd=folder)
+    assert "next: dse check aes.toml, then dse run aes.toml" in told
+    assert "no problems" in _dse("check", "aes.toml", cwd=folder)
+    (folder / "said.txt").write_text(_dse("run", "aes.toml", cwd=folder))
+    return folder
+
+
+def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> None:
+    said = (walked / "said.txt").read_text()
+    front, answer = _front(walked / "runs/aes"), _answer(walked / "runs/aes")
+
+    # the first lines say what to build, what it gives, where its time goes and what to change
+    build = re.search(r"Build design (\d+): (.*?)\. It gives speedup ([\d.]+)", said)
+    assert build is not None
+    number = int(build[1])
+    assert f"{front['lanes'][number]} lane" in build[2]
+    assert f"interface {front['interface'][number]}" in build[2]
+    assert float(build[3]) == pytest.approx(front["speedup"][number], rel=0.005)
+    assert said.index("Build design") < said.index("Of its call time,")
+    assert said.index("Of its call time,") < said.index("What would shorten that: ")
+    assert said.index("What would shorten that: ") < said.index("Complete:")
+
+    # the knee is that design, and its advice names designs
+    explained = _dse("explain", "runs/aes", "--design", "knee", cwd=walked)
+    assert explained.startswith(f"design {number} of aes\n")
+    advice = re.findall(r"^  .*\(design (\d+)\).*$", explained, flags=re.M)
+    assert advice
+
+    # a step up from it is promised, and made: a study of that design alone gives these figures
+    step = next(each for each in answer["steps"] if each.startswith("10 % less area: design "))
+    assert step in said
+    changed = int(re.findall(r"design (\d+)", step)[0])
+    text = (walked / "aes.toml").read_text()
+    (walked / "changed.toml").write_text(_narrowed(text, _row(front, changed)))
+    assert "no problems; 1 design" in _dse("check", "changed.toml", cwd=walked)
+    _dse("run", "changed.toml", cwd=walked)
+    found = _front(walked / "runs/changed")
+    assert len(found) == 1
+    told = [name for name in OBJECTIVES if _promised(step, name) is not None]
+    assert "area" in told
+    for name in told:
+        assert found[name].iloc[0] == pytest.approx(_promised(step, name), rel=0.005)
+    assert found["area"].iloc[0] <= 0.9 * front["area"][number]
+
+
+def test_what_a_target_takes_is_the_least_of_the_front(walked: Path) -> None:
+    said = _dse("run", "aes.toml", "--target", "speedup >= 20", "--least", "area", cwd=walked)
+    front = _front(walked / "runs/aes")
+    reaching = front[front["speedup"] >= 20]
+    cheapest = int(str(reaching["area"].idxmin()))
+    assert f"Build design {cheapest}: " in said
+    assert "It reaches the target, speedup >= 20, with the least area, " in said
+    explained = _dse("explain", "runs/aes", cwd=walked)
+    assert explained.startswith(f"design {cheapest} of aes\n")
+    for other in re.findall(r"^  .*\(design (\d+)\): .*$", explained, flags=re.M):
+        assert int(other) not in front.index or front["speedup"][int(other)] >= 20
+    assert "speedup" in explained
+
+    # one that nothing reaches: the nearest, and what stands in the way
+    said = _dse("run", "aes.toml", "--target", "speedup >= 500", cwd=walked)
+    fastest = int(str(front["speedup"].idxmax()))
+    assert "No design in this space reaches speedup >= 500. " in said
+    assert f"Nearest to it is design {fastest}: {front['lanes'][fastest]} lanes, " in said
+    assert "Build" not in said
+
+
+def test_advice_to_change_one_variable_gives_what_it_says(walked: Path) -> None:
+    front = _front(walked / "runs/aes")
+    ends = [str(front["area"].idxmin()), str(front["speedup"].idxmax())]
+    text = _dse("explain", "runs/aes", "--design", ends[0], "--design", ends[1], cwd=walked)
+    lines = re.findall(r"^  (\w[\w ]* \S+ → .*\(design (\d+)\).*)$", text, flags=re.M)
+    checked = 0
+    for words, number in lines:
+        for name in OBJECTIVES if int(number) in front.index else ():
+            promised = _promised(words, name)
+            if promised is not None:
+                assert front.loc[int(number), name] == pytest.approx(promised, rel=0.005)
+                checked += 1
+    assert checked > 3
+
+
+def test_the_walk_is_that_of_the_readme() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    for step in (
+        "dse new aes.toml --kernel aes --interface axi-dma",
+        "dse check",
+        "dse run",
+        "dse explain runs/crypto --design knee",
+        '--target "speedup >= 5" --least area',
+    ):
+        assert step in readme

@@ -20,7 +20,7 @@ from dse.result.record import Result
 
 MANY = 3_000
 """Designs above which WebGL draws them; plotly compiles its programs, which a policy must allow."""
-MOST = 20_000
+MOST = 5_000
 """Designs of the front that are drawn: of a larger one an even sample, and those that matter."""
 HELD = 120_000
 """Designs of the front that the page holds, to sort, filter and select, more than it draws."""

@@ -13,6 +13,7 @@ function theme() {
   const names = ["ink", "soft", "line", "card"], light = ["#1d2530", "#5b6675", "#dfe3e9", "#ffffff"];
   return Object.fromEntries(names.map((name, i) => [name, printing ? light[i] : look(name)]));
 }
+const darkGround = () => !printing && matchMedia("(prefers-color-scheme: dark)").matches;
 function themed(layout) {
   const { ink, soft, line, card } = theme();
   const themedAxis = (axis) => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: soft }, ...axis });
@@ -40,21 +41,26 @@ function coordinates(column, log, rows) {
 function axisLayout(which) {
   const { name, log } = axes[which], column = byName.get(name);
   const type = !column.number ? "category" : log ? "log" : "linear";
-  const exponentformat = type === "log" ? "power" : "SI";
-  const layout = { title: { text: plain(column.axis) }, type, automargin: true, separatethousands: true, exponentformat };
+  const layout = { title: { text: plain(column.axis), standoff: 10 }, type, automargin: true, separatethousands: true, exponentformat: "SI" };
   if (!column.number) return { ...layout, categoryorder: "array", categoryarray: column.categories.map(plain) };
-  const { shown, decades, whole: at } = scaleOf(column, log);
-  const ticks = at ? { tickvals: at, ticktext: at.map((value) => digits(value)) } : decades ? { dtick: 1 } : {};
+  const { shown, powers, whole: at } = scaleOf(column, log);
+  const ticks = at ? { tickvals: at, ticktext: at.map((value) => digits(value)) } : log ? powers : {};
   return { ...layout, ...ticks, ...(shown ? { range: shown, autorange: false } : {}) };
 }
 const warped = (values, log) => values.map((v) => (v === null ? null : log ? Math.log10(v) : v));
-const ticksOf = ({ ticks }) => (ticks ? { tickvals: ticks.map(([at]) => at), ticktext: ticks.map(([, words]) => words) } : {});
+/* Ticks of the colours, where they lie: at round places, or at both ends. */
+function ticksOf({ ticks, whole: at }, low, high, log) {
+  const all = ticks || (at && at.map((value) => [value, digits(value)])), end = (place) => [place, digits(Number((log ? 10 ** place : place).toPrecision(2)))];
+  if (!all || !(low < high)) return {};
+  const inside = all.filter(([place]) => place >= low && place <= high), shown = inside.length > 1 ? inside : [end(low), end(high)];
+  return { tickvals: shown.map(([place]) => place), ticktext: shown.map(([, words]) => words) };
+}
 function colors(column, rows) {
   const log = column.color_log, bar = { title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 };
   const color = warped(coordinates(column, log, rows).values, log);
   const [cmin, cmax] = placesOf(column, log).reduce(([a, b], v) => (Number.isNaN(v) ? [a, b] : [Math.min(a, v), Math.max(b, v)]), [Infinity, -Infinity]);
   const ends = cmin < cmax ? { cmin, cmax } : {}; // the same whatever is selected
-  return { color, ...ends, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log)) } };
+  return { color, ...ends, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log), cmin, cmax, log) } };
 }
 function thinned(rows, count) {
   return rows.length <= count ? rows : Array.from({ length: count }, (_, i) => rows[Math.floor((i * (rows.length - 1)) / (count - 1))]);
@@ -82,7 +88,7 @@ function traces(dimensions, type, size) {
   for (const [name, color, part] of byViolation(broken)) list.push(scatter(part, name, { color, size, symbol: "x" }));
   if (unselected.length) list.push(scatter(unselected, "not selected", { color: data.neutral, size, opacity: 0.3 }));
   const column = byName.get(axes.color.name);
-  const edge = { width: rows.length > 3000 || type === "scatter3d" ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
+  const edge = { width: rows.length > 3000 || type === "scatter3d" ? 0 : 0.5, color: theme().soft };
   if (column.number) {
     const shown = rows.length < data.total ? `${whole(rows.length)} of ${whole(data.total)}` : whole(rows.length);
     list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, rows) }));
@@ -177,7 +183,7 @@ let mouse = { clientX: 0, clientY: 0 }, hovered = null;
 function showTooltip(row) {
   hovered = row;
   const lines = ordered.map((column) => make("tr", { class: column.role }, td(column.name), td(text(column, row))));
-  const title = make("strong", {}, `Design ${whole(designs[row])}`), note = standing(row) && ` (${standing(row)})`;
+  const title = make("strong", {}, `Design ${designs[row]}`), note = standing(row) && ` (${standing(row)})`;
   tooltip.replaceChildren(...[title, note, make("table", {}, make("tbody", {}, ...lines))].filter(Boolean));
   tooltip.hidden = false;
   const box = tooltip.getBoundingClientRect(), { clientX, clientY } = mouse;

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +18,7 @@ from dse.model.section import Section
 from dse.model.values import count, plural, tell
 from dse.report.figures import plotly_js
 from dse.report.payload import as_json, payload
+from dse.report.shell import policy, style
 from dse.result.more import more
 from dse.result.record import Certificate, Result
 
@@ -69,11 +68,10 @@ def page(
         steps=more(result),
         study_text=study_text,
         wiring=wiring,
-        style=Markup(_own("page.css")),  # noqa: S704 (our own files, and JSON without <, > and &)
-        many=content["many"],
-        data=Markup(data),  # noqa: S704
+        style=style(),
+        policy=policy(list(scripts.values()), compiles=content["many"]),
+        data=Markup(data),  # noqa: S704 (JSON without <, > and &, and our own files)
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
-        hashes=" ".join(_hash(text) for text in scripts.values()),
     )
 
 
@@ -140,8 +138,3 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 def _own(name: str) -> str:
     return files("dse.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

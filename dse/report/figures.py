@@ -29,7 +29,7 @@ def front_figure(
 ) -> Figure:
     """Return the front over any two columns, dominated designs in the background.
 
-    It is what the report shows in 2-D; of a front of more than 5,000 designs a sample is drawn.
+    It is what the report shows in 2-D; of a front of more than 6,000 designs a sample is drawn.
 
     Parameters
     ----------

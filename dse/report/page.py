@@ -23,7 +23,16 @@ from dse.result.more import more
 from dse.result.record import Certificate, Result
 
 _SCRIPTS = (
-    *("data.js", "filter.js", "selection.js", "plots.js", "parallel.js", "panels.js", "design.js"),
+    *(
+        "data.js",
+        "filter.js",
+        "selection.js",
+        "plots.js",
+        "dots.js",
+        "parallel.js",
+        "panels.js",
+        "design.js",
+    ),
     *("pins.js", "state.js", "page.js"),
 )
 _STOPPED = {
@@ -47,8 +56,7 @@ def page(
     """Return the page as HTML.
 
     Everything that comes from the study is escaped by the template or set as text by the script;
-    a policy in the page forbids all network access and every script but its own. It lets plotly
-    compile programs for WebGL only if there are so many designs that WebGL draws them.
+    a policy in the page forbids all network access and every script but its own.
     """
     scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
     content = payload(result, explanations, folder, sections, study_text)
@@ -69,7 +77,7 @@ def page(
         study_text=study_text,
         wiring=wiring,
         style=style(),
-        policy=policy(list(scripts.values()), compiles=content["many"]),
+        policy=policy(list(scripts.values())),
         data=Markup(data),  # noqa: S704 (JSON without <, > and &, and our own files)
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
     )

@@ -6,6 +6,10 @@ const config = {
   responsive: true, displaylogo: false, showSendToCloud: false,
   modeBarButtonsToRemove: ["autoScale2d", "resetCameraLastSave3d", "sendChartToCloud"],
 };
+const planeConfig = {
+  ...config, modeBarButtonsToRemove: [...config.modeBarButtonsToRemove, "toImage"],
+  modeBarButtonsToAdd: [{ name: "Download the plot as PNG", icon: Plotly.Icons.camera, click: savePlane }],
+};
 let printing = false;
 function theme() {
   const style = getComputedStyle(document.documentElement);
@@ -58,8 +62,8 @@ function ticksOf({ ticks, whole: at }, low, high, log) {
 function colors(column, rows) {
   const log = column.color_log, bar = { title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 };
   const color = warped(coordinates(column, log, rows).values, log);
-  const [cmin, cmax] = placesOf(column, log).reduce(([a, b], v) => (Number.isNaN(v) ? [a, b] : [Math.min(a, v), Math.max(b, v)]), [Infinity, -Infinity]);
-  const ends = cmin < cmax ? { cmin, cmax } : {}; // the same whatever is selected
+  const [cmin, cmax] = spanOfPlaces(column, log);
+  const ends = cmin < cmax ? { cmin, cmax } : {};
   return { color, ...ends, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log), cmin, cmax, log) } };
 }
 function thinned(rows, count) {
@@ -68,8 +72,7 @@ function thinned(rows, count) {
 /* What is drawn of the front: of many designs some, evenly; of those not selected fewer. */
 function drawnOfFront() {
   const some = nSelected < nAlive, unselected = some ? rowsOf(alive).filter((row) => !selected[row]) : [];
-  const most = webgl ? data.drawn : 4000;
-  return { rows: thinned(rowsOf(selected), most), unselected: thinned(unselected, most / 4) };
+  return { rows: thinned(rowsOf(selected), data.drawn), unselected: thinned(unselected, data.drawn / 4) };
 }
 /* What is not feasible: what is explained, and if asked for the sample that the run kept. */
 function infeasibleShown() {
@@ -79,23 +82,24 @@ function infeasibleShown() {
 /* The traces that 2-D and 3-D share: dominated designs, the front by colour, knee and choice. */
 function traces(dimensions, type, size) {
   const dominated = $("dominated").checked ? others : [], broken = infeasibleShown();
-  const { rows, unselected } = drawnOfFront(), scatter = (list, name, marker) => {
+  const { rows, unselected } = drawnOfFront(), scatter = (list, name, marker, dot = false) => {
+    if (dot && dots.on) return dotted(list, name, marker);
     const placed = dimensions.map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, list).values]);
     return { type, mode: "markers", hoverinfo: "none", name, marker, customdata: list, ...Object.fromEntries(placed) };
   };
   const list = [];
-  if (dominated.length) list.push(scatter(dominated, "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }));
+  if (dominated.length) list.push(scatter(dominated, "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }, true));
   for (const [name, color, part] of byViolation(broken)) list.push(scatter(part, name, { color, size, symbol: "x" }));
-  if (unselected.length) list.push(scatter(unselected, "not selected", { color: data.neutral, size, opacity: 0.3 }));
+  if (unselected.length) list.push(scatter(unselected, "not selected", { color: data.neutral, size, opacity: 0.3 }, true));
   const column = byName.get(axes.color.name);
   const edge = { width: rows.length > 3000 || type === "scatter3d" ? 0 : 0.5, color: theme().soft };
   if (column.number) {
     const shown = rows.length < data.total ? `${whole(rows.length)} of ${whole(data.total)}` : whole(rows.length);
-    list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, rows) }));
+    list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, dots.on ? [] : rows) }, true));
   } else {
     column.options.forEach((option, i) => {
       const part = rows.filter((row) => column.values[row] === option);
-      if (part.length) list.push(scatter(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }));
+      if (part.length) list.push(scatter(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }, true));
     });
   }
   const { ink } = theme(), inSight = (row) => row !== null && (row >= count ? broken.includes(row) || dominated.includes(row) : alive[row]);
@@ -122,8 +126,9 @@ function byViolation(rows) {
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
 let revision = 0; // an outline is the page's own: plotly's is forgotten with each drawing
 function drawPlane() {
-  const type = webgl && data.many ? "scattergl" : "scatter";
-  const { list, rails } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
+  Object.assign(dots, { on: data.many, stale: true, layers: [] });
+  const { list, rails } = traces(["x", "y"], "scatter", data.many ? 5 : 7);
+  if (dots.on) list.unshift(dotCorners());
   const shapes = outlineShape(), annotations = [], soft = theme().soft;
   for (const d of ["x", "y"]) {
     const rail = rails[d];
@@ -135,11 +140,14 @@ function drawPlane() {
     annotations.push({ text: never, showarrow: false, font: { color: soft }, ...across, ...place });
   }
   const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
-  const layout = { xaxis: axisLayout("x"), yaxis: axisLayout("y"), shapes, annotations, legend, hovermode: "closest", uirevision, selections: [], selectionrevision: (revision += 1) };
-  Plotly.react("plane", list, themed(layout), config);
+  const grid = dots.on ? { gridcolor: `${soft}26` } : {}; // it lies over the dots
+  const layout = { xaxis: { ...axisLayout("x"), ...grid }, yaxis: { ...axisLayout("y"), ...grid }, shapes, annotations, legend, hovermode: "closest", uirevision, selections: [], selectionrevision: (revision += 1) };
+  Plotly.react("plane", list, themed(layout), planeConfig);
+  if (dots.stale) paintDots(); // else plotly has had it done
 }
 function drawSpace() {
   if (!webgl) { $("space").textContent = "This browser offers no WebGL, which the 3-D view needs."; return; }
+  dots.on = false;
   const { list } = traces(["x", "y", "z"], "scatter3d", 4);
   const scene = { camera: { eye: { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
   for (const d of ["x", "y", "z"]) {

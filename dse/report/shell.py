@@ -16,20 +16,11 @@ def style() -> Markup:
     return Markup(text)  # noqa: S704 (our own file)
 
 
-def policy(scripts: Sequence[str], compiles: bool = False) -> str:
-    """Return a content-security policy: these scripts alone, and no request.
-
-    Parameters
-    ----------
-    scripts : sequence of str
-        The texts of the page's scripts, as they stand in it.
-    compiles : bool
-        Whether they compile programs, as drawing by WebGL does.
-    """
+def policy(scripts: Sequence[str]) -> str:
+    """Return a content-security policy: these scripts alone, as they stand, and no request."""
     allowed = " ".join(_hash(text) for text in scripts) or "'none'"
-    more = " 'unsafe-eval'" if compiles else ""
     return (
-        f"default-src 'none'; script-src {allowed}{more}; "
+        f"default-src 'none'; script-src {allowed}; "
         "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from objectives.partition.moved import (
     blocks,
     blocks_table,
     functions_table,
+    lines_table,
     moved_in,
     spans,
 )
@@ -44,6 +46,23 @@ def test_what_a_design_moves_is_what_its_figures_are_of(ran: Ran) -> None:
         found = moved_in(study, design, 0)
         assert found.speedup == pytest.approx(design["speedup"], rel=1e-12)
         assert found.graph.area[found.moved].sum() <= design["accelerator_size"]
+
+
+def test_lines_that_move_stand_beside_their_source(ran: Ran) -> None:
+    study, result = ran
+    found = moved_in(study, result.best("speedup"), 0)
+    source = (PROFILES.parent / "programs" / "md5.c").read_text().splitlines()
+    table = lines_table(found)
+    assert not table.empty
+    for line, text in zip(table["line"].tolist(), table["source"], strict=True):
+        assert text == " ".join(source[line - 1].split())
+    there = found.moved & (found.graph.line > 0)
+    assert set(table["line"]) == set(found.graph.line[there].tolist())
+    assert table.iloc[:, 3].sum() == pytest.approx(100 * found.share[there].sum(), abs=0.3)
+    shown = [part.title for part in blocks(study, result).parts]
+    assert any(title.endswith("moves, with their source") for title in shown)
+    bare = replace(found.graph, text=())
+    assert lines_table(found._replace(graph=bare))["source"].eq("").all()
 
 
 def test_shares_of_functions_and_blocks_add_up_to_the_time_on_the_cpu(ran: Ran) -> None:
@@ -90,9 +109,10 @@ def test_the_section_names_what_moves_and_where(ran: Ran) -> None:
         section.text
     )
     assert f"{first['function']} (line" in section.text
-    functions, lines, listed, front = section.parts
+    functions, sources, lines, listed, front = section.parts
     assert isinstance(lines, Bars)
     assert isinstance(functions, Table)
+    assert isinstance(sources, Table)
     assert isinstance(listed, Table)
     assert isinstance(front, Table)
     assert [core for core, _ in lines.bars] == ["accelerator", "CPU"]

@@ -61,6 +61,13 @@ def test_the_command_passes_streams_and_arguments_on(tmp_path: Path) -> None:
     assert done.stdout == turned(8)
     profile = Profile.load(target)
     assert profile.program.arguments == ("i",)
+    texts = (PROGRAMS / "rotate.c").read_text().splitlines()
+    own = [each for each in profile.lines if each.file == "rotate.c"]
+    assert own
+    assert all(each.text == " ".join(texts[each.line - 1].split()) for each in own)
+    files = {function.name: function.file for function in profile.functions}
+    begun = {(files[block.function], block.line) for block in profile.blocks if block.line}
+    assert set(profile.texts) == begun
     shown = command(str(target))
     assert b"turn_rings" in shown.stdout
     assert b"bytes moved" in shown.stdout

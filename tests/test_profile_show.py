@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 
 from dse.profile.document import Profile
 from dse.profile.show.page import LARGEST, control_flow, page
 from dse.profile.show.text import print_profile
+from tests.browser import browser, console, requests
 
 SOR = Path(__file__).parents[1] / "studies" / "profiles" / "sor.json"
 
@@ -36,6 +40,43 @@ def test_a_program_of_which_no_function_ran_is_shown() -> None:
     profile, text = shown(functions=idle)
     assert "hot functions" in text
     assert "sor.c" in page(profile)
+
+
+def test_the_page_shows_the_source_as_it_is_written() -> None:
+    content = json.loads(SOR.read_text())
+    hot = max(content["blocks"], key=lambda block: block["executions"] * block["area"])
+    nasty = "</code><script>alert('&')</script>"
+    profile, _ = shown(lines=[{"file": "sor.c", "line": hot["line"], "text": nasty}])
+    whole = page(profile)
+    assert nasty not in whole
+    assert f"<code>{escape(nasty)}</code>" in whole.replace("&#39;", "&#x27;")
+    assert f"sor.c:{hot['line']}" in whole
+    assert "Lines that execute most" not in page(shown(lines=[])[0])
+
+
+def test_the_page_has_the_reports_style_and_policy(tmp_path: Path) -> None:
+    """In both themes, without a request; its script runs under the policy; nothing is cut."""
+    path = tmp_path / "profile.html"
+    path.write_text(page(Profile.load(SOR)))
+    with browser(tmp_path) as chrome:
+        grounds = []
+        for scheme, width in (("light", 1400), ("dark", 1400), ("light", 700)):
+            size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+            chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+            feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
+            chrome.get(path.as_uri())
+            ground = "return getComputedStyle(document.body).backgroundColor"
+            grounds.append(chrome.execute_script(ground))
+            wide = "const e = document.documentElement; return e.scrollWidth - e.clientWidth"
+            assert chrome.execute_script(wide) == 0, width
+            assert "double mean = 0.25 *" in chrome.find_element(By.ID, "lines").text
+        Select(chrome.find_element(By.ID, "choose")).select_by_index(1)
+        assert chrome.find_element(By.ID, "graph-2").is_displayed()
+        assert not chrome.find_element(By.ID, "graph-1").is_displayed()
+        assert grounds == ["rgb(245, 246, 248)", "rgb(20, 24, 30)", "rgb(245, 246, 248)"]
+        assert console(chrome) == []
+        assert {url for url in requests(chrome) if url[:4] != "data"} == {path.as_uri()}
 
 
 def chain(count: int) -> Profile:

@@ -173,7 +173,7 @@ def test_the_page_asks_for_nothing_and_allows_only_its_own_scripts(tmp_path: Pat
     assert policy is not None
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "script-src 'unsafe-inline'" not in policy
-    assert "unsafe-eval" not in policy  # only WebGL, which draws many designs, needs it
+    assert "unsafe-eval" not in policy
 
 
 def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -112,13 +112,55 @@ def test_any_number_of_objectives(
         assert colored_pixels(chrome, open_tab(chrome, name)) > 20
 
 
-def test_a_front_of_thousands_is_drawn_by_webgl(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+PLACE = """
+const at = designs.indexOf(arguments[0]), x = byName.get("speedup"), y = byName.get("area");
+const { xaxis, yaxis } = document.getElementById("plane")._fullLayout;
+return [xaxis.c2p(x.values[at] / x.scale), yaxis.c2p(y.values[at] / y.scale)];
+"""
+DOWNLOAD = """
+document.querySelector("#plane .modebar-btn[data-title^=Download]").click();
+"""
+
+
+def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
+    chrome: Chrome,
+    visit: Callable[..., StudyResult],
+    one: Callable[[str], WebElement],
+    folder: Path,
 ) -> None:
     found = visit(result(6, 12_000))
-    assert len(front_of(found)) > 1_000
-    assert chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point") == []
+    front = front_of(found)
+    assert len(found.designs) > 5_000
+    assert len(chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")) < 10
+    for which, name in (("x", "speedup"), ("y", "area")):
+        Select(one(f"#axis-{which}")).select_by_visible_text(name)
     assert colored_pixels(chrome, one("#plane")) > 1_000
+    best = int(str(front["speedup"].idxmax()))  # plotly's axes say where it should be
+    area = one("#plane .nsewdrag")
+    chrome.execute_script("arguments[0].scrollIntoView({block: 'center'})", area)
+    x, y = chrome.execute_script(PLACE, best)
+    dx, dy = round(x - area.size["width"] / 2), round(y - area.size["height"] / 2)
+    ActionChains(chrome).move_to_element_with_offset(area, dx, dy).perform()
+    WebDriverWait(chrome, 20).until(lambda _: one("#tooltip").is_displayed())
+    assert one("#tooltip strong").text == f"Design {best}"
+    ActionChains(chrome).click().perform()
+    WebDriverWait(chrome, 20).until(lambda _: f"Design {best}" in one("#design-title").text)
+    chrome.execute_script("arguments[0].click()", one('#plane .modebar-btn[data-val="lasso"]'))
+    chain = ActionChains(chrome, duration=20).move_to_element_with_offset(area, dx + 9, dy + 9)
+    for step in ((0, -60), (-60, 0), (0, 70)):
+        chain = (chain.click_and_hold() if step == (0, -60) else chain).move_by_offset(*step)
+    chain.release().perform()
+    WebDriverWait(chrome, 20).until(lambda _: chrome.execute_script("return ask.outline"))
+    chosen = chrome.execute_script("return rowsOf(selected).map((row) => designs[row])")
+    assert best in chosen
+    assert len(chosen) < len(front) / 2
+    painted = chrome.execute_script("return dots.layers.at(-1).rows.map((row) => designs[row])")
+    assert painted == chosen
+    chrome.execute_script(DOWNLOAD)
+    WebDriverWait(chrome, 20).until(lambda _: (folder / "front.png").exists())
+    policy = one("meta[http-equiv]").get_attribute("content")
+    assert "unsafe-eval" not in str(policy)
+    click(chrome, one("#unbrush"))
     Select(one("#page-size")).select_by_visible_text("200")
     assert len(designs(chrome)) == 200
 

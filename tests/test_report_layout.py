@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 import dse
+from dse.model.section import Lines, Section, Table
 from dse.report import write_report
-from tests.browser import browser, console, open_report
+from dse.result.record import Cut
+from tests.browser import browser, click, console, open_report
 from tests.report_examples import STUDY_TEXT, explanations, result
 from tests.toy import MODEL, STUDY
 
+HEADS = "#front-table thead th button"
 CUT = """
 const tables = document.querySelectorAll(".scroll, .panels, .facts, .card");
 const named = (element) => element.id || element.querySelector("[id]")?.id || element.className;
@@ -70,6 +75,51 @@ def test_nothing_is_cut_and_the_plot_fills_its_card(
         drawn = chrome.find_element(By.CSS_SELECTOR, "#plane .main-svg").rect["height"]
         assert drawn >= chrome.find_element(By.ID, "view").rect["height"] - 2, width
     assert console(chrome) == []
+
+
+def test_long_tables_fold_and_long_words_wrap(chrome: Chrome, tmp_path: Path) -> None:
+    demand = "the engine's slots of a stream carry the calls it is offered: utilization < 1, " * 2
+    found = replace(result(4, 500), cuts=(Cut(f"{demand}demanded by a.b:c", 40, 7, ()),))
+    functions = pd.DataFrame(
+        {
+            "function": [f"function_{i}" for i in range(40)],
+            **{f"share of column {i}": [0.5, 1.25] * 20 for i in range(8)},
+            "reason": ["its accelerator takes 12 times as long as it may, and that is long"] * 40,
+        }
+    )
+    line = Lines("alone", "x", "y", [("a", [1.0, 900.0], [1.0, 2.0])], log_x=True)
+    sections = [Section("Functions", "", [Table("t", functions), line])]
+    write_report(found, explanations(found, 100), tmp_path / "report.html", STUDY_TEXT, sections)
+    for width in (1400, 700):
+        at_width(chrome, width)
+        open_report(chrome, tmp_path / "report.html")
+        cuts, card = (chrome.find_element(By.CSS_SELECTOR, s) for s in ("#cuts-table", "#cuts"))
+        assert cuts.rect["width"] < card.rect["width"], width
+        section = chrome.find_element(By.CSS_SELECTOR, "#sections .card")
+        rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
+        assert len(rows) == 12
+        assert max(row.rect["height"] for row in rows) < 120, width  # four lines of words
+        assert rows[0].text.split()[1:4] == ["0.50"] * 3  # one count of decimals a column
+        plot = section.find_element(By.CSS_SELECTOR, ".plot")
+        assert plot.rect["width"] > section.rect["width"] - 50, width
+        click(chrome, section.find_element(By.CSS_SELECTOR, ".scroll > button"))
+        rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
+        assert len(rows) == 40
+    ticks = section.find_elements(By.CSS_SELECTOR, ".xtick")
+    assert {"1", "2", "5", "10", "500"} <= {tick.text for tick in ticks}  # each in full
+    assert console(chrome) == []
+
+
+def test_columns_that_options_set_are_shown_if_asked_for(chrome: Chrome, tmp_path: Path) -> None:
+    path = example(tmp_path)
+    at_width(chrome, 1280)
+    open_report(chrome, path)
+    heads = [each.text.split(" [")[0] for each in chrome.find_elements(By.CSS_SELECTOR, HEADS)]
+    assert "utilization" in heads
+    assert "overhead" not in heads
+    click(chrome, chrome.find_element(By.ID, "set-by-options"))
+    more = [each.text.split(" [")[0] for each in chrome.find_elements(By.CSS_SELECTOR, HEADS)]
+    assert set(more) - set(heads) == {"overhead", "latency"}
 
 
 def test_words_on_the_first_screen(chrome: Chrome, tmp_path: Path) -> None:

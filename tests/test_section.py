@@ -172,5 +172,6 @@ def test_tables_show_cells_as_people_write_them() -> None:
     assert table["columns"] == ["function", "bytes", "bound"]
     assert table["numbers"] == [False, True, False]
     assert table["rows"] == [["f", "1,536", "compute"], ["g", "12", "–"]]
-    assert cell(np.float64(12345.678)) == "12,345.7"
+    assert cell(np.float64(12345.678)) == "12,346"
+    assert cell(6255.28) == "6,255"  # as its neighbours in the column
     assert cell(np.bool_(False)) == "no"

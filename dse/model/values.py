@@ -263,8 +263,8 @@ def change(before: str, after: str) -> str:
 def cell(value: Any) -> str:
     """Return a value as a table shows it: four digits, whole numbers in full.
 
-    >>> cell(1234567), cell(0.123456), cell(float("inf")), cell(None), cell("SL1"), cell(True)
-    ('1,234,567', '0.1235', '∞', '–', 'SL1', 'yes')
+    >>> cell(1234567), cell(1234.5), cell(0.123456), cell(float("inf")), cell("SL1"), cell(True)
+    ('1,234,567', '1,234', '0.1235', '∞', 'SL1', 'yes')
     """
     if isinstance(value, str):
         return value
@@ -279,7 +279,7 @@ def cell(value: Any) -> str:
         return "–" if math.isnan(x) else "∞" if x > 0 else "-∞"
     if x.is_integer() and abs(x) < 1e15:
         return f"{x:,.0f}"
-    return f"{x:,.1f}" if 1e4 <= abs(x) < 1e15 else _powered(f"{x:.4g}")
+    return f"{x:,.0f}" if 999.5 <= abs(x) < 1e15 else _powered(f"{x:.4g}")
 
 
 def as_data(value: Any) -> Any:

@@ -23,6 +23,7 @@ from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
 from dse.profile.document import CacheLevels, Profile, Program, Run, Settings
 from dse.profile.errors import cannot
 from dse.profile.run.assembly import Assembly
+from dse.profile.run.lines import with_lines
 from dse.profile.run.names import function_names
 from dse.profile.run.result import read_result
 from dse.profile.run.run import Limits, Outcome, environment, run_program
@@ -182,7 +183,8 @@ def measure(
         functions=options.functions,
         region=options.region,
     )
-    return assembly.profile(program, settings, _run(outcome, result.reason, status, shadow))
+    run = _run(outcome, result.reason, status, shadow)
+    return with_lines(assembly.profile(program, settings, run), options.sources)
 
 
 def profile_program(

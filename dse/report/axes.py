@@ -17,7 +17,10 @@ from dse.model.values import number, prefixed
 Plot: TypeAlias = dict[str, Any]
 """``data`` and ``layout``, as plotly.js takes them."""
 
-PALETTE = ("#3566a8", "#d1762c", "#3f8f5f", "#b4508c", "#7a68b5", "#8a6d3b", "#2f96a6", "#c0504d")
+PALETTE = (
+    *("#3566a8", "#d1762c", "#3f8f5f", "#b4508c", "#7a68b5"),
+    *("#8a6d3b", "#2f96a6", "#c0504d", "#5d6b7e", "#7d8029"),
+)
 """Colours of series; neighbours differ for colour-blind readers too."""
 NEUTRAL = "#8b93a1"
 """Colour of what is not the subject: dominated designs, the curve that improvements start from."""
@@ -27,6 +30,7 @@ SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4", "#08
 """Colours of cells, ascending: blues, light for the lowest."""
 _MANY = 24  # distinct whole numbers above which an axis has round ticks instead
 _GAP = 0.05  # of an axis, between neighbouring ticks
+_TICKS = 6  # round ones on a logarithmic axis
 _FEW = 5  # designs of a front below which the others count as near it
 
 
@@ -47,8 +51,8 @@ class Scale(NamedTuple):
         axis is logarithmic.
     span : tuple of float
         The range of the front, likewise.
-    decades : bool
-        Whether the values span so much that only powers of ten get a tick.
+    powers : dict
+        Ticks of a logarithmic axis; see `log_ticks`.
     ticks : list of (float, str) or None
         Place (a power of ten if logarithmic) and text, for axes that have no ticks of their own;
         None if any will do.
@@ -60,7 +64,7 @@ class Scale(NamedTuple):
     rail: float | None
     shown: tuple[float, float] | None
     span: tuple[float, float]
-    decades: bool
+    powers: dict[str, Any]
     ticks: list[tuple[float, str]] | None
     whole: list[float] | None
 
@@ -101,7 +105,8 @@ def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
             ticks.append((float(np.log10(rail)) if log else rail, infinite))
     shown = _shown(span, _range(drawn)) if front >= _FEW else None
     whole = None if decades else _few(values[usable], log)
-    return Scale(rail, shown, span, decades, ticks, whole)
+    powers = log_ticks(decades, float(every.min(initial=np.inf)))
+    return Scale(rail, shown, span, powers, ticks, whole)
 
 
 def placed(values: Array, rail: float | None, log: bool) -> Array:
@@ -124,12 +129,34 @@ def _whole(values: Array) -> bool:
 def _ticks(values: Array, low: float, high: float, log: bool) -> list[tuple[float, str]]:
     inside = values[(values >= low) & (values <= high)]
     few = _few(inside, log)
-    places = np.geomspace(low, high, 5) if log else np.linspace(low, high, 5)
-    places = np.unique(np.round(places) if _whole(values) else places)
-    places = places if few is None else np.array(few)
+    if few is not None:
+        places = np.array(few)
+    elif log:
+        places = _round(low, high)
+    else:
+        places = np.linspace(low, high, 5)
+        places = np.unique(np.round(places) if _whole(values) else places)
     texts = [number(float(f"{p:.2g}") if few is None else p) for p in places.tolist()]
     at = np.log10(places) if log else places
     return list(zip(at.tolist(), texts, strict=True))
+
+
+def _round(low: float, high: float) -> Array:
+    """Return at most six places at 1, 2 and 5, or at powers of ten, between two numbers.
+
+    If there are fewer than two, the ends and the middle are.
+
+    >>> _round(16.0, 1600.0).tolist(), _round(3.0, 4.0).round(2).tolist()
+    ([20.0, 50.0, 100.0, 200.0, 500.0, 1000.0], [3.0, 3.46, 4.0])
+    """
+    powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    tenths = 10.0**powers
+    fine = np.sort(np.concatenate([tenths, 2 * tenths, 5 * tenths]))
+    for step in (fine, tenths, *(tenths[::k] for k in (2, 3, 5, 10, 20, 50))):
+        inside = step[(step >= low) & (step <= high)]
+        if len(inside) <= _TICKS:
+            break
+    return inside if len(inside) > 1 else np.geomspace(low, high, 3 if high > low else 1)
 
 
 def _few(values: Array, log: bool) -> list[float] | None:
@@ -188,6 +215,22 @@ def packed(values: ArrayLike) -> dict[str, str]:
     """Return numbers as plotly.js reads them compactly: single precision, base64."""
     data = np.asarray(values, dtype="<f4").tobytes()
     return {"dtype": "f4", "bdata": base64.b64encode(data).decode("ascii")}
+
+
+def log_ticks(decades: bool, low: float) -> dict[str, Any]:
+    """Return ticks of a logarithmic axis: powers of ten, or 1, 2 and 5, each in full.
+
+    Parameters
+    ----------
+    decades : bool
+        Whether powers of ten are enough.
+    low : float
+        The least value drawn.
+
+    >>> log_ticks(False, 20.0)
+    {'dtick': 'D2', 'tickformat': '~s'}
+    """
+    return {"dtick": 1 if decades else "D2", "tickformat": "~s" if low >= 1 else ",~g"}
 
 
 def byte_ticks(low: float, high: float) -> dict[str, Any]:

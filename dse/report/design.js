@@ -11,7 +11,7 @@ function badges(row) {
   return marks.flatMap((mark) => [" ", make("span", { class: "badge" }, mark)]);
 }
 function showDesign(row) {
-  $("design-title").replaceChildren(`Design ${whole(designs[row])}`, ...badges(row));
+  $("design-title").replaceChildren(`Design ${designs[row]}`, ...badges(row));
   const groups = roles.map(([role, heading]) => {
     const list = withRole(role).map((column) => fact(column, row));
     if (!list.length) return null;
@@ -84,7 +84,7 @@ function bottlenecks(list) {
 }
 function showLimits(row) {
   const design = designs[row], explanation = data.explanations[design];
-  $("limits-title").textContent = `What limits design ${whole(design)}`;
+  $("limits-title").textContent = `What limits design ${design}`;
   if (!explanation) {
     $("limits-body").replaceChildren(make("p", {}, "This report does not hold it. In a terminal: ", make("code", {}, data.explain + design)));
     return;
@@ -119,7 +119,7 @@ function showBest() {
   const shown = [...objectives.map((objective) => objective.column), ...withRole("variable")];
   const rows = lines.map(([name, row, which]) => {
     const cells = shown.map((column) => make("td", { class: `${numberClass(column) || wordy(cell(column, row))} ${column.name === which ? "best" : ""}`, "data-label": column.title }, cell(column, row)));
-    return make("tr", choosable(row), td(name), make("td", { class: "number", "data-label": "design" }, whole(designs[row])), ...cells);
+    return make("tr", choosable(row), td(name), make("td", { class: "number", "data-label": "design" }, String(designs[row])), ...cells);
   });
   $("best").replaceChildren(...table([th(""), th("design", "number"), ...shown.map((column) => header(column))], rows));
 }

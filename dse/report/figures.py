@@ -29,7 +29,7 @@ def front_figure(
 ) -> Figure:
     """Return the front over any two columns, dominated designs in the background.
 
-    It is what the report shows in 2-D; of a front of more than 20,000 designs a sample is drawn.
+    It is what the report shows in 2-D; of a front of more than 6,000 designs a sample is drawn.
 
     Parameters
     ----------
@@ -125,11 +125,11 @@ def _axis(column: Shown) -> dict[str, Any]:
         return title | {"type": "category"}
     looks = {"type": "linear", "exponentformat": "SI"}
     if column.log:
-        looks = {"type": "log", "exponentformat": "power"}
+        looks = {"type": "log"}
     return (
         title
         | looks
-        | ({"dtick": 1} if scale.decades else {})
+        | (scale.powers if column.log else {})
         | ({"tickvals": scale.whole} if scale.whole else {})
         | ({"range": scale.shown} if scale.shown else {})
     )
@@ -162,6 +162,8 @@ def _colored(column: Shown, front: int) -> dict[str, Any]:
     bar: dict[str, Any] = {"title": {"text": plain(column.title), "side": "right"}}
     if scale.ticks is not None:
         bar |= {"tickvals": [at for at, _ in scale.ticks], "ticktext": [t for _, t in scale.ticks]}
+    elif scale.whole is not None:
+        bar |= {"tickvals": scale.whole}
     color = np.log10(places) if column.color_log else places
     return {"color": color, "colorscale": color_scale(VALUES), "colorbar": bar, "size": 7}
 

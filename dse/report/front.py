@@ -19,8 +19,8 @@ from dse.report.axes import Scale, evenly, scale_of, spans_decades
 from dse.result.record import Result
 
 MANY = 3_000
-"""Designs above which WebGL draws them; plotly compiles its programs, which a policy must allow."""
-MOST = 20_000
+"""Designs above which 2-D paints them on a canvas, which is quicker than one element each."""
+MOST = 6_000
 """Designs of the front that are drawn: of a larger one an even sample, and those that matter."""
 HELD = 120_000
 """Designs of the front that the page holds, to sort, filter and select, more than it draws."""

@@ -10,6 +10,8 @@ function tellThinned() {
   $("download").setAttribute("download", "front-some.csv");
 }
 const tabled = [numbered, ...ordered];
+/* A design's number is its name, as commands and filters take it. */
+const tableCell = (column, row) => (column === numbered ? String(designs[row]) : cell(column, row));
 const inTable = new Map(tabled.map((column) => [column.name, column]));
 /* All rows in the order that is asked for: sorted once, however often the selection changes. */
 const sortedRows = (() => {
@@ -33,7 +35,8 @@ function order() {
 function showTable() {
   const size = Number($("page-size").value), pages = Math.max(1, Math.ceil(state.order.length / size));
   const rows = state.order.slice(state.page * size, (state.page + 1) * size);
-  const heads = tabled.map((column) => {
+  const shown = tabled.filter(({ role }) => role !== "input" || $("set-by-options").checked);
+  const heads = shown.map((column) => {
     const sort = () => {
       state.descending = state.sort === column.name && !state.descending;
       state.sort = column.name;
@@ -45,7 +48,7 @@ function showTable() {
     if (state.sort === column.name) head.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
     return head;
   });
-  const cells = (row) => tabled.map((column) => make("td", { class: numberClass(column) }, cell(column, row)));
+  const cells = (row) => shown.map((column) => make("td", { class: numberClass(column) }, tableCell(column, row)));
   const lines = rows.map((row) => make("tr", choosable(row), ...cells(row)));
   $("front-table").replaceChildren(...table(heads, lines));
   $("page").textContent = `page ${state.page + 1} of ${whole(pages)}`;
@@ -83,6 +86,8 @@ function connect() {
   $("view").addEventListener("mouseleave", hideTooltip);
   $("previous").addEventListener("click", () => { state.page -= 1; showTable(); });
   $("next").addEventListener("click", () => { state.page += 1; showTable(); });
+  $("set-label").hidden = !withRole("input").length;
+  $("set-by-options").addEventListener("change", showTable);
   $("page-size").addEventListener("change", () => { state.page = 0; showTable(); });
   const seen = new ResizeObserver(() => {
     const plot = $(state.view);
@@ -104,7 +109,7 @@ function redraw() {
 function showCuts() {
   $("cuts").hidden = !data.cuts.length;
   const share = (n) => `${whole(n)} (${((100 * n) / Math.max(1, data.evaluated)).toFixed(1)} %)`;
-  const rows = data.cuts.map(({ name, violated, alone }) => make("tr", {}, td(name), make("td", { class: "number" }, share(violated)), make("td", { class: "number" }, share(alone))));
+  const rows = data.cuts.map(({ name, violated, alone }) => make("tr", {}, make("td", { class: "words" }, name), make("td", { class: "number" }, share(violated)), make("td", { class: "number" }, share(alone))));
   $("cuts-table").replaceChildren(...table([th("constraint"), th("violated by", "number"), th("by it alone", "number")], rows));
 }
 function start() {

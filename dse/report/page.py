@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -20,10 +18,20 @@ from dse.model.section import Section
 from dse.model.values import count, plural, tell
 from dse.report.figures import plotly_js
 from dse.report.payload import as_json, payload
+from dse.report.shell import policy, style
 from dse.result.record import Certificate, Result
 
 _SCRIPTS = (
-    *("data.js", "filter.js", "selection.js", "plots.js", "parallel.js", "panels.js", "design.js"),
+    *(
+        "data.js",
+        "filter.js",
+        "selection.js",
+        "plots.js",
+        "dots.js",
+        "parallel.js",
+        "panels.js",
+        "design.js",
+    ),
     *("pins.js", "state.js", "page.js"),
 )
 _STOPPED = {
@@ -47,8 +55,7 @@ def page(
     """Return the page as HTML.
 
     Everything that comes from the study is escaped by the template or set as text by the script;
-    a policy in the page forbids all network access and every script but its own. It lets plotly
-    compile programs for WebGL only if there are so many designs that WebGL draws them.
+    a policy in the page forbids all network access and every script but its own.
     """
     scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
     content = payload(result, explanations, folder, sections, study_text)
@@ -67,11 +74,10 @@ def page(
         provenance=flat(result.provenance),
         study_text=study_text,
         wiring=wiring,
-        style=Markup(_own("page.css")),  # noqa: S704 (our own files, and JSON without <, > and &)
-        many=content["many"],
-        data=Markup(data),  # noqa: S704
+        style=style(),
+        policy=policy(list(scripts.values())),
+        data=Markup(data),  # noqa: S704 (JSON without <, > and &, and our own files)
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704
-        hashes=" ".join(_hash(text) for text in scripts.values()),
     )
 
 
@@ -138,8 +144,3 @@ def flat(content: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
 
 def _own(name: str) -> str:
     return files("dse.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,14 +1,26 @@
 /* Panels: a title, a picture, a table, a note; those of the run, of a design, of the study's models. */
 
 function panelTable({ columns, numbers, rows, swatches }) {
-  const kind = (i) => (numbers[i] ? "number" : "words");
+  const length = (content) => (Array.isArray(content) ? content[0] : content).length;
+  const long = columns.map((_, i) => rows.some((row) => length(row[i]) > 48));
+  const kind = (i) => (numbers[i] ? "number" : long[i] ? "words long" : "words");
   const head = columns.map((name, i) => make("th", { scope: "col", class: kind(i) }, ...breakable(name)));
   const cell = (content, i, k) => {
     const [words, remark] = Array.isArray(content) ? content : [content, null];
     const mark = i === 0 && swatches.length ? swatch(swatches[k]) : null;
     return make("td", { class: kind(i) }, mark, words, remark ? small(remark) : null);
   };
-  return scrolled(head, rows.map((row, k) => make("tr", {}, ...row.map((content, i) => cell(content, i, k)))));
+  const lines = rows.map((row, k) => make("tr", {}, ...row.map((content, i) => cell(content, i, k))));
+  return rows.length > longTable ? folded(head, lines) : scrolled(head, lines);
+}
+const longTable = 24; // rows above which only the first are shown
+function folded(head, lines) {
+  const rest = lines.slice(longTable / 2), table = scrolled(head, lines);
+  const show = (all) => { for (const line of rest) line.classList.toggle("folded", !all); };
+  const button = make("button", { onclick: () => { show(true); button.remove(); } }, `Show all ${whole(lines.length)} rows`);
+  show(false);
+  table.append(button);
+  return table;
 }
 function panelOf({ name, kind, title, note, plot, height, table, wide }) {
   const hint = note ? make("p", { class: "hint" }, note) : null;
@@ -18,10 +30,16 @@ function panelOf({ name, kind, title, note, plot, height, table, wide }) {
     : [picture || panelTable(table), hint];
   return make("div", { class: `${kind} ${wide ? "wide" : "picture"}` }, make("h3", {}, title), ...body);
 }
+/* A colour of a thin line, lighter on a dark ground. */
+function onGround(color) {
+  if (!/^#[0-9a-f]{6}$/i.test(color) || !darkGround()) return color;
+  return `rgb(${[1, 3, 5].map((at) => Math.round(0.75 * parseInt(color.slice(at, at + 2), 16) + 0.25 * 255)).join(",")})`;
+}
 /* A series without x has that of the first, one without a colour the page's. */
 function inked(series, first) {
   const { ink } = theme();
-  return { x: first.x, ...series, ...(series.line && !series.line.color ? { line: { ...series.line, color: ink } } : {}) };
+  const { line } = series, lit = line && (line.color ? onGround(line.color) : ink);
+  return { x: first.x, ...series, ...(line ? { line: { ...line, color: lit } } : {}) };
 }
 /* What a quantity is, where the reader asks its name in the legend. */
 function explainLegend(plot) {
@@ -32,11 +50,13 @@ function explainLegend(plot) {
     title.textContent = `${named[i].name}: ${named[i].meta}`;
   }
 }
+/* Tools show under the pointer; a screen that is touched would have them over the legend. */
+const panelConfig = { ...config, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false };
 function drawPanels(panels) {
   for (const { name, plot } of panels) {
     if (!plot) continue;
     const series = plot.data.map((each) => inked(each, plot.data[0]));
-    Plotly.react(name, series, themed(plot.layout), config).then((drawn) => {
+    Plotly.react(name, series, themed(plot.layout), panelConfig).then((drawn) => {
       explainLegend(drawn);
       drawn.removeAllListeners("plotly_afterplot");
       drawn.on("plotly_afterplot", () => explainLegend(drawn));

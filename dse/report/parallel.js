@@ -77,8 +77,7 @@ function drawParallel() {
 function lineColors() {
   const column = byName.get(axes.color.name);
   if (!column.number) return { shades: column.options.map((_, i) => data.palette[i % data.palette.length]), of: (row) => column.options.indexOf(column.values[row]) };
-  const places = placesOf(column, column.color_log), finite = places.filter(Number.isFinite);
-  const [low, high] = finite.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]), last = lines.shades - 1;
+  const places = placesOf(column, column.color_log), [low, high] = spanOfPlaces(column, column.color_log), last = lines.shades - 1;
   const of = (row) => Math.max(0, Math.min(last, Math.round((last * (places[row] - low)) / (high - low || 1)) || 0));
   return { shades: Array.from({ length: lines.shades }, (_, i) => mixed(i / last)), of };
 }

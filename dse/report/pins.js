@@ -25,7 +25,7 @@ function showPins() {
   if (!pins.length) return;
   const only = $("only-differences").checked;
   const heads = pins.map((row) => make("th", { scope: "col", class: "number" },
-    make("button", { class: "plain", title: "Choose this design", onclick: () => select(row) }, `Design ${whole(designs[row])}`), " ",
+    make("button", { class: "plain", title: "Choose this design", onclick: () => select(row) }, `Design ${designs[row]}`), " ",
     make("button", { title: "Unpin", "aria-label": `Unpin design ${designs[row]}`, onclick: () => pin(row) }, "×")));
   const rows = ordered.flatMap((column) => {
     const differs = pins.some((row) => !sameValue(column, row, pins[0]));

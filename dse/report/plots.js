@@ -6,6 +6,10 @@ const config = {
   responsive: true, displaylogo: false, showSendToCloud: false,
   modeBarButtonsToRemove: ["autoScale2d", "resetCameraLastSave3d", "sendChartToCloud"],
 };
+const planeConfig = {
+  ...config, modeBarButtonsToRemove: [...config.modeBarButtonsToRemove, "toImage"],
+  modeBarButtonsToAdd: [{ name: "Download the plot as PNG", icon: Plotly.Icons.camera, click: savePlane }],
+};
 let printing = false;
 function theme() {
   const style = getComputedStyle(document.documentElement);
@@ -13,6 +17,7 @@ function theme() {
   const names = ["ink", "soft", "line", "card"], light = ["#1d2530", "#5b6675", "#dfe3e9", "#ffffff"];
   return Object.fromEntries(names.map((name, i) => [name, printing ? light[i] : look(name)]));
 }
+const darkGround = () => !printing && matchMedia("(prefers-color-scheme: dark)").matches;
 function themed(layout) {
   const { ink, soft, line, card } = theme();
   const themedAxis = (axis) => ({ gridcolor: line, zerolinecolor: line, linecolor: line, tickfont: { color: soft }, ...axis });
@@ -40,21 +45,26 @@ function coordinates(column, log, rows) {
 function axisLayout(which) {
   const { name, log } = axes[which], column = byName.get(name);
   const type = !column.number ? "category" : log ? "log" : "linear";
-  const exponentformat = type === "log" ? "power" : "SI";
-  const layout = { title: { text: plain(column.axis) }, type, automargin: true, separatethousands: true, exponentformat };
+  const layout = { title: { text: plain(column.axis), standoff: 10 }, type, automargin: true, separatethousands: true, exponentformat: "SI" };
   if (!column.number) return { ...layout, categoryorder: "array", categoryarray: column.categories.map(plain) };
-  const { shown, decades, whole: at } = scaleOf(column, log);
-  const ticks = at ? { tickvals: at, ticktext: at.map((value) => digits(value)) } : decades ? { dtick: 1 } : {};
+  const { shown, powers, whole: at } = scaleOf(column, log);
+  const ticks = at ? { tickvals: at, ticktext: at.map((value) => digits(value)) } : log ? powers : {};
   return { ...layout, ...ticks, ...(shown ? { range: shown, autorange: false } : {}) };
 }
 const warped = (values, log) => values.map((v) => (v === null ? null : log ? Math.log10(v) : v));
-const ticksOf = ({ ticks }) => (ticks ? { tickvals: ticks.map(([at]) => at), ticktext: ticks.map(([, words]) => words) } : {});
+/* Ticks of the colours, where they lie: at round places, or at both ends. */
+function ticksOf({ ticks, whole: at }, low, high, log) {
+  const all = ticks || (at && at.map((value) => [value, digits(value)])), end = (place) => [place, digits(Number((log ? 10 ** place : place).toPrecision(2)))];
+  if (!all || !(low < high)) return {};
+  const inside = all.filter(([place]) => place >= low && place <= high), shown = inside.length > 1 ? inside : [end(low), end(high)];
+  return { tickvals: shown.map(([place]) => place), ticktext: shown.map(([, words]) => words) };
+}
 function colors(column, rows) {
   const log = column.color_log, bar = { title: { text: plain(column.title), side: "right" }, thickness: 12, outlinewidth: 0, len: 0.9 };
   const color = warped(coordinates(column, log, rows).values, log);
-  const [cmin, cmax] = placesOf(column, log).reduce(([a, b], v) => (Number.isNaN(v) ? [a, b] : [Math.min(a, v), Math.max(b, v)]), [Infinity, -Infinity]);
-  const ends = cmin < cmax ? { cmin, cmax } : {}; // the same whatever is selected
-  return { color, ...ends, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log)) } };
+  const [cmin, cmax] = spanOfPlaces(column, log);
+  const ends = cmin < cmax ? { cmin, cmax } : {};
+  return { color, ...ends, colorscale: data.colorscale, colorbar: { ...bar, ...ticksOf(scaleOf(column, log), cmin, cmax, log) } };
 }
 function thinned(rows, count) {
   return rows.length <= count ? rows : Array.from({ length: count }, (_, i) => rows[Math.floor((i * (rows.length - 1)) / (count - 1))]);
@@ -62,8 +72,7 @@ function thinned(rows, count) {
 /* What is drawn of the front: of many designs some, evenly; of those not selected fewer. */
 function drawnOfFront() {
   const some = nSelected < nAlive, unselected = some ? rowsOf(alive).filter((row) => !selected[row]) : [];
-  const most = webgl ? data.drawn : 4000;
-  return { rows: thinned(rowsOf(selected), most), unselected: thinned(unselected, most / 4) };
+  return { rows: thinned(rowsOf(selected), data.drawn), unselected: thinned(unselected, data.drawn / 4) };
 }
 /* What is not feasible: what is explained, and if asked for the sample that the run kept. */
 function infeasibleShown() {
@@ -73,23 +82,24 @@ function infeasibleShown() {
 /* The traces that 2-D and 3-D share: dominated designs, the front by colour, knee and choice. */
 function traces(dimensions, type, size) {
   const dominated = $("dominated").checked ? others : [], broken = infeasibleShown();
-  const { rows, unselected } = drawnOfFront(), scatter = (list, name, marker) => {
+  const { rows, unselected } = drawnOfFront(), scatter = (list, name, marker, dot = false) => {
+    if (dot && dots.on) return dotted(list, name, marker);
     const placed = dimensions.map((d) => [d, coordinates(byName.get(axes[d].name), axes[d].log, list).values]);
     return { type, mode: "markers", hoverinfo: "none", name, marker, customdata: list, ...Object.fromEntries(placed) };
   };
   const list = [];
-  if (dominated.length) list.push(scatter(dominated, "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }));
+  if (dominated.length) list.push(scatter(dominated, "dominated", { color: data.neutral, size: size * 0.6, opacity: 0.35 }, true));
   for (const [name, color, part] of byViolation(broken)) list.push(scatter(part, name, { color, size, symbol: "x" }));
-  if (unselected.length) list.push(scatter(unselected, "not selected", { color: data.neutral, size, opacity: 0.3 }));
+  if (unselected.length) list.push(scatter(unselected, "not selected", { color: data.neutral, size, opacity: 0.3 }, true));
   const column = byName.get(axes.color.name);
-  const edge = { width: rows.length > 3000 || type === "scatter3d" ? 0 : 0.5, color: "rgba(128,128,128,.6)" };
+  const edge = { width: rows.length > 3000 || type === "scatter3d" ? 0 : 0.5, color: theme().soft };
   if (column.number) {
     const shown = rows.length < data.total ? `${whole(rows.length)} of ${whole(data.total)}` : whole(rows.length);
-    list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, rows) }));
+    list.push(scatter(rows, `front (${shown})`, { size, line: edge, ...colors(column, dots.on ? [] : rows) }, true));
   } else {
     column.options.forEach((option, i) => {
       const part = rows.filter((row) => column.values[row] === option);
-      if (part.length) list.push(scatter(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }));
+      if (part.length) list.push(scatter(part, plain(option), { size, line: edge, color: data.palette[i % data.palette.length] }, true));
     });
   }
   const { ink } = theme(), inSight = (row) => row !== null && (row >= count ? broken.includes(row) || dominated.includes(row) : alive[row]);
@@ -116,8 +126,9 @@ function byViolation(rows) {
 const legend = { orientation: "h", x: 0, y: 1.01, yanchor: "bottom", itemsizing: "constant" };
 let revision = 0; // an outline is the page's own: plotly's is forgotten with each drawing
 function drawPlane() {
-  const type = webgl && data.many ? "scattergl" : "scatter";
-  const { list, rails } = traces(["x", "y"], type, front.length > 3000 ? 5 : 7);
+  Object.assign(dots, { on: data.many, stale: true, layers: [] });
+  const { list, rails } = traces(["x", "y"], "scatter", data.many ? 5 : 7);
+  if (dots.on) list.unshift(dotCorners());
   const shapes = outlineShape(), annotations = [], soft = theme().soft;
   for (const d of ["x", "y"]) {
     const rail = rails[d];
@@ -129,11 +140,14 @@ function drawPlane() {
     annotations.push({ text: never, showarrow: false, font: { color: soft }, ...across, ...place });
   }
   const uirevision = JSON.stringify([axes.x, axes.y]); // keeps the zoom while the axes stay
-  const layout = { xaxis: axisLayout("x"), yaxis: axisLayout("y"), shapes, annotations, legend, hovermode: "closest", uirevision, selections: [], selectionrevision: (revision += 1) };
-  Plotly.react("plane", list, themed(layout), config);
+  const grid = dots.on ? { gridcolor: `${soft}26` } : {}; // it lies over the dots
+  const layout = { xaxis: { ...axisLayout("x"), ...grid }, yaxis: { ...axisLayout("y"), ...grid }, shapes, annotations, legend, hovermode: "closest", uirevision, selections: [], selectionrevision: (revision += 1) };
+  Plotly.react("plane", list, themed(layout), planeConfig);
+  if (dots.stale) paintDots(); // else plotly has had it done
 }
 function drawSpace() {
   if (!webgl) { $("space").textContent = "This browser offers no WebGL, which the 3-D view needs."; return; }
+  dots.on = false;
   const { list } = traces(["x", "y", "z"], "scatter3d", 4);
   const scene = { camera: { eye: { x: 1.5, y: 1.5, z: 0.8 }, center: { x: 0, y: 0, z: -0.12 } } };
   for (const d of ["x", "y", "z"]) {
@@ -177,7 +191,7 @@ let mouse = { clientX: 0, clientY: 0 }, hovered = null;
 function showTooltip(row) {
   hovered = row;
   const lines = ordered.map((column) => make("tr", { class: column.role }, td(column.name), td(text(column, row))));
-  const title = make("strong", {}, `Design ${whole(designs[row])}`), note = standing(row) && ` (${standing(row)})`;
+  const title = make("strong", {}, `Design ${designs[row]}`), note = standing(row) && ` (${standing(row)})`;
   tooltip.replaceChildren(...[title, note, make("table", {}, make("tbody", {}, ...lines))].filter(Boolean));
   tooltip.hidden = false;
   const box = tooltip.getBoundingClientRect(), { clientX, clientY } = mouse;

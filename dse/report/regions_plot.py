@@ -8,7 +8,7 @@ import numpy as np
 
 from dse.explain.regions import Regions
 from dse.model.values import number, prefixed, titled, worded
-from dse.report.axes import PALETTE, Plot, byte_ticks, packed, plain, spans_decades
+from dse.report.axes import PALETTE, Plot, byte_ticks, log_ticks, packed, plain, spans_decades
 
 BANDS = ("#f2c14e", "#8ecae6", "#b8dd8f", "#d5b3e0", "#ffb5a7", "#94d8c6", "#e0c9a6", "#b9c1cf")
 """Colours of areas behind series."""
@@ -52,7 +52,7 @@ def regions_plot(regions: Regions) -> Plot:
             "title": {"text": plain(titled(worded(regions.objective), shown))},
             "type": "log" if tall else "linear",
             "automargin": True,
-            **({"dtick": _decades(regions)} if tall else {}),
+            **(_decades(regions) if tall else {}),
         },
         "legend": {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top"},
         "hovermode": "x unified",
@@ -61,11 +61,11 @@ def regions_plot(regions: Regions) -> Plot:
     return {"data": data, "layout": layout}
 
 
-def _decades(regions: Regions) -> int | str:
-    """Return the distance of ticks on a logarithmic axis of the objective: 1, 2, 5 or decades."""
+def _decades(regions: Regions) -> dict[str, Any]:
+    """Return the ticks of a logarithmic axis of the objective: 1, 2, 5 or decades."""
     every = np.concatenate([regions.base, *regions.improved.values()])
     every = every[np.isfinite(every) & (every > 0)]
-    return 1 if every.max() > 300 * every.min() else "D2"
+    return log_ticks(bool(every.max() > 300 * every.min()), float(every.min()))
 
 
 def region_colors(regions: Regions) -> dict[str, str]:

@@ -9,7 +9,7 @@ import numpy as np
 from dse.model.quantity import Array
 from dse.model.section import Bars, Heatmap, Lines, Tree
 from dse.model.values import number, prefixed, short, titled
-from dse.report.axes import PALETTE, SHADES, Plot, color_scale, plain
+from dse.report.axes import PALETTE, SHADES, Plot, color_scale, log_ticks, plain
 
 _LEGEND = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"}
 _MARKED = 40  # points up to which each is marked
@@ -70,7 +70,7 @@ def _axis(title: str, log: bool, series: list[Any]) -> dict[str, Any]:
     values = np.array([v for each in series for v in np.ravel(np.asarray(each, np.float64))])
     values = values[np.isfinite(values) & (values > 0)]
     wide = bool(values.size) and values.max() > 1000 * values.min()
-    return axis | {"type": "log", "dtick": 1 if wide else "D2", "exponentformat": "SI"}
+    return axis | {"type": "log", **log_ticks(wide, float(values.min(initial=1.0)))}
 
 
 def _bars(part: Bars) -> Plot:
@@ -122,7 +122,7 @@ def _heatmap(part: Heatmap) -> Plot:
     }
     if values.size <= _WRITTEN:
         trace["text"] = [[short(value) for value in row] for row in shown]
-        trace["texttemplate"] = "%{text}"
+        trace |= {"texttemplate": "%{text}", "textfont": {"size": 11}}
     layout = {
         "xaxis": {"type": "category", "automargin": True, "side": "top", "showgrid": False},
         "yaxis": {
@@ -171,7 +171,9 @@ def _tree(part: Tree) -> Plot:
         "textfont": {"color": "#ffffff"},
         "sort": False,
     }
-    return {"data": [trace], "layout": {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}}}
+    legible = {"minsize": 10, "mode": "hide"}  # the pointer tells what has no room
+    layout = {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}, "uniformtext": legible}
+    return {"data": [trace], "layout": layout}
 
 
 def _template(name: str, unit: str, digits: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dse.model.section import Section, SectionPart, Table, Tree
-from dse.model.values import cell
+from dse.model.values import cell, decimals
 from dse.report.panel import panel, table_of
 from dse.report.section_plot import height, section_plot
 
@@ -37,5 +38,21 @@ def _table(rows: pd.DataFrame) -> dict[str, Any]:
         pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
         for kind in table.dtypes
     ]
-    cells = [[cell(value) for value in row] for row in table.itertuples(index=False)]
+    columns = [
+        _numbers(table.iloc[:, i]) if number else [cell(value) for value in table.iloc[:, i]]
+        for i, number in enumerate(numbers)
+    ]
+    cells = [list(row) for row in zip(*columns, strict=True)]
     return table_of([str(name) for name in table.columns], numbers, cells)
+
+
+def _numbers(column: pd.Series[Any]) -> list[str]:
+    """Return numbers with their points below one another, unless they span too much for that."""
+    values = column.to_numpy(np.float64, na_value=np.nan)
+    places = decimals(values)
+    if places is None:
+        return [cell(value) for value in column]
+    rounded = values[np.isfinite(values)].round(places)
+    while places and (rounded == rounded.round(places - 1)).all():  # as they were given
+        places -= 1
+    return [f"{v:,.{places}f}" if np.isfinite(v) else cell(v) for v in values.tolist()]

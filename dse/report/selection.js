@@ -13,28 +13,41 @@ const clockOf = clockColumn && clockColumn.number ? (row) => clockColumn.values[
 
 // masks
 /* Where the front lies along a column, as drawn: in the shown unit, its logarithm, or the option's place. */
-const placesOf = (() => {
+const placesOf = cachedPlaces(count), allPlaces = cachedPlaces(designs.length); // of the front, of all that the page holds
+function cachedPlaces(rows) {
   const known = new Map();
   return (column, log) => {
-    const key = `${column.name} ${log}`;
+    const key = `${column.name} ${Boolean(log)}`;
     if (!known.has(key)) known.set(key, computed(column, log));
     return known.get(key);
   };
   function computed(column, log) {
-    const found = new Float64Array(count);
+    const found = new Float64Array(rows);
     if (!column.number) {
       const codes = new Map(column.categories.map((option, i) => [option, i]));
-      for (let row = 0; row < count; row += 1) found[row] = codes.get(column.values[row]);
+      for (let row = 0; row < rows; row += 1) found[row] = codes.get(column.values[row]);
       return found;
     }
     const rail = column.scales[Number(log)].rail;
-    for (let row = 0; row < count; row += 1) {
+    for (let row = 0; row < rows; row += 1) {
       const v = column.values[row] / column.scale;
       const place = v === Infinity ? rail : Number.isFinite(v) && (!log || v > 0) && (rail === null || v < rail) ? v : NaN;
       found[row] = log ? Math.log10(place) : place;
     }
     return found;
   }
+}
+/* The least and the greatest place along a column, the same whatever is selected. */
+const spanOfPlaces = (() => {
+  const known = new Map();
+  return (column, log) => {
+    const places = placesOf(column, log);
+    if (known.has(places)) return known.get(places);
+    const span = [Infinity, -Infinity];
+    for (const v of places) { if (v < span[0]) span[0] = v; if (v > span[1]) span[1] = v; }
+    known.set(places, span);
+    return span;
+  };
 })();
 function keepInside(mask, name, brush) {
   const column = byName.get(name), { values } = column;

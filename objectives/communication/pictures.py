@@ -34,14 +34,17 @@ def growth_bars(name: str, runs: Mapping[int, Dataflow], setting: Setting) -> Ba
 
 
 def top_functions(program: Dataflow) -> tuple[str, ...]:
-    """Return the functions that only the program itself calls, if they compute or communicate."""
+    """Return the candidates that no candidate calls, not even through others."""
     tree = program.tree
-    top = {node for node in range(len(tree.parent)) if tree.parent[node] < 0}
-    below = {
-        int(f) for p, f in zip(tree.parent, tree.function, strict=True) if p >= 0 and p not in top
-    }
-    called = {int(f) for p, f in zip(tree.parent, tree.function, strict=True) if p in top}
-    return tuple(n for n in program.candidates if program.position(n) in called - below)
+    candidates = {program.position(name) for name in program.candidates}
+    inside: list[bool] = []  # a node: whether it or what calls it is a candidate's
+    below: set[int] = set()
+    for parent, function in zip(tree.parent, tree.function, strict=True):
+        under = parent >= 0 and inside[parent]
+        if under:
+            below.add(int(function))
+        inside.append(under or int(function) in candidates)
+    return tuple(n for n in program.candidates if program.position(n) not in below)
 
 
 def heatmaps(program: Dataflow) -> list[SectionPart]:

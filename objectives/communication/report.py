@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dse.model.section import Lines, Section, SectionPart, Study, StudyResult, Table, needs
+from dse.model.values import number
 from dse.problems import InputError, Problem
 from objectives.communication.analysis import local_or_global, memory_wall, speedups
 from objectives.communication.cut import best_cut
@@ -161,8 +162,8 @@ def accelerators(study: Study, result: StudyResult) -> Section:
     words = f"The fastest design accelerates {together or 'nothing'} ({program.program})."
     if len(chosen) > 1:
         words += (
-            f"\n\nWith factors of {FACTORS[-1]:,.0f} one shared store gives {gain:.1%} more "
-            "speedup than private ones."
+            f"\n\nWith factors of {FACTORS[-1]:,.0f} one shared store gives "
+            f"{number(100 * gain, 3)} % more speedup than private ones."
         )
     picture = Lines(
         f"{program.program}: one function, several; private stores and a shared one",

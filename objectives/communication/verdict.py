@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from dse.model.values import number
 from objectives.communication.dataflow import Dataflow
 from objectives.communication.setting import Setting
 from objectives.communication.split import outermost, split, whole
@@ -202,21 +203,26 @@ def _reason(
     amdahl: float,
     setting: Setting,
 ) -> str:
-    limited_by = max(spent, key=lambda knob: spent[knob])
+    limited_by, taken = max(spent, key=lambda knob: spent[knob]), sum(spent.values())
     if budget <= 0:
         return (
-            f"it takes too little of the time: without it the program is {amdahl:.4g} times as "
-            f"fast, and more than {setting.least_speedup:g} is asked for"
+            "it takes too little of the time: without it the program is "
+            f"{_percent(amdahl - 1)} faster, and more than "
+            f"{_percent(setting.least_speedup - 1)} is asked for"
         )
     if waiting >= budget:
         return (
-            f"{waiting:.4g} cycles of its computing wait for one another, however parallel its "
-            f"accelerator is, and it may take {budget:.4g}"
+            "what of its computing must run in order, however parallel its accelerator is, alone "
+            f"takes {waiting / budget:.3g} times as long as all of it may"
         )
     return (
-        f"its accelerator takes {sum(spent.values()):.4g} cycles and may take {budget:.4g}; "
-        f"{_TAKES[limited_by]} most of them, {spent[limited_by]:.4g}"
+        f"its accelerator takes {taken / budget:.3g} times as long as it may; "
+        f"{_TAKES[limited_by]} {_percent(spent[limited_by] / taken)} of it"
     )
+
+
+def _percent(share: float) -> str:
+    return f"{number(round(100 * share, 9), 2)} %"
 
 
 def _logca(

@@ -90,6 +90,8 @@ class Graph:
         Whether the accelerator can run it.
     controls, registers, dependencies
         What separating two blocks costs; both ends are positions in these arrays.
+    text : tuple of str
+        What the source says in each block's line; empty if it is not known.
     """
 
     program: str
@@ -106,6 +108,7 @@ class Graph:
     controls: Controls
     registers: Registers
     dependencies: Dependencies
+    text: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.block)
@@ -172,7 +175,14 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
         controls=_controls(profile, place),
         registers=_registers(profile, place),
         dependencies=_dependencies(profile, place, cache),
+        text=_text(profile, blocks),
     )
+
+
+def _text(profile: Profile, blocks: list[Block]) -> tuple[str, ...]:
+    texts, files = profile.texts, {f.name: f.file for f in profile.functions}
+    found = tuple(texts.get((files[block.function], block.line), "") for block in blocks)
+    return found if any(found) else ()
 
 
 def _operations(block: Block) -> int:

@@ -90,6 +90,7 @@ def blocks(study: Study, result: StudyResult) -> Section:
                 "alone, of the function's own blocks. Blocks that call library functions stay on "
                 "the CPU.",
             ),
+            *_sources(found, str(design.name)),
             _lines(found, str(design.name)),
             Table(
                 f"{found.graph.program}: block by block, what takes most first",
@@ -129,6 +130,35 @@ def functions_table(found: Moved) -> pd.DataFrame:
     order = ["share that moves [%]", "share that stays [%]"]
     sorted_ = pd.DataFrame(rows).sort_values(order, ascending=False, ignore_index=True)
     return sorted_.assign(**{name: sorted_[name].round(2) + 0.0 for name in order})
+
+
+def lines_table(found: Moved) -> pd.DataFrame:
+    """Return a row a line with blocks that move, as the source has them: its text, its share."""
+    graph, there = found.graph, found.moved & (found.graph.line > 0)
+    table = pd.DataFrame(
+        {
+            "function": graph.function,
+            "line": graph.line,
+            "source": graph.text or ("",) * len(graph),
+            "share of the time [%]": 100 * found.share,
+        }
+    )[there]
+    keys = ["function", "line", "source"]
+    sums = table.groupby(keys, sort=False, as_index=False)["share of the time [%]"].sum()
+    sums["share of the time [%]"] = sums["share of the time [%]"].round(2) + 0.0
+    heat = sums.groupby("function")["share of the time [%]"].transform("sum")
+    order = sums.assign(heat=-heat).sort_values(["heat", "function", "line"]).index
+    return pd.DataFrame(sums.loc[order]).reset_index(drop=True)
+
+
+def _sources(found: Moved, design: str) -> list[Table]:
+    """Return what the source says where blocks move, if the profile has it."""
+    table = lines_table(found)
+    if not found.graph.text or table.empty:
+        return []
+    title = f"{found.graph.program}: lines that design {design} moves, with their source"
+    note = "The lines in which blocks begin that move; a block may go on in the lines below."
+    return [Table(title, table, note)]
 
 
 def blocks_table(found: Moved) -> pd.DataFrame:

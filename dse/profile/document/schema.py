@@ -190,6 +190,14 @@ class Context(_Part):
     computation: Count
 
 
+class SourceLine(_Part):
+    """A line of a source, in which a block begins."""
+
+    file: str
+    line: Count
+    text: str
+
+
 class Unmodelled(_Part):
     """A library function that may touch memory in ways unknown to the profile."""
 
@@ -238,8 +246,16 @@ class Document(_Part):
     reads: tuple[Read, ...] = ()
     dependencies: tuple[Dependency, ...]
     chains: tuple[Chain, ...] = ()
+    lines: tuple[SourceLine, ...] = Field(
+        default=(), description="the lines in which blocks begin; none if the sources are not known"
+    )
     unaccounted: Unaccounted
     notes: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> dict[tuple[str, int], str]:
+        """The lines of the source, by file and number."""
+        return {(each.file, each.line): each.text for each in self.lines}
 
     @property
     def names(self) -> tuple[str, ...]:

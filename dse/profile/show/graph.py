@@ -21,13 +21,13 @@ class Box:
 
 
 def colour(heat: float) -> str:
-    """Return a colour between pale and deep orange.
+    """Return an orange, the denser the hotter: text is legible on it on light and dark grounds.
 
     >>> colour(0), colour(1)
-    ('hsl(28 90% 97%)', 'hsl(14 90% 52%)')
+    ('hsl(18 90% 55% / 0.05)', 'hsl(18 90% 55% / 0.60)')
     """
     heat = min(max(heat, 0.0), 1.0)
-    return f"hsl({28 - 14 * heat:.0f} 90% {97 - 45 * heat:.0f}%)"
+    return f"hsl(18 90% 55% / {0.05 + 0.55 * heat:.2f})"
 
 
 def layers(count: int, edges: Sequence[tuple[int, int]], entry: int = 0) -> list[list[int]]:

@@ -1,4 +1,7 @@
-"""A profile as one page of HTML that works offline: call tree, heatmap, control-flow graphs."""
+"""A profile as one page of HTML that works offline: call tree, heatmap, control-flow graphs.
+
+It looks like the report: the same style, themes and policy.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,10 +17,18 @@ from markupsafe import Markup
 from dse.profile.document import Block, Profile
 from dse.profile.show.graph import Box, colour, draw
 from dse.profile.show.text import block_work, hot_functions, percentage, short
+from dse.report.shell import policy, style
 
 GRAPHS = 12  # functions whose control flow is drawn
 LARGEST = 400  # blocks of a function that are drawn
 MATRIX = 24  # functions in the heatmap
+LINES = 30  # of the source
+_SCRIPT = """
+document.getElementById("choose").addEventListener("change", (event) => {
+  for (const graph of document.querySelectorAll(".graph"))
+    graph.classList.toggle("shown", graph.id === `graph-${event.target.value}`);
+});
+"""
 
 
 @dataclass(slots=True)
@@ -41,18 +52,60 @@ def page(profile: Profile) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    graphs = control_flow(profile)
+    ran = sum(1 for f in profile.functions if f.invocations)
     return environment.get_template("page.html.jinja").render(
         profile=profile,
+        style=style(),
+        own_style=Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8")),  # noqa: S704
+        script=Markup(_SCRIPT),  # noqa: S704
+        policy=policy([_SCRIPT] if graphs else []),
+        figures=key_figures(profile),
+        ran=ran,
+        lines=hot_lines(profile),
         title=titled(profile.program.sources),
         functions=[
             f for n in hot_functions(profile, MATRIX) for f in profile.functions if f.name == n
         ],
         tree=call_tree(profile),
         matrix=heatmap(profile),
-        graphs=control_flow(profile),
+        graphs=graphs,
         short=short,
         percentage=percentage,
     )
+
+
+def key_figures(profile: Profile) -> list[tuple[str, str]]:
+    """Return the figures that a reader looks for first: what it is, and the figure."""
+    figures = [
+        ("calls", profile.run.invocations),
+        ("instructions executed", sum(block_work(profile))),
+        ("functions that ran", sum(1 for f in profile.functions if f.invocations)),
+        ("blocks that ran", sum(1 for block in profile.blocks if block.executions)),
+        ("bytes passed between functions", sum(t.bytes for t in profile.transfers)),
+    ]
+    return [(name, f"{figure:,}") for name, figure in figures]
+
+
+class HotLine(NamedTuple):
+    """A line of the source, and its share of the instructions that were executed."""
+
+    place: str
+    text: str
+    share: float
+
+
+def hot_lines(profile: Profile) -> list[HotLine]:
+    """Return the lines that execute most, by the blocks that begin there; none without sources."""
+    texts = profile.texts
+    files = {function.name: function.file for function in profile.functions}
+    work: dict[tuple[str, int], int] = {}
+    for block, each in zip(profile.blocks, block_work(profile), strict=True):
+        place = (files[block.function], block.line)
+        work[place] = work.get(place, 0) + each
+    whole = sum(work.values()) or 1
+    hottest = sorted((p for p in work if p in texts and work[p]), key=lambda p: -work[p])
+    return [HotLine(f"{f}:{at}", texts[f, at], work[f, at] / whole) for f, at in hottest[:LINES]]
 
 
 def titled(sources: Sequence[str]) -> str:

@@ -26,10 +26,19 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from tests.test_bound import SHIPPED, STUDIES, covers, front, narrowed, redirected, searched
 
+from benchmarks.shared_aes import shared_aes
+
 SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
     "lanes": (lambda: lanes(63, 10, 1250), (0.01, 0.001, 0.0)),
     "lanes, finer": (lambda: lanes(630, 100, 1250), (0.01,)),
     "lanes, finest": (lambda: lanes(6300, 1000, 1250), (0.01,)),
+    "shared, 1e6": (shared_aes, (0.01, 0.001, 0.0)),
+    "shared, 1e8": (lambda: shared_aes(31, 6_400), (0.01, 0.001, 0.0)),
+    "shared, 1e9": (lambda: shared_aes(31, 64_000), (0.01, 0.001, 0.0)),
+    "shared, 1e10": (lambda: shared_aes(310, 6_400, 8), (0.01, 0.001, 0.0)),
+    "shared, 1e12": (lambda: shared_aes(3_100, 6_400, 80), (0.01, 0.001, 0.0)),
+    "shared, two continuous": (lambda: shared_aes(0, None), (0.01, 0.001)),
+    "shared, three continuous": (lambda: shared_aes(0, None, 2), (0.01, 0.001)),
     "five, overhead continuous": (lambda: continuous("overhead"), (0.01,)),
     "five, two continuous": (lambda: continuous("overhead", "latency_per_byte"), (0.01,)),
 }

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from dse.evaluate.variables import Choice, Real, Values, Variable
 from dse.model.quantity import Array
 
-_FINEST = 40
-"""A continuum is halved so many times at most: to a part in 10**12."""
+_FINEST = 30
+"""A continuum is halved so many times at most: to a part in 10**9."""
 
 
 class Boxes(NamedTuple):

@@ -98,6 +98,28 @@ class Ranges:
         """
         return Walk(self, boxes).bounds()
 
+    @cached_property
+    def blind(self) -> tuple[int, ...]:
+        """The variables that feed inputs of which a model does not say how its output moves.
+
+        All of them have to have one value before anything is known of that output.
+        """
+        producers, upstream = self.evaluator.wiring.producers, self.evaluator.wiring.upstream
+        found: set[int] = set()
+        for _, name in self._unknown():
+            made = producers.get(name)
+            found |= set(self.variables([name] if made is None else upstream[made.name]))
+        return tuple(sorted(found))
+
+    @cached_property
+    def scales(self) -> Array:
+        """Of each constraint, what its violations are large or small beside."""
+        whole = Walk(self, self.whole()).bounds()
+        extent = whole.most[0] - whole.least[0]
+        extent = np.where(np.isfinite(extent) & (extent > 0), extent, 1.0)
+        bounds = np.abs([float(c.bound) for c in self.evaluator.constraints])
+        return np.where(bounds > 0, bounds, extent)
+
     def undeclared(self) -> list[str]:
         """Return in sentences which moves would have to be declared for bounds to be tight."""
         return list(dict.fromkeys(sentence for sentence, _ in self._unknown()))
@@ -191,8 +213,11 @@ class Ranges:
         axis = self.axes[place]
         if not axis.continuous:
             return self._cells[name][side > 0][self.index(boxes, place)]
-        ends = axis.ends(boxes.level[:, place], boxes.cell[:, place])
-        return np.asarray(axis.at(ends[side > 0]), dtype=np.float64)
+        level, cell = boxes.level[:, place], boxes.cell[:, place]
+        end = axis.ends(level, cell)[side > 0]
+        if side > 0:  # the finest cells are points, or what is around a jump would never end
+            end = np.where((level == 0) & (end < axis.count - 1), cell, end)
+        return np.asarray(axis.at(end), dtype=np.float64)
 
 
 def _extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:

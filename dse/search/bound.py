@@ -234,7 +234,9 @@ class _Bounding:
         try:
             few = sizes(self._ranges, batch.boxes) <= _SMALL
             opened, small = self._halved(batch.rows(~few)), batch.rows(few)
-            if not self._exact:
+            if self._exact:
+                self._evaluate(middles(self._ranges, opened.boxes), opened)
+            else:
                 places, box = enumerated(self._ranges, small.boxes)
                 places = np.concatenate([places, middles(self._ranges, opened.boxes)])
                 self._evaluate(places, small.rows(box).joined(opened))

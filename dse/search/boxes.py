@@ -154,29 +154,67 @@ def change(before: Array, after: Array) -> Array:
 
 
 def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> Open:
-    """Measure what each variable does to the bounds of old boxes: they at one value of it."""
+    """Measure what each variable does to the bounds of old boxes: they at one value of it.
+
+    Those that feed what is known of single values alone are measured together too.
+    """
     old = np.flatnonzero(batch.age >= MEASURED)
     if not len(old):
         return batch
     boxes = batch.boxes.rows(old)
     before = bounds(boxes)
-    undecided = before.most > 0
     widths = np.full((len(old), len(ranges.axes)), -1.0)
     for i in range(widths.shape[1]):
         rows = np.flatnonzero(boxes.level[:, i] > 0)
-        if not len(rows):
-            continue
-        width = np.zeros(len(rows))
-        for share in (0.5, 1.0, 0.0):  # of two choices the middle may be the one that bounds
-            left = np.flatnonzero(width == 0)
-            if not len(left):
-                break
-            own = rows[left]
-            after = bounds(collapsed(ranges, boxes.rows(own), i, share))
-            found = change(before.ideal[own], after.ideal).sum(axis=1)
-            tighter = change(before.least[own], after.least) + change(before.most[own], after.most)
-            width[left] = found + (tighter * undecided[own]).sum(axis=1) + 4.0 * ~after.possible
-        widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
+        if len(rows):
+            width = _width(ranges, bounds, boxes, before, rows, (i,))
+            widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
+    blind = list(ranges.blind)
+    left = (boxes.level[:, blind] > 0).sum(axis=1)
+    rows = np.flatnonzero(left > 1)
+    if len(rows):
+        width = _width(ranges, bounds, boxes, before, rows, ranges.blind)
+        own = widths[np.ix_(rows, blind)]
+        widths[np.ix_(rows, blind)] = np.where(own < 0, own, np.maximum(own, width[:, None]))
     measured, age = batch.widths.copy(), batch.age.copy()
     measured[old], age[old] = widths, 0
     return replace(batch, widths=measured, age=age)
+
+
+def _width(
+    ranges: Ranges,
+    bounds: Callable[[Boxes], Bounds],
+    boxes: Boxes,
+    before: Bounds,
+    rows: NDArray[np.intp],
+    variables: tuple[int, ...],
+) -> Array:
+    """Return what some boxes' bounds change by if variables have one value."""
+    undecided = np.where(before.most > 0, before.most / ranges.scales, 0.0)
+    width = np.zeros(len(rows))
+    for share in (0.5, 1.0, 0.0):  # of two choices the middle may be the one that bounds
+        left = np.flatnonzero(width == 0)
+        if not len(left):
+            break
+        own = rows[left]
+        single = boxes.rows(own)
+        for i in variables:
+            single = collapsed(ranges, single, i, share)
+        after = bounds(single)
+        found = change(before.ideal[own], after.ideal).sum(axis=1)
+        tighter = _moved(ranges.scales, before.least[own], after.least)
+        tighter += _moved(ranges.scales, before.most[own], after.most)
+        found += (tighter * (undecided[own] > 0)).sum(axis=1)
+        broken = (after.least > 0).any(
+            axis=1
+        )  # a little, if all that it may be broken by is little
+        part = np.minimum(undecided[own].sum(axis=1), 1.0)
+        width[left] = found + 4.0 * np.where(broken, part, ~after.possible)
+    return width
+
+
+def _moved(scale: Array, before: Array, after: Array) -> Array:
+    """Return by how much violations changed, beside a scale; at most 2."""
+    with np.errstate(all="ignore"):
+        share = np.abs(after - before) / scale
+    return np.minimum(np.where(before == after, 0.0, np.where(np.isnan(share), 2.0, share)), 2.0)

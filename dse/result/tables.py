@@ -21,8 +21,8 @@ from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Quantity
 from dse.model.values import plural
 from dse.result.cuts import cuts_of
-from dse.result.record import Certificate, Column, Result, Role
-from dse.result.spare import affordable
+from dse.result.record import CUT_SHORT, Certificate, Column, Result, Role
+from dse.result.spare import affordable, pace_of
 from dse.result.undefined import why_first
 from dse.search.base import Progress
 from dse.search.outcome import Outcome
@@ -69,7 +69,9 @@ def result_of(
             *_resumed(before),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
-            *_flat_knobs(study, outcome, stopped),
+            *_flat_knobs(
+                study, outcome, stopped, pace_of(seconds, workers.count, certificate.evaluated)
+            ),
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
@@ -326,17 +328,18 @@ def whole(values: NDArray[Any], declared: Quantity | None) -> NDArray[Any]:
     return values.astype(np.int64)
 
 
-def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[str]:
+def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str, pace: float) -> list[str]:
     """Return a note for each variable that changes nothing, though a model takes it.
 
     Sampled: up to 64 kept designs, with the variable set to each end of its range in turn; after a
-    time-out as many of them as half a second allows.
+    time-out or Ctrl-C as many of them as half a second allows, at the pace of the search.
     """
     evaluator = study.evaluator
     count, most = len(outcome.numbers), 64
-    if stopped == "timeout":
+    if stopped in CUT_SHORT:
+        pace = np.inf if study.file.run.processes else pace  # what was under way may hang
         each = 3 * len(evaluator.space.variables)
-        most = min(most, affordable(evaluator, outcome.points, 0.5) // each)
+        most = min(most, affordable(evaluator, outcome.points, 0.5, pace) // each)
     rows = np.unique(np.linspace(0, count - 1, most).astype(int))
     if len(rows) == 0 or isinstance(evaluator.space, TableSpace):
         return []  # between the rows of a table there is nothing

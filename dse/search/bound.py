@@ -105,7 +105,8 @@ def start(
     """Return the search; see `base.Method`."""
     if not workers.asked_for:  # what others do elsewhere is not remembered here
         evaluator = remembering(evaluator)
-    return _Bounding(evaluator, plan, Judges(evaluator, workers, chunk), state)
+    ranges = Ranges(evaluator, workers.midway)
+    return _Bounding(ranges, plan, Judges(evaluator, workers, chunk), state)
 
 
 class _LateError(Exception):
@@ -115,13 +116,14 @@ class _LateError(Exception):
 class _Bounding:
     def __init__(
         self,
-        evaluator: Evaluator,
+        ranges: Ranges,
         plan: Plan,
         judges: Judges,
         arrays: Mapping[str, NDArray[Any]],
     ) -> None:
+        evaluator = ranges.evaluator
         self._evaluator, self._plan, self._judges = evaluator, plan, judges
-        self._ranges = Ranges(evaluator)
+        self._ranges = ranges
         names = [objective.name for objective in evaluator.objectives]
         self._tolerance, self._amount = plan.tolerances(names)
         self._exact = not (self._tolerance.any() or self._amount.any())
@@ -137,7 +139,7 @@ class _Bounding:
         self._tally = Tally.empty(constraints)
         self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
         self._boxes, self._batch, self._begun = 0, _FEWEST, False
-        self._until, self._slice = NEVER, _FEWEST
+        self._until, self._slice = NEVER, 1
         whole, widths = self._ranges.whole(), np.ones((1, variables), dtype=np.float32)
         few = np.full(1, MEASURED, dtype=np.int8)
         self._open = self._opened(whole, widths, few, np.full(1, DOUBLINGS, dtype=np.int8))
@@ -301,8 +303,8 @@ class _Bounding:
             seconds = time.perf_counter() - began
             if seconds > _SECONDS:
                 self._slice = max(1, int(self._slice * _SECONDS / seconds))
-            elif seconds < _SECONDS / 4:
-                self._slice = min(2 * self._slice, _MOST)
+            elif seconds < _SECONDS / 16:
+                self._slice = min(8 * self._slice, _MOST)
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _taken(self) -> Open:
@@ -342,10 +344,13 @@ class _Bounding:
             return
         seeds = held is None
         points = self._ranges.points(places)
-        judged = self._judges.judge(points, self._tally.evaluated, NEVER if seeds else self._until)
-        if len(judged) < len(places):
+        judged = self._judges.judge(points, self._tally.evaluated, self._until)
+        if seeds:
+            places = places[: len(judged)]
+            points = {name: values[: len(judged)] for name, values in points.items()}
+        elif len(judged) < len(places):
             raise _LateError
-        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed)
+        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, self._until)
         index = self._numbers(points)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
         if sum(len(each) for _, each in self._early) < _KEPT:

@@ -78,8 +78,8 @@ def run(
     team = _workers(study, workers, backend)
     if out is None:
         with _storage(study, None) as store:
-            return _run(study, None, store, team, progress)
-    copies = files.copies_of(study)
+            return _run(study, None, store, team, progress, {})
+    copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     with _written(study, out), claimed(out, study.digest, study.name, fresh, copies) as claim:
         if claim.aside is not None and moved is not None:
             moved(claim.aside)
@@ -87,7 +87,7 @@ def run(
             return _reopened(study, out, copies)
         files.copy_study(copies, out / files.STUDY)
         with _storage(study, out) as store:
-            return _run(study, out, store, team, progress)
+            return _run(study, out, store, team, progress, copies)
 
 
 @contextmanager
@@ -172,6 +172,7 @@ def _run(
     store: Store | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
+    copies: Mapping[str, bytes],
 ) -> Result:
     deadline = deadline_of(study, out)
     began = time.monotonic()
@@ -213,7 +214,7 @@ def _run(
         try:
             if stopped not in files.FINISHED:
                 checkpoints.write(checkpoint, under_way.state(), study.digest)
-            _keep(study, result, outcome, out, store)
+            _keep(study, result, outcome, out, store, copies)
         except (OSError, StorageError):  # what was searched is not searched again, if it fits
             with suppress(OSError):
                 checkpoints.write(checkpoint, under_way.state(), study.digest)
@@ -294,11 +295,12 @@ def _keep(
     outcome: Outcome,
     out: Path,
     store: Store | None,
+    copies: Mapping[str, bytes],
 ) -> None:
     """Write storage and tables into the run folder."""
     if store is not None and result.certificate.stopped in files.FINISHED:
         store.register(study.evaluator, outcome)
-    files.save(result, out, files.copies_of(study))  # before the report, which runs models again
+    files.save(result, out, copies)  # before the report, which runs models again
 
 
 def report_into(
@@ -358,7 +360,7 @@ def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list
     for name, write in study.sections if len(result.front) else ():
         try:
             section = write(study, result)
-        except Exception as error:  # whatever a user's function raises
+        except (Exception, SystemExit) as error:  # whatever a user's function raises
             failed.append(f"the section {name}, which raised {type(error).__name__}: {error}")
             continue
         if isinstance(section, Section):

@@ -42,6 +42,7 @@ from dse.search.boxes import (
     halves,
     measured,
     middles,
+    ranges_of,
     shares,
     sizes,
 )
@@ -59,7 +60,7 @@ _SECONDS = 0.3  # that a batch should take
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
 _KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
-_BILLION = 1_000_000_000  # what the progress through a continuum is counted in
+_BILLION = 10**9  # what the progress through a continuum is counted in
 
 
 def plan(
@@ -105,8 +106,8 @@ def start(
     """Return the search; see `base.Method`."""
     if not workers.asked_for:  # what others do elsewhere is not remembered here
         evaluator = remembering(evaluator)
-    ranges = Ranges(evaluator, workers.midway)
-    return _Bounding(ranges, plan, Judges(evaluator, workers, chunk), state)
+    ranges, judges = ranges_of(evaluator, workers), Judges(evaluator, workers, chunk)
+    return _Bounding(evaluator, ranges, plan, judges, state)
 
 
 class _LateError(Exception):
@@ -116,14 +117,13 @@ class _LateError(Exception):
 class _Bounding:
     def __init__(
         self,
+        evaluator: Evaluator,
         ranges: Ranges,
         plan: Plan,
         judges: Judges,
         arrays: Mapping[str, NDArray[Any]],
     ) -> None:
-        evaluator = ranges.evaluator
-        self._evaluator, self._plan, self._judges = evaluator, plan, judges
-        self._ranges = ranges
+        self._evaluator, self._ranges, self._plan, self._judges = evaluator, ranges, plan, judges
         names = [objective.name for objective in evaluator.objectives]
         self._tolerance, self._amount = plan.tolerances(names)
         self._exact = not (self._tolerance.any() or self._amount.any())
@@ -131,7 +131,7 @@ class _Bounding:
         size = evaluator.space.size
         self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
         self._numbered = size is not None and size < np.iinfo(np.int64).max
-        constraints, variables = len(evaluator.constraints), len(self._ranges.axes)
+        constraints, variables = len(evaluator.constraints), len(ranges.axes)
         self._front = FrontBuilder(len(evaluator.objectives), constraints + variables)
         self._cover = Cover(len(evaluator.objectives))
         self._settled = 0  # points of the cover when it was last thinned

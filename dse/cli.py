@@ -73,13 +73,14 @@ def run_command(
         raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
     resolved = load(study, " and ".join(targets) if targets else None, least)
     folder = out or default_folder(resolved.name)
+    place = folder.absolute()  # a model may change where paths begin
     terminal = Terminal(quiet)
     if not fresh and is_finished_run_of(folder, resolved.digest):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
 
     def moved(aside: Path) -> None:
-        place = folder.parent / aside.name
-        terminal.say(f"{folder} held another run or study: that is {place} now")
+        now = folder.parent / aside.name
+        terminal.say(f"{folder} held another run or study: that is {now} now")
 
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, _ended)
@@ -89,10 +90,10 @@ def run_command(
                 dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh, moved)
             )
     except KeyboardInterrupt:
-        when = "" if (folder / MARKER).exists() else " before anything was evaluated"
+        when = "" if (place / MARKER).exists() else " before anything was evaluated"
         click.echo(f"interrupted{when}", err=True)
         sys.exit(130)
-    terminal.summary(result, folder / REPORT, read_answer(folder))
+    terminal.summary(result, folder / REPORT, read_answer(place))
     if result.certificate.stopped == "interrupted":
         sys.exit(130)
 

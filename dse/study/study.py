@@ -269,7 +269,7 @@ def _study(
     problems: list[Problem] = []
     reading = parse(raw, problems)
     file = reading.file
-    folder = path.parent if path else None
+    folder = path.parent.absolute() if path else None  # a model may change where paths begin
     context = Context(reading, folder, functions, problems)
     resolved = resolve(context)
     settings = _settings(file.search, resolved.evaluator.objectives, problems)

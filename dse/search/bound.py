@@ -367,10 +367,10 @@ class _Bounding:
         )
         places = np.concatenate([front, *(each for each, _ in self._early)])
         every = joined([judged, *(each for _, each in self._early), nothing(self._evaluator)])
-        _, first = np.unique(places, axis=0, return_index=True)
+        points = self._ranges.points(places)
+        numbers = self._evaluator.space.to_index(points) if self._numbered else places
+        _, first = np.unique(numbers, axis=0, return_index=True)
         first = np.sort(first)[: len(front) + _KEPT]
-        points = self._ranges.points(places[first])
-        numbers = (
-            self._evaluator.space.to_index(points) if self._numbered else np.arange(len(first))
-        )
+        points = {name: values[first] for name, values in points.items()}
+        numbers = numbers[first] if self._numbered else np.arange(len(first))
         return numbers, points, some(every, first)

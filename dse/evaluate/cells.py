@@ -135,3 +135,23 @@ def pyramid(values: Array, axis: int, extreme: Callable[..., Any]) -> Array:
         level[..., : right.shape[-1]] = extreme(left[..., : right.shape[-1]], right)
         levels.append(level)
     return np.ascontiguousarray(np.moveaxis(np.concatenate(levels, axis=-1), -1, axis))
+
+
+def extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
+    """Return an extreme over all cells of the last axes."""
+    for i in range(-axes, 0):
+        grid = pyramid(grid, i, extreme)
+    return grid
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Extremes of a quantity over all cells of a few variables.
+
+    NaN in a cell: one of its values is NaN. Those of the `defined` leave such values out; NaN there
+    is a cell without any other.
+    """
+
+    variables: tuple[int, ...]
+    ends: tuple[Array, Array]
+    defined: tuple[Array, Array]

@@ -9,7 +9,7 @@ is not declared, the domain of the output is all that is known, until the input 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis, Bounds, Boxes, pyramid
+from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, extremes, pyramid
 from dse.evaluate.conditions import Conditions, Reduction, reduced
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
@@ -37,19 +37,6 @@ _CELLS = 1 << 20
 
 
 @dataclass(frozen=True)
-class _Table:
-    """Extremes of a quantity over all cells of a few variables.
-
-    NaN in a cell: one of its values is NaN. Those of the `defined` leave such values out; NaN there
-    is a cell without any other.
-    """
-
-    variables: tuple[int, ...]
-    ends: tuple[Array, Array]
-    defined: tuple[Array, Array]
-
-
-@dataclass(frozen=True)
 class Ranges:
     """Bounds of an evaluator's objectives and constraints over boxes.
 
@@ -63,7 +50,7 @@ class Ranges:
 
     evaluator: Evaluator
     until: float = np.inf
-    _tables: dict[tuple[Key, str], _Table | None] = field(default_factory=dict)
+    _tables: dict[tuple[Key, str], Extremes | None] = field(default_factory=dict)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -109,20 +96,17 @@ class Ranges:
         All of them have to have one value before anything is known of that output.
         """
         producers, upstream = self.evaluator.wiring.producers, self.evaluator.wiring.upstream
-        found: set[int] = set()
-        for _, name in self._unknown():
-            made = producers.get(name)
-            found |= set(self.variables([name] if made is None else upstream[made.name]))
-        return tuple(sorted(found))
+        fed = [name for _, name in self._unknown()]
+        made = [upstream[producers[n].name] if n in producers else [n] for n in fed]
+        return self.variables(name for names in made for name in names)
 
     @cached_property
     def scales(self) -> Array:
         """Of each constraint, what its violations are large or small beside."""
         whole = Walk(self, self.whole()).bounds()
-        extent = whole.most[0] - whole.least[0]
-        extent = np.where(np.isfinite(extent) & (extent > 0), extent, 1.0)
+        extent = np.nan_to_num(whole.most[0] - whole.least[0], nan=1.0, posinf=1.0)
         bounds = np.abs([float(c.bound) for c in self.evaluator.constraints])
-        return np.where(bounds > 0, bounds, extent)
+        return np.where(bounds > 0, bounds, np.where(extent > 0, extent, 1.0))
 
     def undeclared(self) -> list[str]:
         """Return in sentences which moves would have to be declared for bounds to be tight."""
@@ -155,13 +139,13 @@ class Ranges:
         starts = self.axes[variable].starts
         return np.asarray(starts[boxes.level[:, variable]] + boxes.cell[:, variable])
 
-    def table(self, key: Key, name: str) -> _Table | None:
+    def table(self, key: Key, name: str) -> Extremes | None:
         """Return the table of a model's output under some conditions; None if it is too large."""
         if (key, name) not in self._tables:
             self._tables[key, name] = self._tabulated(key, name)
         return self._tables[key, name]
 
-    def tables(self) -> Mapping[tuple[Key, str], _Table | None]:
+    def tables(self) -> Mapping[tuple[Key, str], Extremes | None]:
         """Return the tables that were asked for by now; None for one that is too large."""
         return self._tables
 
@@ -169,7 +153,7 @@ class Ranges:
         """Return which variables set some quantities, in the space's order."""
         return tuple(sorted({self._owners[name] for name in names if name in self._owners}))
 
-    def _tabulated(self, key: Key, name: str) -> _Table | None:
+    def _tabulated(self, key: Key, name: str) -> Extremes | None:
         wiring = self.evaluator.wiring
         bound = dict(key[1])
         used = self.variables(n for n in wiring.upstream[key[0]] if n not in bound)
@@ -187,11 +171,11 @@ class Ranges:
         if value is None:
             return None
         grid = value.reshape((*value.shape[:-1], *shape))
-        ends = _extremes(grid, len(shape), np.minimum), _extremes(grid, len(shape), np.maximum)
+        ends = extremes(grid, len(shape), np.minimum), extremes(grid, len(shape), np.maximum)
         if not np.isnan(grid).any():
-            return _Table(used, ends, ends)
-        defined = _extremes(grid, len(shape), np.fmin), _extremes(grid, len(shape), np.fmax)
-        return _Table(used, ends, defined)
+            return Extremes(used, ends, ends)
+        defined = extremes(grid, len(shape), np.fmin), extremes(grid, len(shape), np.fmax)
+        return Extremes(used, ends, defined)
 
     def _columns(self, used: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
         """Return every combination of some variables' values, and one value of each other."""
@@ -220,13 +204,6 @@ class Ranges:
         if side > 0:  # the finest cells are points, or what is around a jump would never end
             end = np.where((level == 0) & (end < axis.count - 1), cell, end)
         return np.asarray(axis.at(end), dtype=np.float64)
-
-
-def _extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
-    """Return an extreme over all cells of the last axes."""
-    for i in range(-axes, 0):
-        grid = pyramid(grid, i, extreme)
-    return grid
 
 
 class Walk:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.variables import Choice, Real, Values, Variable
-from dse.model.quantity import Array
+from dse.model.quantity import Array, Quantity
 
 _FINEST = 30
 """A continuum is halved so many times at most: to a part in 10**9."""
@@ -155,3 +155,10 @@ class Extremes:
     variables: tuple[int, ...]
     ends: tuple[Array, Array]
     defined: tuple[Array, Array]
+
+
+def domain_end(quantity: Quantity, side: int) -> float:
+    """Return the least value of a declared domain (side -1), or the greatest (side 1)."""
+    if side < 0:
+        return max(quantity.low, quantity.above)
+    return min(quantity.high, quantity.below)

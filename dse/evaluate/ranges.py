@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, extremes, pyramid
+from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, domain_end, extremes, pyramid
 from dse.evaluate.conditions import Conditions, Reduction, reduced
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
@@ -26,7 +26,7 @@ from dse.evaluate.pieces import in_pieces
 from dse.evaluate.wiring import Key
 from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
-from dse.model.quantity import Array, Quantity, Resource
+from dse.model.quantity import Array, Resource
 
 Side: TypeAlias = int
 """-1 for the least value, 1 for the greatest."""
@@ -292,7 +292,7 @@ class Walk:
 
         A floor that is declared counts if it is more.
         """
-        outside = _domain_end(self._wiring.quantities[name], side)
+        outside = domain_end(self._wiring.quantities[name], side)
         found: Any = self._of(model, name, conditions, key, side, outside)
         if side < 0:
             for place, floor in enumerate(model.floors.get(name, ())):
@@ -386,12 +386,6 @@ class Walk:
 def _last(value: Any, rows: NDArray[np.intp], count: int) -> Any:
     """Return some of a column's rows; what has one for all stays."""
     return value[..., rows] if np.ndim(value) and np.shape(value)[-1] == count else value
-
-
-def _domain_end(quantity: Quantity, side: Side) -> float:
-    if side < 0:
-        return max(quantity.low, quantity.above)
-    return min(quantity.high, quantity.below)
 
 
 def _reduced(values: Any, conditions: Conditions, reduction: Reduction | None, count: int) -> Array:

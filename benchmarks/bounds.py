@@ -22,11 +22,10 @@ import numpy as np
 import dse
 from benchmarks.bound_problems import lanes
 from benchmarks.peer_problems import five
+from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from tests.test_bound import SHIPPED, STUDIES, covers, front, narrowed, redirected, searched
-
-from benchmarks.shared_aes import shared_aes
 
 SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
     "lanes": (lambda: lanes(63, 10, 1250), (0.01, 0.001, 0.0)),

@@ -19,6 +19,7 @@ _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
     "It takes the place of the study's [target]."
 )
+_SECONDS_HELP = "When the run is to be over; it takes the place of the study's search.timeout."
 _WHERE_HELP = 'Explain the knee of these designs of the front: "area < 200 kLUT and lanes > 1".'
 _DESIGN_HELP = "Design number, as in front.csv, or knee; may be given several times."
 
@@ -44,6 +45,7 @@ def commands() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
 @click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @click.option("--least", metavar="OBJECTIVE", help="Of what the least that reaches it is asked.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help=_SECONDS_HELP)
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
@@ -53,6 +55,7 @@ def run_command(
     out: Path | None,
     targets: tuple[str, ...],
     least: str | None,
+    seconds: float | None,
     workers: int | None,
     dask: str | None,
     fresh: bool,
@@ -71,15 +74,15 @@ def run_command(
 
     if least and not targets:
         raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
-    resolved = load(study, " and ".join(targets) if targets else None, least)
+    resolved = load(study, " and ".join(targets) if targets else None, least, seconds)
     folder = out or default_folder(resolved.name)
+    place = folder.absolute()  # a model may change where paths begin
     terminal = Terminal(quiet)
     if not fresh and is_finished_run_of(folder, resolved.digest):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
 
     def moved(aside: Path) -> None:
-        place = folder.parent / aside.name
-        terminal.say(f"{folder} held another run or study: that is {place} now")
+        terminal.say(f"{folder} held another run: that is {folder.parent / aside.name} now")
 
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, _ended)
@@ -89,10 +92,10 @@ def run_command(
                 dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh, moved)
             )
     except KeyboardInterrupt:
-        when = "" if (folder / MARKER).exists() else " before anything was evaluated"
+        when = "" if (place / MARKER).exists() else " before anything was evaluated"
         click.echo(f"interrupted{when}", err=True)
         sys.exit(130)
-    terminal.summary(result, folder / REPORT, read_answer(folder))
+    terminal.summary(result, folder / REPORT, read_answer(place))
     if result.certificate.stopped == "interrupted":
         sys.exit(130)
 

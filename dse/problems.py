@@ -6,6 +6,7 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 _LISTED = 30  # more problems than that are counted, not listed
 _NAMED = 12  # known names in a remedy
@@ -83,6 +84,34 @@ class InputError(DseError):
         if count > _LISTED:
             lines.append(f"  … and {count - _LISTED} more")
         return "\n".join(lines)
+
+
+def check_regular(path: Path, most: int) -> None:
+    """Refuse to read what never ends, waits for ever or fills the memory.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder whose files are looked at; what is not there is left to who reads it.
+    most : int
+        Bytes of a file.
+
+    Raises
+    ------
+    InputError
+        If it is a device, a pipe or a socket, or larger.
+    """
+    inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+    problems = []
+    for each in inside:
+        where = str(each.relative_to(path)) if each != path else ""
+        if each.exists() and not (each.is_file() or each.is_dir()):
+            problems.append(Problem(where, "is not a regular file", "give a file or a folder"))
+        elif each.is_file() and (size := each.stat().st_size) > most:
+            message = f"is {size:,} bytes long, more than {most:,}"
+            problems.append(Problem(where, message, "give a smaller file"))
+    if problems:
+        raise InputError(str(path), problems)
 
 
 class InfeasibleError(InputError):

@@ -23,15 +23,15 @@ from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.claim import claimed
 from dse.result.database import StorageError, has_trials
-from dse.result.deadline import Deadline, pace_of_writing
+from dse.result.deadline import Deadline, deadline_of
 from dse.result.record import Result
-from dse.result.spare import affordable
+from dse.result.spare import EXPLAINED, explainable
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
-from dse.search.workers import NEVER, EndedError, Workers
+from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -39,11 +39,8 @@ if TYPE_CHECKING:
     from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
-_EXPLAINED = 40
-"""Designs that the report explains in full."""
-_SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
-_ALONG = 64  # values that are looked at along a continuous variable
-_AFTER = 0.5  # seconds of models after a time-out
+_AUDITED = 0.25  # of the time-out
+_STARTING = 5.0  # seconds beyond the time-out until processes are there
 
 
 class StoppedError(DseError):
@@ -82,8 +79,8 @@ def run(
     team = _workers(study, workers, backend)
     if out is None:
         with _storage(study, None) as store:
-            return _run(study, None, store, team, progress)
-    copies = files.copies_of(study)
+            return _run(study, None, store, team, progress, {})
+    copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     with _written(study, out), claimed(out, study.digest, study.name, fresh, copies) as claim:
         if claim.aside is not None and moved is not None:
             moved(claim.aside)
@@ -91,7 +88,7 @@ def run(
             return _reopened(study, out, copies)
         files.copy_study(copies, out / files.STUDY)
         with _storage(study, out) as store:
-            return _run(study, out, store, team, progress)
+            return _run(study, out, store, team, progress, copies)
 
 
 @contextmanager
@@ -176,11 +173,13 @@ def _run(
     store: Store | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
+    copies: Mapping[str, bytes],
 ) -> Result:
-    timeout = study.plan.timeout
-    pace = 0.0 if timeout is None else pace_of_writing(study, out)
+    deadline = deadline_of(study, out)
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
+    if deadline is not None:
+        workers = replace(workers, until=time.time() + deadline.end - began)
     seen = held_to_the_contract(study, workers)
     begun = Start(
         study.evaluator,
@@ -191,7 +190,6 @@ def _run(
         store,
     )
     under_way = method_of(study.plan.method).start(begun)
-    deadline = None if timeout is None else Deadline(began + timeout, pace)
     error: DseError | None = None
     try:
         stopped = _follow(study, under_way, checkpoint, progress, deadline)
@@ -224,7 +222,7 @@ def _run(
         try:
             if stopped not in files.FINISHED:
                 checkpoints.write(checkpoint, under_way.state(), study.digest)
-            _keep(study, result, outcome, out, store)
+            _keep(study, result, outcome, out, store, copies)
         except (OSError, StorageError):  # what was searched is not searched again, if it fits
             with suppress(OSError):
                 checkpoints.write(checkpoint, under_way.state(), study.digest)
@@ -232,7 +230,8 @@ def _run(
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
         # what ended a process would end this one, which runs models to explain designs
-        spare = 0 if isinstance(error, EndedError) else _spare(study, result, outcome)
+        left = None if deadline is None else deadline.end - time.monotonic()
+        spare = 0 if isinstance(error, EndedError) else explainable(study, result, outcome, left)
         report_into(study, result, out, spare)
     if error is not None:
         raise StoppedError(f"{study.name}: {error}") from error
@@ -249,13 +248,25 @@ def held_to_the_contract(study: ResolvedStudy, workers: Workers | None = None) -
     InputError
         If a model is not deterministic or not elementwise: no front of it could be trusted.
     """
+    workers, timeout = workers or Workers(1), study.plan.timeout
+    until = workers.until + _STARTING  # processes begin first
     try:
-        found = (workers or Workers(1)).alone(audit, study.evaluator)
+        found = replace(workers, until=until).alone(audit, study.evaluator, _share(timeout))
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
+    except LateError as error:
+        raise StoppedError(
+            f"{study.name}: the models were not done with a few designs after {error.waited:.1f} "
+            f"s, when the time was over: {HANGS}"
+        ) from None
     if found.problems:
         raise InputError(str(study.path or study.name), found.problems)
     return found.notes
+
+
+def _share(timeout: float | None) -> float:
+    """Return the seconds that the audit may take."""
+    return np.inf if timeout is None else _AUDITED * timeout
 
 
 def _follow(
@@ -292,37 +303,23 @@ def _keep(
     outcome: Outcome,
     out: Path,
     store: Store | None,
+    copies: Mapping[str, bytes],
 ) -> None:
     """Write storage and tables into the run folder."""
     if store is not None and result.certificate.stopped in files.FINISHED:
         store.register(study.evaluator, outcome)
-    files.save(result, out, files.copies_of(study))  # before the report, which runs models again
-
-
-def _spare(study: ResolvedStudy, result: Result, outcome: Outcome) -> int:
-    """Return how many designs the report explains: after a time-out, those there is time for."""
-    if result.certificate.stopped != "timeout":
-        return _EXPLAINED
-    per_design = _evaluations_of_an_explanation(study)
-    return min(_EXPLAINED, affordable(study.evaluator, outcome.points, _AFTER) // per_design)
-
-
-def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:
-    """Return about how many designs are evaluated, at most, to explain one."""
-    inputs = len(study.evaluator.wiring.quantities)
-    near = sum(v.count or _ALONG for v in study.evaluator.space.variables.values())
-    return inputs * (_SWEPT if study.file.regions or study.curves else 2) + near
+    files.save(result, out, copies)  # before the report, which runs models again
 
 
 def report_into(
-    study: ResolvedStudy, result: Result, out: Path, explained: int = _EXPLAINED
+    study: ResolvedStudy, result: Result, out: Path, explained: int = EXPLAINED
 ) -> None:
     """Write the report into a run folder, and the answer into its summary; see `report`."""
     files.write_answer(out, report(study, result, out / files.REPORT, explained))
 
 
 def report(
-    study: ResolvedStudy, result: Result, path: Path, explained: int = _EXPLAINED
+    study: ResolvedStudy, result: Result, path: Path, explained: int = EXPLAINED
 ) -> dict[str, Any]:
     """Write the report of a result, with the designs that matter most explained in full.
 
@@ -371,7 +368,7 @@ def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list
     for name, write in study.sections if len(result.front) else ():
         try:
             section = write(study, result)
-        except Exception as error:  # whatever a user's function raises
+        except (Exception, SystemExit) as error:  # whatever a user's function raises
             failed.append(f"the section {name}, which raised {type(error).__name__}: {error}")
             continue
         if isinstance(section, Section):
@@ -381,7 +378,7 @@ def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list
     return written, failed
 
 
-def notable(result: Result, count: int = _EXPLAINED) -> list[int]:
+def notable(result: Result, count: int = EXPLAINED) -> list[int]:
     """Return the designs to explain first: the knee, the best ones, and an even sample."""
     front = result.front
     if len(front) == 0 or count <= 0:

@@ -71,7 +71,7 @@ def test_a_search_ends_so_early_that_what_it_has_found_is_written_in_time(
 def test_writing_that_takes_more_than_half_the_time_is_kept_back_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.run.pace_of_writing", lambda study, out: 1e4)
+    monkeypatch.setattr(deadline, "pace_of_writing", lambda study, out: 1e4)
     found = run(study(tmp_path, "method = 'exhaustive'\ntimeout = 3600"), tmp_path / "out")
     assert found.certificate.stopped == "timeout"
     assert found.certificate.evaluated == 1

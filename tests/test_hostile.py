@@ -15,6 +15,7 @@ from dse.problems import InputError, printable
 from dse.result import checkpoint
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
+from dse.study.table_file import read_table
 from dse.terminal.shown import escape
 from tests.toy import MODEL, STUDY
 
@@ -98,3 +99,18 @@ def test_the_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     finally:
         for sign, handler in zip(signs, before, strict=True):
             signal.signal(sign, handler)
+
+
+def test_a_weight_of_a_value_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    over = '[[objective]]\nminimize = "cost"\nover = { clock = ["1 GHz", "2 sheep"] }\n'
+    over += 'reduce = "mean"\nweights = [1, 2]\n'
+    (tmp_path / "study.toml").write_text(STUDY + over)
+    with pytest.raises(InputError, match=r"over\.clock: unknown unit .sheep"):
+        dse.load(tmp_path / "study.toml")
+
+
+def test_an_open_quotation_mark_in_a_table_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n1,2\n3,"4\n')
+    with pytest.raises(InputError, match=r"t\.csv is not a table: .*\n +close each quotation mark"):
+        read_table("t.csv", tmp_path)

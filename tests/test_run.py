@@ -335,7 +335,7 @@ def test_explain_tells_that_a_run_was_cut_short(folder: Path) -> None:
 def test_an_interrupt_before_anything_was_evaluated(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(_: object) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.chdir(folder)

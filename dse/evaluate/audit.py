@@ -32,6 +32,7 @@ from dse.problems import Problem
 _SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it costs
 _SECONDS = 0.2  # that larger ones may take
 _ALONE = 4  # designs that are run alone
+_FEWEST = 5  # designs that the smallest audit runs, beside one that is timed
 # The vector and the scalar code of a processor differ in the last bit, and what subtracts near
 # numbers makes more of it: as much as `dse.model.testing.check_model` allows.
 _SLACK = 1e-12
@@ -53,13 +54,28 @@ class Audit(NamedTuple):
     notes: dict[str, str]
 
 
-def audit(evaluator: Evaluator) -> Audit:
+def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
     """Run the models on a sample of designs: at least 2, and 64 if that is quick.
 
     A model that raises for a design of its own is left to the search, which names the design.
+
+    Parameters
+    ----------
+    seconds : float
+        What it may take; if the models are too slow for that, it is left out and noted.
     """
     began = time.monotonic()
     found = Audit([], {})
+    if seconds < np.inf:
+        with suppress(ModelError):
+            evaluator.evaluate(sample(evaluator.space, 1))
+        pace = time.monotonic() - began
+        if _FEWEST * pace > seconds:
+            told = f"one design took {pace:.1f} s, too long for the time-out"
+            return Audit(
+                [], {"study.models": f"the models were not held to their contract: {told}"}
+            )
+        began = time.monotonic()
     for size, larger in zip(_SIZES, (*_SIZES[1:], None), strict=True):
         before = time.monotonic()
         watch = _Watch(evaluator, sample(evaluator.space, size), size)

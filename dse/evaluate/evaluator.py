@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +30,14 @@ class Evaluated:
         The value of each constraint's quantity, in its unit; see `Constraint.value`.
     feasible : ndarray of bool, shape (designs,)
         Every constraint holds, and every objective is a number.
+    failed : mapping of int to str
+        By row, designs that a model raised for, and what it raised; all else of them is NaN.
     """
 
     objectives: Array
     constrained: Array
     feasible: NDArray[np.bool_]
+    failed: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.feasible)
@@ -53,12 +57,15 @@ class Evaluator:
         What is maximized or minimized.
     constraints : tuple of Constraint
         What must hold.
+    on_error : {"stop", "skip"}
+        Whether a search ends at a design that a model raises for, or goes on without it.
     """
 
     wiring: Wiring
     space: Space
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
+    on_error: Literal["stop", "skip"] = "stop"
 
     @property
     def signs(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,32 +38,78 @@ def judge(
 ) -> Evaluated:
     """Evaluate designs whose numbers start at `first`; `known` as in `Wiring.evaluate`.
 
+    Designs that a model raises for are left out if the evaluator skips them.
+
     Raises
     ------
     DesignError
         If a model raises; the message names the first design that makes it do so.
     """
+    count = len(next(iter(points.values())))
     try:
-        count = len(next(iter(points.values())))
         return evaluator.evaluate_columns(evaluator.space.columns(points), count, known)
     except ModelError as error:
-        raise _located(evaluator, points, first, error) from error
+        if evaluator.on_error == "stop":
+            raise _located(evaluator, points, first, error) from error
+        return _skipping(evaluator, points, first, error)
+
+
+def _skipping(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> Evaluated:
+    """Judge the halves of a batch that raised, each as a batch; one design alone has failed."""
+    count = len(next(iter(points.values())))
+    if count == 1:
+        told = str(_located(evaluator, points, first, error))
+        objectives, constraints = len(evaluator.objectives), len(evaluator.constraints)
+        nan = np.full((1, objectives), np.nan), np.full((1, constraints), np.nan)
+        return Evaluated(*nan, np.zeros(1, dtype=bool), {0: told})
+    halves = (slice(count // 2), slice(count // 2, None))
+    parts = [{n: v[half] for n, v in points.items()} for half in halves]
+    return joined(
+        [judge(evaluator, parts[0], first), judge(evaluator, parts[1], first + count // 2)]
+    )
+
+
+def judged_again(evaluator: Evaluator, points: Points, judged: Evaluated) -> Evaluated:
+    """Return a batch with what models raised, which arrays alone do not tell.
+
+    Those designs are judged again that have no objective: models are pure.
+    """
+    rows = np.flatnonzero(np.isnan(judged.objectives).all(axis=1))
+    if evaluator.on_error == "stop" or not len(rows):
+        return judged
+    failed: dict[int, str] = {}
+    for row in rows.tolist():
+        alone = judge(evaluator, {n: v[row : row + 1] for n, v in points.items()}, row)
+        failed |= dict.fromkeys([row] if alone.failed else [], "".join(alone.failed.values()))
+    return replace(judged, failed=failed)
 
 
 def joined(parts: Sequence[Evaluated]) -> Evaluated:
     """Return batches as one."""
     if len(parts) == 1:
         return parts[0]
+    starts = np.cumsum([0, *(len(part) for part in parts)]).tolist()
     return Evaluated(
         np.concatenate([part.objectives for part in parts]),
         np.concatenate([part.constrained for part in parts]),
         np.concatenate([part.feasible for part in parts]),
+        {
+            low + n: why
+            for low, part in zip(starts, parts, strict=False)
+            for n, why in part.failed.items()
+        },
     )
 
 
 def some(judged: Evaluated, rows: NDArray[Any] | slice) -> Evaluated:
     """Return a part of a batch: positions, a mask or a slice."""
-    return Evaluated(judged.objectives[rows], judged.constrained[rows], judged.feasible[rows])
+    failed = {}
+    if judged.failed:
+        kept = np.arange(len(judged))[rows].tolist()
+        failed = {n: judged.failed[row] for n, row in enumerate(kept) if row in judged.failed}
+    return Evaluated(
+        judged.objectives[rows], judged.constrained[rows], judged.feasible[rows], failed
+    )
 
 
 def nothing(evaluator: Evaluator) -> Evaluated:

@@ -22,6 +22,7 @@ from dse.evaluate.conditions import Conditions, Reduction, reduced
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.interval import violation_range
+from dse.evaluate.pieces import in_pieces
 from dse.evaluate.wiring import Key
 from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
@@ -56,9 +57,12 @@ class Ranges:
     ----------
     evaluator : Evaluator
         The models, wired.
+    until : float
+        The `time.time` after which no table is made: what models declare must do.
     """
 
     evaluator: Evaluator
+    until: float = np.inf
     _tables: dict[tuple[Key, str], _Table | None] = field(default_factory=dict)
 
     @cached_property
@@ -179,12 +183,10 @@ class Ranges:
             return None
         shape = tuple(axis.count for axis in axes)
         columns = self._columns(used, shape)
-        (value,) = wiring.evaluate([(name, bound)], columns)
-        rows = math.prod(shape)
-        value = np.asarray(value, dtype=np.float64)
-        grid = np.broadcast_to(value, (*value.shape[:-1], rows)).reshape(
-            (*value.shape[:-1], *shape)
-        )
+        value = in_pieces(wiring, (name, bound), columns, math.prod(shape), self.until)
+        if value is None:
+            return None
+        grid = value.reshape((*value.shape[:-1], *shape))
         ends = _extremes(grid, len(shape), np.minimum), _extremes(grid, len(shape), np.maximum)
         if not np.isnan(grid).any():
             return _Table(used, ends, ends)

@@ -51,7 +51,7 @@ def why_undefined(
             outputs = model(given)
         except ModelError as error:
             return str(error)
-        except Exception as error:  # whatever a model raises
+        except (Exception, SystemExit) as error:  # whatever a model raises
             return str(ModelError(name, error))
         for output, values in outputs.items():
             if output in wanted and np.isnan(values).any():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.skipping import forgiving
 from dse.evaluate.space import Points
 from dse.evaluate.undefined import why_undefined
 from dse.explain.advice import Advice, advice
@@ -153,6 +154,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
     """
     if not numbers:
         return []
+    study = replace(study, evaluator=forgiving(study.evaluator))
     points = _points(study, result, numbers)
     evaluator, count = study.evaluator, len(numbers)
     columns = evaluator.space.columns(points)

@@ -42,6 +42,8 @@ def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:
     remedy = "remove it, or start with --fresh"
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            if any(part.compress_type != zipfile.ZIP_STORED for part in file.zip.infolist()):
+                raise ValueError("it is compressed")  # a few bytes could fill the memory
             state = {name: file[name] for name in file.files}
     except (*_BROKEN, zipfile.BadZipFile, zlib.error) as error:
         problem = Problem("", f"cannot be read: {error}", remedy)

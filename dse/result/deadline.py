@@ -19,6 +19,7 @@ _SIZES = (1_000, 5_000)  # rows of the tables that are tried: the difference is 
 _TRIES = 3  # of each; the quickest counts, as the first loads what was not needed before
 TRIED = ".pace-"
 """How the names of the folders begin that are written to measure; gone when it is measured."""
+_PAGE, _MOST = 1.0, 0.2  # seconds that a page takes; at most this share of the time-out
 _REST = 1.5  # the whole, for each second of writing: ordering designs, the best ones, the page
 
 
@@ -39,6 +40,15 @@ class Deadline(NamedTuple):
     def is_over(self, kept: int) -> bool:
         """Tell whether a search is to stop that has so many designs to be written."""
         return time.monotonic() > self.end - _REST * self.pace * kept
+
+
+def deadline_of(study: ResolvedStudy, out: Path | None) -> Deadline | None:
+    """Return when a run that begins now is to be over; None if the study does not say."""
+    if study.plan.timeout is None:
+        return None
+    pace = pace_of_writing(study, out)
+    page = min(_PAGE, _MOST * study.plan.timeout)
+    return Deadline(time.monotonic() + study.plan.timeout - page, pace)
 
 
 def pace_of_writing(study: ResolvedStudy, out: Path | None) -> float:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from dse.evaluate.conditions import Reduction
 from dse.evaluate.objective import Objective
-from dse.problems import InputError, Problem
+from dse.problems import InputError, Problem, check_regular
 from dse.result import csv_text
 from dse.result.more import more
 from dse.result.record import Certificate, Column, Cut, Result
@@ -30,6 +30,7 @@ FORMAT = 4
 _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
+_BYTES = 1 << 30  # of a summary: it holds the curves of convergence
 FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
 
@@ -48,6 +49,7 @@ def read_json(path: Path) -> dict[str, Any]:
         If there is none.
     """
     try:
+        check_regular(path, _BYTES)
         content = json.loads(path.read_text(encoding="utf-8"))
     except NotADirectoryError:
         raise InputError(

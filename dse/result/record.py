@@ -16,6 +16,8 @@ from dse.problems import DseError, InputError, Problem, nearest
 from dse.result.target import TargetAnswer
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
+CUT_SHORT = ("timeout", "interrupted")
+"""Reasons to stop after which somebody waits for the end."""
 ROLES: Mapping[Role, str] = {
     "objective": "Objectives",
     "variable": "Variables",

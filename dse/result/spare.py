@@ -7,13 +7,34 @@ import time
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Points
 from dse.evaluate.wiring import ModelError
+from dse.result.record import CUT_SHORT, Result
+from dse.search.outcome import Outcome
+from dse.study.study import ResolvedStudy
 
+EXPLAINED = 40
+"""Designs that the report explains in full."""
+_SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
+_ALONG = 64  # values that are looked at along a continuous variable
+_AFTER = 0.5  # seconds of models after a time-out
 _SLOW = 0.005  # seconds; a call that takes longer is not timed with more designs
 _MORE = 16
 
 
-def affordable(evaluator: Evaluator, points: Points, seconds: float) -> int:
-    """Return about how many designs can be evaluated in some seconds; tried on the given ones."""
+def pace_of(seconds: float, workers: int, evaluated: int) -> float:
+    """Return the seconds that a design took in a search, at most: all its work is counted."""
+    return seconds * workers / max(evaluated, 1)
+
+
+def affordable(evaluator: Evaluator, points: Points, seconds: float, pace: float) -> int:
+    """Return about how many designs can be evaluated in some seconds; tried on the given ones.
+
+    Parameters
+    ----------
+    pace : float
+        The seconds that a design takes, at most: if that is more than there is, none is tried.
+    """
+    if pace > seconds:
+        return 0
 
     def timed(count: int) -> float:
         few = {name: values[:count] for name, values in points.items()}
@@ -29,3 +50,30 @@ def affordable(evaluator: Evaluator, points: Points, seconds: float) -> int:
     if pace < _SLOW and count > 1:
         pace = max(timed(count) - timed(1), 0.0) / (count - 1)
     return int(seconds / max(pace, 1e-9))
+
+
+def explainable(study: ResolvedStudy, result: Result, outcome: Outcome, left: float | None) -> int:
+    """Return how many designs the report explains: those that there is time for.
+
+    Parameters
+    ----------
+    left : float or None
+        Seconds of the time-out that are left. After a time-out or Ctrl-C there is little time.
+    """
+    short = result.certificate.stopped in CUT_SHORT
+    if short and study.file.run.processes:
+        return 0  # what was under way may hang, and models would run here
+    if left is None and not short:
+        return EXPLAINED
+    seconds = _AFTER if short or left is None else max(left, _AFTER)
+    kept = result.provenance
+    pace = pace_of(kept["seconds"], kept["workers"], result.certificate.evaluated)
+    few = affordable(study.evaluator, outcome.points, seconds, pace)
+    return min(EXPLAINED, few // _evaluations_of_an_explanation(study))
+
+
+def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:
+    """Return about how many designs are evaluated, at most, to explain one."""
+    inputs = len(study.evaluator.wiring.quantities)
+    near = sum(v.count or _ALONG for v in study.evaluator.space.variables.values())
+    return inputs * (_SWEPT if study.file.regions or study.curves else 2) + near

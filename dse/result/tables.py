@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table import TableSpace
-from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Quantity
 from dse.model.values import plural
+from dse.result import skipped
 from dse.result.cuts import cuts_of
+from dse.result.knobs import flat_knobs
 from dse.result.record import Certificate, Column, Result, Role
-from dse.result.spare import affordable
+from dse.result.spare import pace_of
 from dse.result.undefined import why_first
 from dse.search.base import Progress
 from dse.search.outcome import Outcome
@@ -67,9 +68,12 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
+            *skipped.notes(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
-            *_flat_knobs(study, outcome, stopped),
+            *flat_knobs(
+                study, outcome, stopped, pace_of(seconds, workers.count, certificate.evaluated)
+            ),
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
@@ -115,6 +119,8 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
     statement = outcome.statement
     if _broken(study.evaluator, tally):
         statement += " Designs that break what a model demands are infeasible: see the notes."
+    if tally.raised:
+        statement = skipped.statement(outcome)
     if outcome.complete:
         stopped = "complete"
         if tally.odd[:, 2].any():
@@ -130,7 +136,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         }.get(stopped, stopped)
         statement += f" The search ended because {why}."
     return Certificate(
-        outcome.complete,
+        outcome.complete and not tally.raised,
         plan.method,
         study.evaluator.space.size,
         tally.evaluated,
@@ -139,7 +145,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
         statement,
         stopped,
         outcome.numbered,
-        **_proven(outcome),
+        **(_proven(outcome) if not tally.raised else {}),
     )
 
 
@@ -328,46 +334,6 @@ def whole(values: NDArray[Any], declared: Quantity | None) -> NDArray[Any]:
     if not (np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < _EXACT)).all():
         return values
     return values.astype(np.int64)
-
-
-def _flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[str]:
-    """Return a note for each variable that changes nothing, though a model takes it.
-
-    Sampled: up to 64 kept designs, with the variable set to each end of its range in turn; after a
-    time-out as many of them as half a second allows.
-    """
-    evaluator = study.evaluator
-    count, most = len(outcome.numbers), 64
-    if stopped == "timeout":
-        each = 3 * len(evaluator.space.variables)
-        most = min(most, affordable(evaluator, outcome.points, 0.5) // each)
-    rows = np.unique(np.linspace(0, count - 1, most).astype(int))
-    if len(rows) == 0 or isinstance(evaluator.space, TableSpace):
-        return []  # between the rows of a table there is nothing
-    unit = evaluator.space.to_unit({n: v[rows] for n, v in outcome.points.items()})
-    notes = []
-    for i, name in enumerate(evaluator.space.variables):
-        answers = []
-        for position in (0.0, 0.5, np.nextafter(1.0, 0.0)):
-            moved = unit.copy()
-            moved[:, i] = position
-            try:
-                answers.append(evaluator.evaluate(evaluator.space.from_unit(moved)))
-            except ModelError as error:  # the result stands
-                notes.append(f"space.{name} was not probed for being a dead knob: {error}")
-                break
-        if len(answers) < 3 or (evaluator.space.variables[name].count or 2) == 1:
-            continue
-        if all(
-            np.array_equal(a.objectives, answers[0].objectives, equal_nan=True)
-            and np.array_equal(a.constrained, answers[0].constrained, equal_nan=True)
-            for a in answers[1:]
-        ):
-            notes.append(
-                f"space.{name} changed no objective and no constraint in {len(rows)} sampled "
-                "designs: it may be a dead knob in this range"
-            )
-    return notes
 
 
 def _provenance(

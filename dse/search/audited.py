@@ -10,6 +10,7 @@ from dse.evaluate.judging import some
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.refuted import around, hold
 from dse.search.boxes import Open
+from dse.search.workers import NEVER, is_late
 
 _AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
 _SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
@@ -22,6 +23,7 @@ def audit(
     judged: Evaluated,
     held: Open | None,
     seed: int,
+    until: float = NEVER,
 ) -> None:
     """Hold designs to the bounds of their boxes; seeds to those of random ones around them.
 
@@ -35,6 +37,8 @@ def audit(
         The box of each; None for seeds, which are of none.
     seed : int
         Of the random boxes.
+    until : float
+        The `time.time` after which no more are held.
 
     Raises
     ------
@@ -49,5 +53,8 @@ def audit(
         better[:: 1 + len(places) // _SAMPLED] |= bool(evaluator.constraints)
         rows = np.flatnonzero(better)[:_AUDITED]
         boxes = held.boxes.rows(rows)
-    if len(rows):
-        hold(ranges, boxes, places[rows], some(judged, rows))
+    low, size = 0, len(rows) if until == NEVER else 1
+    while low < len(rows) and not (low and is_late(until)):
+        part = slice(low, low + size)
+        hold(ranges, boxes.rows(part), places[rows[part]], some(judged, rows[part]))
+        low, size = low + size, 8 * size

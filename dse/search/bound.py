@@ -27,7 +27,6 @@ from dse.evaluate.front import Archive, FrontBuilder, is_nondominated
 from dse.evaluate.grounds import grounds
 from dse.evaluate.judging import joined, nothing, some
 from dse.evaluate.memory import remembering
-from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
@@ -42,6 +41,7 @@ from dse.search.boxes import (
     halves,
     measured,
     middles,
+    ranges_of,
     shares,
     sizes,
 )
@@ -59,7 +59,7 @@ _SECONDS = 0.3  # that a batch should take
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
 _KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
-_BILLION = 1_000_000_000  # what the progress through a continuum is counted in
+_BILLION = 10**9  # what the progress through a continuum is counted in
 
 
 def plan(
@@ -97,7 +97,7 @@ class _Bounding:
     def __init__(self, begun: Start) -> None:
         evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
         self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
-        self._ranges = Ranges(evaluator)
+        self._ranges = ranges_of(evaluator, begun.workers)
         names = [objective.name for objective in evaluator.objectives]
         self._tolerance, self._amount = plan.tolerances(names)
         self._exact = not (self._tolerance.any() or self._amount.any())
@@ -113,7 +113,7 @@ class _Bounding:
         self._tally = Tally.empty(constraints)
         self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
         self._boxes, self._batch, self._begun = 0, _FEWEST, False
-        self._until, self._slice = NEVER, _FEWEST
+        self._until, self._slice = NEVER, 1
         whole, widths = self._ranges.whole(), np.ones((1, variables), dtype=np.float32)
         few = np.full(1, MEASURED, dtype=np.int8)
         self._open = self._opened(whole, widths, few, np.full(1, DOUBLINGS, dtype=np.int8))
@@ -279,8 +279,8 @@ class _Bounding:
             seconds = time.perf_counter() - began
             if seconds > _SECONDS:
                 self._slice = max(1, int(self._slice * _SECONDS / seconds))
-            elif seconds < _SECONDS / 4:
-                self._slice = min(2 * self._slice, _MOST)
+            elif seconds < _SECONDS / 16:
+                self._slice = min(8 * self._slice, _MOST)
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def _taken(self) -> Open:
@@ -320,10 +320,13 @@ class _Bounding:
             return
         seeds = held is None
         points = self._ranges.points(places)
-        judged = self._judges.judge(points, self._tally.evaluated, NEVER if seeds else self._until)
-        if len(judged) < len(places):
+        judged = self._judges.judge(points, self._tally.evaluated, self._until)
+        if seeds:
+            places = places[: len(judged)]
+            points = {name: values[: len(judged)] for name, values in points.items()}
+        elif len(judged) < len(places):
             raise _LateError
-        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed)
+        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, self._until)
         index = self._numbers(points)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
         if sum(len(each) for _, each in self._early) < _KEPT:

@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.cells import Bounds, Boxes
+from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
+from dse.evaluate.skipping import forgiving
 from dse.model.quantity import Array
+from dse.search.workers import Workers
 
 MEASURED = 4  # halvings after which it is measured anew which variable matters
 Small: TypeAlias = NDArray[np.int8]
@@ -218,3 +221,12 @@ def _moved(scale: Array, before: Array, after: Array) -> Array:
     with np.errstate(all="ignore"):
         share = np.abs(after - before) / scale
     return np.minimum(np.where(before == after, 0.0, np.where(np.isnan(share), 2.0, share)), 2.0)
+
+
+def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
+    """Return the bounds of a search.
+
+    A design that a model raises for is to be judged, and so counted: no table leaves it out.
+    """
+    until = 0.0 if evaluator.on_error == "skip" else workers.midway
+    return Ranges(forgiving(evaluator), until)

@@ -25,7 +25,15 @@ from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.convergence import convergence
 from dse.search.outcome import Outcome, statement
 from dse.search.slabs import EARLY, State, loaded, saved, slab
-from dse.search.workers import NEVER, PROBE_SECONDS, TASK_SECONDS, Judges, Workers, is_late
+from dse.search.workers import (
+    NEVER,
+    PROBE_SECONDS,
+    TASK_SECONDS,
+    Judges,
+    LateError,
+    Workers,
+    is_late,
+)
 
 MOST = 10_000_000_000
 """Designs beyond which a full enumeration is refused: hours on a workstation."""
@@ -136,29 +144,39 @@ def enumerate_designs(
         raise ValueError("a space with a continuous variable cannot be enumerated")
     state = start or State.empty(evaluator)
     if state.done < total:
-        tables = workers.alone(_tables, evaluator)
+        try:
+            tables = workers.alone(_tables, evaluator)
+        except LateError as late:
+            raise late.told(0, total - 1, NEVER) or late from None
         pace = 0.0
         for reached, pace in _probed(evaluator, tables, chunk, workers, state):  # noqa: B007
             state = reached
             yield state
             if is_late(until):
                 return
+        if is_late(until):
+            return
         size = _slab_size(pace, chunk, total - state.done, workers.count)
         first = size if until == NEVER else max(1, size // _FIRST)
         most = _slab_size(0.0, chunk, total - state.done, workers.count)
         cuts = _Cuts(state.done, total, most, first)
         piece = max(1, int(TASK_SECONDS / max(pace, 1e-9)))
         tasks = ((evaluator, tables, low, high, chunk, until, piece) for low, high in cuts)
-        for done in workers.each(slab, tasks):
-            low, high = cuts.under_way.popleft()
-            if done.done > low:
-                latest = done.seconds / (done.done - low)
-                pace = latest if until < NEVER else min(pace, latest)  # others may hold it up
-                cuts.follow(pace)
-                state = state.added(done)
-                yield state
-            if done.done < high:
-                return  # it is late
+        try:
+            for done in workers.each(slab, tasks):
+                low, high = cuts.under_way.popleft()
+                if done.done > low:
+                    latest = done.seconds / (done.done - low)
+                    pace = latest if until < NEVER else min(pace, latest)  # others may hold it up
+                    cuts.follow(pace)
+                    state = state.added(done)
+                    yield state
+                if done.done < high:
+                    return  # it is late
+        except LateError as late:
+            low, high = cuts.under_way[0]
+            if hung := late.told(low, high - 1, pace * (high - low)):
+                raise hung from None
 
 
 class _Cuts:
@@ -199,7 +217,13 @@ def _probed(
     while state.done < total:
         first = state.done
         stop = min(first + size, total)
-        done = workers.alone(slab, evaluator, tables, first, stop, chunk)
+        try:
+            done = workers.alone(slab, evaluator, tables, first, stop, chunk)
+        except LateError as late:
+            known = last / size if last else NEVER if not state.done else 0.0
+            if hung := late.told(first, stop - 1, known * (stop - first)):
+                raise hung from None
+            return
         state = state.added(done)
         seconds = min(done.seconds, last or done.seconds)
         yield state, seconds / (stop - first)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
+from dse.evaluate.skipping import forgiving
 from dse.evaluate.table import TableSpace
 from dse.model.values import plural
 from dse.problems import Problem, nearest
@@ -55,8 +56,13 @@ def _rather(size: int | None, evaluations: int) -> str:
     return f'method = "exhaustive" evaluates no more than all {size:,} designs, and is certain'
 
 
+def _ranges(evaluator: Evaluator) -> Ranges:
+    """Return the bounds of a study whose models may raise: the search tells for which design."""
+    return Ranges(forgiving(replace(evaluator, on_error="skip")))
+
+
 def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
-    endless = Ranges(evaluator).endless() if not problems else []
+    endless = _ranges(evaluator).endless() if not problems else []
     if endless:
         remedy = "give the continuous variables steps = N, a timeout, or declare it with @moves"
         message = f"bound would never end: {'; '.join(endless[:3])}"
@@ -75,7 +81,7 @@ def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
     if settings.evaluations and wanted:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
-    unbounded = Ranges(evaluator).undeclared()
+    unbounded = _ranges(evaluator).undeclared()
     if unbounded:
         reason = f"{large}, and bounds are not known: {unbounded[0]}"
         return replace(settings, method="evolution"), reason

@@ -15,6 +15,9 @@ from dse.evaluate.evaluator import Evaluated
 from dse.model.quantity import Array, Quantity
 from dse.model.values import plural, show
 
+LISTED = 100
+"""Designs that models raised for and that are named, at most."""
+
 
 @dataclass(frozen=True)
 class Tally:
@@ -42,6 +45,10 @@ class Tally:
     alone : ndarray of int, shape (constraints,)
         Designs that violate this constraint and no other, and that have all objectives: those that
         it cuts alone.
+    raised : int
+        Designs that a model raised for, which were skipped.
+    why : mapping of int to str
+        By number, the first of them, and what was raised.
     """
 
     evaluated: int
@@ -55,6 +62,8 @@ class Tally:
     missed: Array
     odd: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 4), dtype=np.int64))
     alone: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    raised: int = 0
+    why: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, constraints: int) -> Tally:
@@ -113,6 +122,8 @@ class Tally:
             missed,
             _odd(index, judged, domains, np.asarray((amounts > 0).any(axis=1))),
             (~holds[defined & (holds.sum(axis=1) == count - 1)]).sum(axis=0),
+            len(judged.failed),
+            _first({int(index[row]): why for row, why in judged.failed.items()}),
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -127,6 +138,8 @@ class Tally:
             "missed": self.missed,
             "odd": self.odd,
             "alone": self.alone,
+            "raised": np.array([self.raised, *self.why]),
+            "why": np.array([*self.why.values()], dtype=np.str_),
         }
 
     @classmethod
@@ -145,6 +158,8 @@ class Tally:
             arrays["missed"],
             arrays["odd"],
             arrays["alone"],
+            int(arrays["raised"][0]),
+            dict(zip(arrays["raised"][1:].tolist(), arrays["why"].tolist(), strict=True)),
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -167,7 +182,14 @@ class Tally:
             near.missed,
             _added(self.odd, other.odd),
             self.alone + other.alone,
+            self.raised + other.raised,
+            _first({**self.why, **other.why}) if other.why else self.why,
         )
+
+
+def _first(why: Mapping[int, str]) -> dict[int, str]:
+    """Return the designs with the least numbers, as many as are listed."""
+    return dict(sorted(why.items())[:LISTED])
 
 
 _NONE = np.iinfo(np.int64).max

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import contextlib
 import itertools
+import math
+import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
@@ -31,10 +33,46 @@ _ENDED = (
 )
 NEVER = float("inf")
 """A deadline that does not come."""
+HANGS = "a model hangs, or takes that long; its process was ended"
+_HANGS, _TIMES = 2.0, 10  # seconds, and of what is expected: a process that takes longer hangs
+_AT_ONCE = 1e-3  # seconds
 
 
 class EndedError(DesignError):
     """A process that worked is no more."""
+
+
+class LateError(Exception):
+    """The time was over while a process worked, which was ended.
+
+    Parameters
+    ----------
+    task : int
+        The first task that was not done, from 0.
+    waited : float
+        Seconds that were waited for it.
+    """
+
+    def __init__(self, task: int, waited: float) -> None:
+        super().__init__(task, waited)
+        self.task, self.waited = task, waited
+
+    def told(self, first: int, last: int, expected: float) -> EndedError | None:
+        """Return that these designs hang; None if they were just not done in time.
+
+        Parameters
+        ----------
+        first, last : int
+            The designs of the task.
+        expected : float
+            Seconds that others of its size took; inf if none has been done.
+        """
+        if math.isfinite(expected) and self.waited < max(_HANGS, _TIMES * expected):
+            return None
+        which = f"design {first:,} was" if first == last else f"designs {first:,} to {last:,} were"
+        return EndedError(
+            f"{which} not done after {self.waited:.1f} s, when the time was over: {HANGS}"
+        )
 
 
 @dataclass(frozen=True)
@@ -47,10 +85,13 @@ class Workers:
         Threads or processes.
     backend : {"threading", "loky", "dask"}
         joblib's name; threads serve models that release the interpreter lock, as numpy does.
+    until : float
+        The `time.time` at which processes that still work are ended; threads cannot be.
     """
 
     count: int
     backend: str = "threading"
+    until: float = NEVER
 
     @property
     def one_thread(self) -> bool:
@@ -61,6 +102,11 @@ class Workers:
     def asked_for(self) -> bool:
         """Whether the work is to be done elsewhere, cheap or not: processes or a cluster."""
         return self.backend != "threading"
+
+    @property
+    def midway(self) -> float:
+        """When half of the time that is left now is over: for what prepares a search."""
+        return self.until if self.until == NEVER else (time.time() + self.until) / 2
 
     def alone(self, function: Callable[..., T], *task: object) -> T:
         """Return what a function returns: here, or in a process if the work is to be done there.
@@ -83,6 +129,8 @@ class Workers:
         DesignError
             If a model raises: of several errors the first in order, not the first in time. If a
             process that works ends.
+        LateError
+            If the time is over and a process still works.
         """
         if self.one_thread:
             yield from (function(*task) for task in tasks)
@@ -97,18 +145,35 @@ class Workers:
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             work = joblib.delayed(unless_dropped if here else partial(_attempt, function))
             calls = (work(*t) for t in itertools.takewhile(lambda _: wanted[0], tasks))
-            results = joblib.Parallel(return_as="generator")(calls)
+            parallel = joblib.Parallel(return_as="generator")
+            results = parallel(calls)
             try:
-                for result in results:
+                for result in self._in_time(parallel, results):
                     if isinstance(result, DesignError):
                         raise result
                     yield result
             except BrokenExecutor:
                 raise EndedError(_ENDED) from None
             finally:
-                wanted[0] = False  # the tasks under way end: to drop them races with joblib
+                wanted[0] = False  # threads under way end: to drop them races with joblib
+                if self.backend == "loky":
+                    parallel.timeout = _AT_ONCE
                 with contextlib.suppress(Exception):
                     collections.deque(results, maxlen=0)
+
+    def _in_time(self, parallel: joblib.Parallel, results: Iterator[T]) -> Iterator[T]:
+        """Yield results; if processes work, for as long as there is time."""
+        for task in itertools.count():
+            began = time.time()
+            if self.backend == "loky" and self.until < NEVER:
+                parallel.timeout = max(self.until - began, _AT_ONCE)
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            except multiprocessing.TimeoutError:
+                raise LateError(task, time.time() - began) from None
+            yield result
 
 
 ALONE = Workers(1)
@@ -149,7 +214,7 @@ class Judges:
     def judge(self, points: Points, first: int, until: float = NEVER) -> Evaluated:
         """Judge designs numbered from `first`: all, or the first of them if the deadline comes.
 
-        Some are judged in any case.
+        Some are judged in any case, unless the workers are processes, which are ended.
 
         Raises
         ------
@@ -164,11 +229,11 @@ class Judges:
                 parts.append(part)
                 done += len(part)
         elif self._pace is None:  # in the processes: a few, to know how many make a task
-            parts += self._rest(points, first, 0, min(count, 4 * self._workers.count), until)
+            parts += self._rest(points, first, 0, min(count, 2 * self._workers.count), until)
             done = sum(map(len, parts))
         if done < count and not (parts and is_late(until)):
             parts += self._rest(points, first, done, count, until)
-        return joined(parts)
+        return joined(parts) if parts else nothing(self._evaluator)
 
     def _probed(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
         """Judge pieces that grow, until two in a row tell how long a design takes.
@@ -207,11 +272,17 @@ class Judges:
             for low, high in bounds
         )
         parts, spent = [], 0.0
-        for part, seconds in (workers if spread else Workers(1)).each(_timed, tasks):
-            parts.append(part)
-            spent += seconds
-            if len(part) == 0 or is_late(until):
-                break
+        try:
+            for part, seconds in (workers if spread else Workers(1)).each(_timed, tasks):
+                parts.append(part)
+                spent += seconds
+                if len(part) == 0 or is_late(until):
+                    break
+        except LateError as late:
+            low, high = bounds[late.task]
+            pace = self._pace if self._pace is not None else NEVER
+            if hung := late.told(first + low, first + high - 1, pace * (high - low)):
+                raise hung from None
         judged = sum(map(len, parts))
         self._pace = spent / judged if judged else self._pace
         return parts

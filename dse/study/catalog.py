@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from dse.model.units import KNOWN_UNITS, UnitError, is_unit, split
-from dse.problems import InputError, Problem, nearest
+from dse.problems import InputError, Problem, check_regular, nearest
 
+_BYTES = 1 << 28  # of a file
 _FILE_KEYS = ("about", "source", "note")
 _ROW_KEYS = ("about", "note", "source", "text")
 _FIGURE_KEYS = ("value", "unit", "source", "note")
@@ -117,6 +118,7 @@ def load_catalog(path: Path) -> Catalog:
         If the file cannot be read or used; it lists every problem.
     """
     try:
+        check_regular(path, _BYTES)
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         problem = Problem("", f"cannot be read: {error.strerror or error}")

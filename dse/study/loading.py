@@ -163,7 +163,7 @@ def _installed(reference: str, source: str) -> ModuleType:
             reference,
             [Problem("", f"there is no module '{source}'{said}", _near(reference, source, where))],
         ) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(reference, [_raised(source, error)]) from error
 
 

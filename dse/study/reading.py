@@ -11,11 +11,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from dse.problems import InputError, Problem, nearest
+from dse.problems import InputError, Problem, check_regular, nearest
 from dse.study.faults import corrected, faults
 from dse.study.schema import LISTS, StudyFile, file_of
 
 _DEEP, _SHOWN = 50, 40
+_BYTES = 1 << 26  # of a study
 Entry = tuple[str | int, ...]
 """The keys and positions, from 0, that lead to an entry."""
 
@@ -61,6 +62,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         remedy = f"name one of its studies: {', '.join(inside)}" if inside else "name a .toml file"
         raise InputError(str(path), [Problem("", "is a folder, not a study file", remedy)])
     try:
+        check_regular(path, _BYTES)
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*.toml")))

@@ -225,7 +225,9 @@ class SearchTable(Table):
     generation: StrictInt | None = Field(
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
-    timeout: Annotated[StrictInt | Finite, Field(gt=0)] | None = Field(None, description="seconds")
+    timeout: Annotated[StrictInt | Finite, Field(gt=0)] | None = Field(
+        None, description="seconds of the whole run; processes that hang are then ended"
+    )
     tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr | dict[str, Number] = (
         Field(
             0.0,
@@ -255,6 +257,10 @@ class RunTable(Table):
     """Where the work is done and kept."""
 
     workers: StrictInt | None = Field(None, ge=1, le=1024, description="all cores if absent")
+    on_error: Literal["stop", "skip"] = Field(
+        "stop",
+        description="at a design that a model raises for: end the run, or go on without the design",
+    )
     processes: StrictBool = Field(False, description="for models that hold the interpreter lock")
     chunk: StrictInt = Field(32_768, ge=1, le=2**24, description="designs evaluated at once")
     storage: StrictStr | None = Field(None, description="an Optuna database URL")

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from dse.model.nearest_unit import nearest_unit
 from dse.model.quantity import Array
 from dse.model.units import is_unit
-from dse.problems import InputError, Problem, nearest
+from dse.problems import InputError, Problem, check_regular, nearest
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–"})
 """What stands for a number that is missing, in small letters."""
 RESERVED = frozenset({"design", "feasible", "on_front"})
 """Columns that every result has of its own."""
+_BYTES = 1 << 30  # of a table
 _TOLD = 3  # rows that a message names
 _SUFFIXES: Mapping[str, str] = {
     **{u: u for u in ("B", "KiB", "MiB", "GiB", "kB", "MB", "GB", "s", "ms", "us", "ns", "ps")},
@@ -87,6 +88,7 @@ def read_table(
     """
     path = _path(name, folder)
     try:
+        check_regular(path, _BYTES)
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise _refused(f"{name} is not UTF-8 text: {error}", "save it as UTF-8") from None
@@ -103,17 +105,20 @@ def read_table(
     if problems:
         raise InputError(name, problems)
     columns, units = _named(titles)
-    frame = pd.read_csv(
-        io.StringIO("\n".join(rows[1:])),
-        sep=separator,
-        header=None,
-        names=range(len(titles)),
-        index_col=False,
-        skipinitialspace=True,
-        low_memory=False,
-        keep_default_na=False,
-        na_values=[""],
-    )
+    try:
+        frame = pd.read_csv(
+            io.StringIO("\n".join(rows[1:])),
+            sep=separator,
+            header=None,
+            names=range(len(titles)),
+            index_col=False,
+            skipinitialspace=True,
+            low_memory=False,
+            keep_default_na=False,
+            na_values=[""],
+        )
+    except pd.errors.ParserError as error:
+        raise _refused(f"{name} is not a table: {error}", "close each quotation mark") from None
     numbers: dict[str, Array] = {}
     texts: dict[str, NDArray[Any]] = {}
     for i, column in columns.items():

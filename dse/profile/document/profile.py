@@ -8,12 +8,14 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from dse.problems import InputError
+from dse.problems import InputError, check_regular
 from dse.profile.document.check import WRITTEN, field_problems, reference_problems
 from dse.profile.document.schema import Document
 from dse.profile.errors import cannot
 
 FORMAT_VERSION = 2
+
+_BYTES = 1 << 30  # of a profile
 
 
 class Profile(Document):
@@ -30,6 +32,7 @@ class Profile(Document):
             another version.
         """
         try:
+            check_regular(Path(path), _BYTES)
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise cannot(str(path), error.strerror or str(error)) from None

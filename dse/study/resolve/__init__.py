@@ -87,7 +87,8 @@ def _of_models(ctx: Context) -> Resolved:
     constraints = resolve_constraints(ctx, wiring)
     target, searched = resolve_target(ctx, wiring, objectives)
     constraints += searched
-    evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints))
+    judged = tuple(objectives), tuple(constraints)
+    evaluator = Evaluator(wiring, space, *judged, ctx.file.run.on_error)
     unchecked: tuple[str, ...] = ()
     if not wrong and not ctx.incomplete:
         also, unchecked = demanded(wiring, evaluator.requests())

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dse.evaluate.wiring import Wiring
-from dse.problems import InputError, nearest
+from dse.problems import InputError, check_regular, nearest
 from dse.study.resolve.context import Context
 from dse.study.resolve.rows import rows_of
 from dse.study.schema import CatalogRow, ResourceFile
+
+_BYTES = 1 << 30
+"""Of a file that is read as an input, at most."""
 
 
 class _Given(NamedTuple):
@@ -99,6 +102,7 @@ def _resource(
         return
     path = (ctx.folder or Path()) / entry
     try:
+        check_regular(path, _BYTES)
         loaded = resource.load(str(path))
         if excluded and resource.without is not None:
             loaded = resource.without(loaded, excluded)

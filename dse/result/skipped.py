@@ -1,0 +1,28 @@
+"""Designs that models raised for and that the search went on without, in words."""
+
+from __future__ import annotations
+
+from dse.search.outcome import Outcome
+from dse.search.tally import Tally
+
+_TOLD = 10  # designs, in full
+
+
+def statement(outcome: Outcome) -> str:
+    """Return what the certificate says if some designs were skipped."""
+    tally = outcome.tally
+    return (
+        f"Not certified: models raised for {tally.raised:,} of the {tally.evaluated:,} designs "
+        "that were looked at; these are left out, and the notes name them. The "
+        f"{int(outcome.on_front.sum()):,} on the front are non-dominated among the others."
+    )
+
+
+def notes(tally: Tally) -> list[str]:
+    """Return a note on each of the first designs that were skipped, and the numbers of others."""
+    told, rest = list(tally.why.values())[:_TOLD], list(tally.why)[_TOLD:]
+    if rest:
+        more = tally.raised - _TOLD
+        dots = ", …" if more > len(rest) else ""
+        told.append(f"{more:,} more: designs {', '.join(f'{n:,}' for n in rest)}{dots}")
+    return [f"skipped, as a model raised: {each}" for each in told]

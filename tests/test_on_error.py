@@ -1,0 +1,111 @@
+"""Models that misbehave: named with the design; the run ends, or goes on without the design."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dse
+from dse.result.folder import CHECKPOINT
+from dse.run import StoppedError, run
+from dse.search.base import Progress
+from tests.crashing import SEARCHES
+from tests.toy import MODEL, STUDY
+
+DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+RAISES = "if (np.asarray(lanes) == 7).any():\n        raise ArithmeticError('7 lanes do not fit')"
+SKIPS = '[run]\non_error = "skip"\nchunk = 50\n'
+
+
+def _study(folder: Path, body: str, search: str = "exhaustive", added: str = "") -> dse.Study:
+    text = MODEL.replace("def toy(", DECLARED).replace("from dse import", "from dse import moves,")
+    (folder / "toy_model.py").write_text(
+        text.replace("    return Toy(l", f"    {body}\n    return Toy(l", 1)
+    )
+    small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
+    options = SEARCHES[search]
+    (folder / "study.toml").write_text(f'{small}[search]\nmethod = "{search}"\n{options}{added}')
+    return dse.load(folder / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (RAISES, "ArithmeticError: 7 lanes do not fit"),
+        ("if (np.asarray(lanes) == 7).any(): raise SystemExit(3)", "raised SystemExit: 3"),
+        ("if (np.asarray(lanes) == 7).any(): return Toy(np.ones(3), lanes)", "of shape"),
+        ("if (np.asarray(lanes) == 7).any(): return Toy(lanes * 1j, lanes)", "complex numbers"),
+        ("if (np.asarray(lanes) == 7).any(): lanes[...] = 1", "it changes its inputs: copy"),
+    ],
+)
+def test_what_misbehaves_is_named_with_its_first_design(
+    body: str, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(StoppedError, match=rf"design 180 \(lanes = 7, .*{words}"):
+        run(_study(tmp_path, body), tmp_path / "out", 2)
+    found = run(_study(tmp_path, body, added=SKIPS), tmp_path / "skipped", 2)
+    assert found.certificate.evaluated == 360
+    assert any("design 180 (lanes = 7" in note and words in note for note in found.notes)
+
+
+@pytest.mark.parametrize("search", list(SEARCHES))
+def test_a_run_goes_on_without_what_raises_and_says_so(search: str, tmp_path: Path) -> None:
+    found = run(_study(tmp_path, RAISES, search, SKIPS), tmp_path / "out", 2)
+    assert not found.certificate.complete
+    assert found.certificate.gap is None
+    assert found.certificate.statement.startswith("Not certified: models raised for ")
+    assert any("skipped, as a model raised: design " in note for note in found.notes)
+    assert not (found.front.designs["lanes"] == 7).any()
+    assert (tmp_path / "out" / "report.html").is_file()
+    again = dse.load_result(tmp_path / "out")
+    assert again.certificate == found.certificate
+    assert again.explain(int(found.front.designs.index[0])).values
+
+
+def test_the_front_without_what_raises_is_that_of_the_others(tmp_path: Path) -> None:
+    found = run(_study(tmp_path, RAISES, added=SKIPS), None, 2)
+    excluded = run(_study(tmp_path, "lanes = np.where(lanes == 7, np.nan, lanes)"), None, 1)
+    front, other = (each.front.designs.drop(columns=["speed"]) for each in (found, excluded))
+    pd.testing.assert_frame_equal(front, other)
+    raised = found.notes[0]
+    assert sum("skipped, as a model raised" in note for note in found.notes) == 11
+    assert "20 more: designs 190, 191," in " ".join(found.notes), raised
+
+
+def test_a_resumed_run_counts_what_raised_before(tmp_path: Path) -> None:
+    def interrupt(state: Progress) -> None:
+        if state.done > 250:
+            raise KeyboardInterrupt
+
+    study = _study(tmp_path, RAISES, added=SKIPS)
+    run(study, tmp_path / "out", 1, interrupt)
+    assert (tmp_path / "out" / CHECKPOINT).is_file()
+    resumed, whole = run(study, tmp_path / "out", 1), run(study, None, 1)
+    assert resumed.certificate == whole.certificate
+    skipped = [[n for n in each.notes if "skipped" in n] for each in (whole, resumed)]
+    assert len(skipped[0]) == 11
+    assert skipped[0] == skipped[1]
+
+
+@pytest.mark.parametrize(
+    "body", ["os.fork()", "os.chdir('/')", "print('\\x1b[2J')", "LEAK.append(lanes)"]
+)
+def test_what_a_model_does_to_its_process_does_not_reach_the_run(body: str, tmp_path: Path) -> None:
+    whole = run(_study(tmp_path, "pass"), None, 1)
+    _study(tmp_path, f"import os; {body}")
+    code = (
+        (tmp_path / "toy_model.py").read_text().replace("class Toy(", "LEAK = []\n\n\nclass Toy(")
+    )
+    (tmp_path / "toy_model.py").write_text(code)
+    command = [sys.executable, "-m", "dse", "run", "study.toml", "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("report: out/report.html") == 1
+    front = dse.load_result(tmp_path / "out").front.designs
+    assert np.array_equal(front.index, whole.front.designs.index)
+    assert len(list((tmp_path / "out").glob("*.html"))) == 1

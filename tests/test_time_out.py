@@ -1,0 +1,87 @@
+"""Time-outs hold for the whole of a run: by a clock that slow models move, and by hanging ones."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dse
+from dse.problems import InputError
+from dse.run import StoppedError, run
+from tests.crashing import SEARCHES
+from tests.toy import MODEL, STUDY
+
+DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+TIMEOUT = 100.0
+
+
+class Clock:
+    """Time that passes only while models work."""
+
+    now = 1e9
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for name in ("time", "monotonic", "perf_counter"):
+        monkeypatch.setattr(time, name, clock)
+    return clock
+
+
+def _study(
+    folder: Path, search: str, body: str, added: str = "", timeout: float = TIMEOUT
+) -> dse.Study:
+    text = MODEL.replace("def toy(", DECLARED).replace("from dse import", "from dse import moves,")
+    text = text.replace("    return Toy(l", f"{body}    return Toy(l", 1)
+    (folder / "toy_model.py").write_text(text)
+    search = f'[search]\nmethod = "{search}"\nevaluations = 10000\ntimeout = {timeout}\n'
+    (folder / "study.toml").write_text(f"{STUDY}{search}{added}".replace("[1, 64]", "[1, 16]"))
+    return dse.load(folder / "study.toml")
+
+
+@pytest.mark.parametrize("search", list(SEARCHES))
+@pytest.mark.parametrize("seconds", [1.0, 10.0])
+def test_a_search_of_slow_models_is_over_in_time(
+    search: str, seconds: float, tmp_path: Path, clock: Clock
+) -> None:
+    count = "    clock_.now += SECONDS * np.broadcast(lanes, clock, size).size\n"
+    study = _study(tmp_path, search, count.replace("SECONDS", str(seconds)))
+    models: Any = study.evaluator.wiring.models
+    inner = models[0].function
+    inner = getattr(inner, "__wrapped__", inner)
+    inner.__globals__["clock_"] = clock
+    began = clock.now
+    found = run(study, tmp_path / "out", 1)
+    assert found.certificate.stopped == "timeout"
+    assert found.certificate.evaluated >= 1
+    assert clock.now - began <= TIMEOUT + 2 * seconds
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    "hangs",  # each design, and the first one alone
+    ["True", "np.size(lanes) == 1 and np.all(lanes * clock * size == 1024e8)"],
+)
+def test_a_model_that_hangs_in_a_process_is_ended_and_named(hangs: str, tmp_path: Path) -> None:
+    body = f"    if {hangs}:\n        __import__('time').sleep(1e6)\n"
+    added = "[run]\nprocesses = true\nworkers = 2\n"
+    study = _study(tmp_path, "exhaustive", body, added, 3.0)
+    words = r"toy: (the models|designs? 0).* not done .*: a model hangs, or takes that long"
+    with pytest.raises(StoppedError, match=words):
+        run(study, tmp_path / "out")
+
+
+def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:
+    own = _study(tmp_path, "exhaustive", "")
+    given = dse.load(tmp_path / "study.toml", seconds=7.5)
+    assert (own.plan.timeout, given.plan.timeout) == (TIMEOUT, 7.5)
+    assert own.digest != given.digest  # a finished run of one is none of the other
+    with pytest.raises(InputError, match=r"search\.timeout: 0 should be greater than 0"):
+        dse.load(tmp_path / "study.toml", seconds=0)

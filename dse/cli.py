@@ -19,7 +19,6 @@ _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
     "It takes the place of the study's [target]."
 )
-_SECONDS_HELP = "When the run is to be over; it takes the place of the study's search.timeout."
 _WHERE_HELP = 'Explain the knee of these designs of the front: "area < 200 kLUT and lanes > 1".'
 _DESIGN_HELP = "Design number, as in front.csv, or knee; may be given several times."
 
@@ -45,7 +44,9 @@ def commands() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
 @click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @click.option("--least", metavar="OBJECTIVE", help="Of what the least that reaches it is asked.")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help=_SECONDS_HELP)
+@click.option(
+    "--seconds", type=click.FloatRange(0, min_open=True), help="In place of search.timeout."
+)
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
@@ -82,7 +83,8 @@ def run_command(
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
 
     def moved(aside: Path) -> None:
-        terminal.say(f"{folder} held another run: that is {folder.parent / aside.name} now")
+        now = folder.parent / aside.name
+        terminal.say(f"{folder} held another run or study: that is {now} now")
 
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, _ended)

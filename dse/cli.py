@@ -44,9 +44,7 @@ def commands() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
 @click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @click.option("--least", metavar="OBJECTIVE", help="Of what the least that reaches it is asked.")
-@click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), help="In place of search.timeout."
-)
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="The time-out.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")

@@ -17,6 +17,7 @@ from dse.result.folder import read_json
 from dse.run import StoppedError, run
 from dse.study.table_file import read_table
 from dse.terminal.shown import escape
+from objectives.communication import load_dataflow
 from tests.toy import MODEL, STUDY
 
 
@@ -114,3 +115,20 @@ def test_an_open_quotation_mark_in_a_table_is_told(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('a,b\n1,2\n3,"4\n')
     with pytest.raises(InputError, match=r"t\.csv is not a table: .*\n +close each quotation mark"):
         read_table("t.csv", tmp_path)
+
+
+def test_a_study_of_many_designs_with_a_problem_is_not_bounded(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    over = '[[objective]]\nminimize = "cost"\nover = { clock = ["1 GHz", "2 GHz"] }\n'
+    text = STUDY.replace("steps = 100", "steps = 10000000") + over
+    (tmp_path / "study.toml").write_text(text + "[search]\nnothing = 1\n")
+    with pytest.raises(InputError, match="unknown key 'nothing'"):
+        dse.load(tmp_path / "study.toml")
+
+
+def test_costs_of_calls_below_another_function_are_told(tmp_path: Path) -> None:
+    lines = ["# callgrind format", "events: Ir", "fn=(1) main", "cfn=(2) f", "calls=1 1", "fn=(1)"]
+    (tmp_path / "callgrind.out.1").write_text("\n".join([*lines, "1 5", ""]))
+    words = r"line 7: '1 5' is not callgrind output\n +costs of calls stand below cfn=NAME"
+    with pytest.raises(InputError, match=words):
+        load_dataflow(tmp_path / "callgrind.out.1")

@@ -15,6 +15,7 @@ from dse.problems import InputError, printable
 from dse.result import checkpoint
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
+from dse.study.catalog import load_catalog
 from dse.study.table_file import read_table
 from dse.terminal.shown import escape
 from objectives.communication import load_dataflow
@@ -132,3 +133,10 @@ def test_costs_of_calls_below_another_function_are_told(tmp_path: Path) -> None:
     words = r"line 7: '1 5' is not callgrind output\n +costs of calls stand below cfn=NAME"
     with pytest.raises(InputError, match=words):
         load_dataflow(tmp_path / "callgrind.out.1")
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 3_000])
+def test_a_catalog_with_a_number_without_end_is_told(value: str, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(f'about = "a"\nn = {value}\n')
+    with pytest.raises(InputError, match="is not TOML"):
+        load_catalog(tmp_path / "c.toml")

@@ -138,7 +138,7 @@ def test_list(tmp_path: Path) -> None:
     assert re.search(r"^ +interfaces  ", text, re.MULTILINE)
     for name in ("offload", "logca:offload"):
         details = _dse("list", name, cwd=tmp_path, columns=160).stdout
-        assert re.search(r"in +overhead +o +\[cycle\] +\[0, inf\)", details)
+        assert re.search(r"^ +overhead +o +\[cycle\] +\[0, inf\)", details, re.MULTILINE)
     narrow = _dse("list", "clock_period", cwd=tmp_path).stdout
     assert "objectives.machine:engine" in narrow
     assert "objectives.logca:offload" not in narrow

@@ -79,7 +79,7 @@ def test_figures_of_the_system() -> None:
     doc = Document("docs/system.md")
     doc.given("steps of what happens", r"\n[1-5]\. ")
     doc.given("a switch, and a bound", r"`shared_link` is 1,", r"if it is 0,", r"is below 1 in")
-    doc.given("formulas", r"ρx / 2\(1 − ρ\)", r"x / \(1 − ρ", r"else 128 calls")
+    doc.given("formulas", r"ρx / 2\(1 − ρ\)", r"x / \(1 − ρ", r"at least 128 calls")
     doc.given(
         "measured against the simulation; tests/test_system_crypto.py holds sixty designs to 5 %",
         r"then to 1 % at a quiet link, to 5 % at half load",

@@ -105,6 +105,10 @@ def test_long_tables_fold_and_long_words_wrap(chrome: Chrome, tmp_path: Path) ->
         click(chrome, section.find_element(By.CSS_SELECTOR, ".scroll > button"))
         rows = [row for row in section.find_elements(By.CSS_SELECTOR, "tbody tr") if row.text]
         assert len(rows) == 40
+    title = "speedup, mean over programs of a workload at shared_penalty = 0 · <higher> is better"
+    told = chrome.execute_script("return titleOf('y', arguments[0])", title).split("<br>")
+    assert [len(line) < 60 for line in told] == [True] * 3
+    assert told[-1] == "&lt;higher&gt; is better"
     ticks = section.find_elements(By.CSS_SELECTOR, ".xtick")
     assert {"1", "2", "5", "10", "500"} <= {tick.text for tick in ticks}  # each in full
     assert console(chrome) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 from pathlib import Path
@@ -17,6 +18,7 @@ from dse import Array, Floats, Quantity
 from dse.explain.answer import Answer
 from dse.explain.told import region_lines, verdict_lines
 from dse.explain.verdict import explain
+from dse.report.payload import payload
 from dse.result.more import Change, Step
 from dse.terminal.best import best_designs
 from tests.advice_examples import study
@@ -86,6 +88,18 @@ def test_of_several_objectives_that_are_free_the_nearest_to_all_is_built() -> No
     assert result.front.designs["speedup"][best.design] >= 10
     assert "It reaches the target, speedup >= 10; of the " in best.why
     assert all(result.front.designs["speedup"][e.design] >= 10 for e in answer.designs)
+
+
+def test_the_page_opens_with_the_design_to_build(tmp_path: Path) -> None:
+    made = study(host_time=9000.0, target={"reach": "speedup >= 12", "least": "area"})
+    result = made.run(tmp_path / "run")
+    best = result.answer().designs[0].design
+    assert best != result.knee().name
+    data = payload(result, [], tmp_path, start=best)
+    numbers = np.frombuffer(base64.b64decode(data["designs"]["numbers"]), "<f8")
+    assert numbers[data["start"]] == best
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert re.search(rf'"start": ?{data["start"]},', page)
 
 
 def test_if_nothing_reaches_the_target_the_nearest_is_named_with_its_knobs() -> None:

@@ -25,7 +25,7 @@ from dse.evaluate.target import Target
 from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of
 from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain
 from dse.explain.words import listed, plain, value_words
-from dse.explain.worth import benefits, paying
+from dse.explain.worth import benefits, built_for, paying
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change
@@ -171,8 +171,9 @@ def advice(
     Of each variable and each objective, the value that improves this objective most, by 1 % at
     least; of those that do so equally, the one that costs least elsewhere. And for each objective
     the change of any variable that gains most for what it costs, of those that improve it, and of
-    those that make it no worse. The most gained for what it costs comes first. What results is
-    feasible and pays, and reaches the target if the design does.
+    those that make it no worse. First comes what leaves the benefit of a design as it is or better,
+    and of that what gains most for what it costs. What results is feasible and pays, and reaches
+    the target if the design does.
 
     Parameters
     ----------
@@ -184,7 +185,13 @@ def advice(
     found = _within(study.evaluator, result, points, before, study.target)
     for row, others in enumerate(_parts(study, points, before)):
         found[row] += others
-    return [tuple(each) for each in found]
+    benefit = built_for(study.evaluator, study.evaluator.objectives).name
+    ordered = (sorted(each, key=lambda item: _order(item, benefit)) for each in found)
+    return [tuple(each) for each in ordered]
+
+
+def _order(item: Advice, benefit: str) -> tuple[bool, bool, float]:
+    return item.kind != SPACE, item.on(benefit).gain < 1, -item.trade
 
 
 def keeping(items: Sequence[Advice], kind: Kind, objective: str) -> list[Advice]:
@@ -225,7 +232,6 @@ def _within(
                     _effects(evaluator.objectives, before[row], known, one, gains),
                 )
             )
-        found[row].sort(key=lambda item: -item.trade)
     return found
 
 
@@ -324,6 +330,4 @@ def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Adv
                 found[row].append(
                     Advice(PART, name, labels[name][row], option, None, objective, effects)
                 )
-    for each in found:
-        each.sort(key=lambda item: -item.trade)
     return found

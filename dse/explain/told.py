@@ -15,7 +15,7 @@ from dse.explain.verdict import Explanation
 from dse.model.values import conditioned, tell, worded
 
 _TITLES = {
-    SPACE: "what to change, within your space (the best trade first):",
+    SPACE: "what to change, within your space (first what costs none of its benefit):",
     PART: "what another part would give (rows that the study leaves out):",
 }
 _INDENT = "  "

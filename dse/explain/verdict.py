@@ -172,11 +172,8 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
         one = {name: values[row : row + 1] for name, values in columns.items()}
         feasible = bool(judged.feasible[row])
         plain = {name: float(values[0]) for name, values in one.items()}
-        values: dict[str, Any] = {n: v[row] for n, v in labels.items()}
-        values |= {n: v for n, v in plain.items() if n not in values}
-        values |= {n: v for n, (v, _) in result.constants.items()}
-        for i, objective in enumerate(evaluator.objectives):
-            values[objective.name] = float(judged.objectives[row, i])
+        own = {n: v[row] for n, v in labels.items()}
+        values = _values(result, judged.objectives[row], own, plain)
         here = {name: each[row : row + 1] for name, each in points.items()}
         found.append(
             Explanation(
@@ -202,6 +199,15 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
             )
         )
     return found
+
+
+def _values(
+    result: Result, objectives: Array, own: Mapping[str, Any], plain: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return all that is told of a design by column: variables, inputs, constants, objectives."""
+    values = dict(own) | {n: v for n, v in plain.items() if n not in own}
+    values |= {n: v for n, (v, _) in result.constants.items()}
+    return values | {o.name: float(v) for o, v in zip(result.objectives, objectives, strict=True)}
 
 
 def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Points:

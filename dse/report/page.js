@@ -130,5 +130,5 @@ function start() {
   connectState();
   openState();
 }
-const startRow = () => (data.knee === null ? bestRow(objectives[0]) : data.knee);
+const startRow = () => (data.start === null ? bestRow(objectives[0]) : data.start);
 start();

@@ -58,7 +58,8 @@ def page(
     a policy in the page forbids all network access and every script but its own.
     """
     scripts = {"plotly": plotly_js(), "page": "\n".join(_own(name) for name in _SCRIPTS)}
-    content = payload(result, explanations, folder, sections, study_text)
+    start = answer.designs[0].design if answer is not None and answer.designs else None
+    content = payload(result, explanations, folder, sections, study_text, start)
     data = as_json(content)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.from_string(_own("page.html")).render(

@@ -42,14 +42,16 @@ def payload(
     folder: Path,
     sections: Sequence[Section] = (),
     study_text: str = "",
+    start: int | None = None,
 ) -> dict[str, Any]:
     """Return the data of the page, ready for JSON.
 
-    The designs are the front first, by number, then a sample of those that it dominates.
+    The designs are the front first, by number, then a sample of those that it dominates. The page
+    opens with the design `start`; by default with the knee.
     """
     explained = [e.design for e in explanations]
     cut = {number: k for k, each in enumerate(result.cuts) for number in each.first}
-    drawn = held(result, [*explained, *cut], HELD)
+    drawn = held(result, [*explained, *cut, *([] if start is None else [start])], HELD)
     feasible = drawn.designs["feasible"].to_numpy(bool)
     units = {name: column.unit for name, column in result.columns.items()}
     return {
@@ -73,6 +75,7 @@ def payload(
         "many": len(drawn.designs) > MANY,
         "total": drawn.total,
         "knee": drawn.knee,
+        "start": drawn.knee if start is None else _row(drawn.designs, start),
         "infeasible": np.flatnonzero(~feasible).tolist(),
         "drawn": MOST,
         "cuts": [{"name": c.name, "violated": c.violated, "alone": c.alone} for c in result.cuts],
@@ -93,6 +96,10 @@ def payload(
         "explain": f"dse explain {shlex.quote(str(folder))} --design ",
         "folder": str(folder),
     }
+
+
+def _row(designs: pd.DataFrame, number: int) -> int:
+    return int(np.flatnonzero(designs.index.to_numpy() == number)[0])
 
 
 def as_json(content: Any) -> str:

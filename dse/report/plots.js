@@ -42,10 +42,15 @@ function coordinates(column, log, rows) {
   const place = (v) => (v === Infinity ? rail : Number.isFinite(v) && (!log || v > 0) && (rail === null || v < rail) ? v : null);
   return { values: values.map(place), rail: values.includes(Infinity) ? rail : null };
 }
+/* A long title in lines, which the height of the plot has room for. */
+function titleOf(which, words) {
+  const lines = which === "y" && words.length > 52 ? words.split(" · ").flatMap((line) => (line.length > 56 ? line.split(/(?<=,) /) : [line])) : [words];
+  return lines.map(plain).join("<br>");
+}
 function axisLayout(which) {
   const { name, log } = axes[which], column = byName.get(name);
   const type = !column.number ? "category" : log ? "log" : "linear";
-  const layout = { title: { text: plain(column.axis), standoff: 10 }, type, automargin: true, separatethousands: true, exponentformat: "SI" };
+  const layout = { title: { text: titleOf(which, column.axis), standoff: 10 }, type, automargin: true, separatethousands: true, exponentformat: "SI" };
   if (!column.number) return { ...layout, categoryorder: "array", categoryarray: column.categories.map(plain) };
   const { shown, powers, whole: at } = scaleOf(column, log);
   const ticks = at ? { tickvals: at, ticktext: at.map((value) => digits(value)) } : log ? powers : {};

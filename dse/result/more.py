@@ -12,7 +12,7 @@ from dse.evaluate.objective import Objective
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change, listed, worded
-from dse.result.record import Result
+from dse.result.record import Front, Result
 from dse.search.outcome import share as told_share
 
 SHARE = 0.1
@@ -126,33 +126,29 @@ def more(
     values = front.points
     if among is not None:  # a design that is worse than all is never the answer
         values = np.where(among[:, None], values, np.inf)
-    objectives = result.objectives
+    here = values[start]
+    named = [i for i in range(len(result.objectives)) if np.isfinite(here[i]) and here[i] != 0.0]
+    return tuple(_step(front, values, start, i, share) for i in named)
+
+
+def _step(front: Front, values: Array, start: int, i: int, share: float) -> Step:
+    """Return the step to the cheapest design that is better in the objective at a position."""
+    objective, here = front.objectives[i], values[start, i]
+    rows = np.flatnonzero(values[:, i] <= here - share * abs(here))
+    if not len(rows):
+        best = _change(objective, here, values[int(np.argmin(values[:, i])), i])
+        return Step(share, objective.sign < 0, None, best, ())
     worse = _worse(values, values[start])
-    steps = []
-    for i, objective in enumerate(objectives):
-        here = values[start, i]
-        if not np.isfinite(here) or here == 0.0:
-            continue
-        enough = values[:, i] <= here - share * abs(here)
-        gains = (here - values[:, i]) / abs(here)
-        rows = np.flatnonzero(enough)
-        if not len(rows):
-            row = int(np.argmin(values[:, i]))
-            best = _change(objective, here, values[row, i])
-            steps.append(Step(share, objective.sign < 0, None, best, ()))
-            continue
-        price = np.delete(worse[rows], i, axis=1)
-        row = int(rows[np.lexsort((-gains[rows], price.sum(axis=1)))[0]])
-        steps.append(
-            Step(
-                share,
-                objective.sign < 0,
-                int(front.designs.index[row]),
-                _change(objective, here, values[row, i]),
-                _costs(objectives, values[start], values[row], worse[row]),
-            )
-        )
-    return tuple(steps)
+    gains = (here - values[:, i]) / abs(here)
+    price = np.delete(worse[rows], i, axis=1)
+    row = int(rows[np.lexsort((-gains[rows], price.sum(axis=1)))[0]])
+    return Step(
+        share,
+        objective.sign < 0,
+        int(front.designs.index[row]),
+        _change(objective, here, values[row, i]),
+        _costs(front.objectives, values[start], values[row], worse[row]),
+    )
 
 
 def _worse(values: Array, start: Array) -> Array:

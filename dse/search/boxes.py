@@ -172,7 +172,7 @@ def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> 
         if len(rows):
             width = _width(ranges, bounds, boxes, before, rows, (i,))
             widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
-    blind = list(ranges.blind)
+    blind = np.array(ranges.blind, dtype=np.int64)
     left = (boxes.level[:, blind] > 0).sum(axis=1)
     rows = np.flatnonzero(left > 1)
     if len(rows):

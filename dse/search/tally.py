@@ -264,6 +264,16 @@ def why_infeasible(
         )
     for constraint, count in zip(constraints, tally.violated, strict=True):
         parts.append(f"'{constraint.name}' excludes {count:,}")
+    return (
+        f"no design is feasible: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
+        "; ".join(_ways(tally, constraints, useless)),
+    )
+
+
+def _ways(
+    tally: Tally, constraints: tuple[Constraint, ...], useless: Mapping[int, str]
+) -> list[str]:
+    """Return in words which relaxations would admit a design that is of use."""
     found = [k for k in range(len(constraints)) if 0 < tally.least[k] < np.inf]
     ways = [
         f"{_relaxed(constraints[k], tally.least[k])} would admit design {tally.admitted[k]:,}"
@@ -284,10 +294,7 @@ def why_infeasible(
             f"no single constraint is to blame; {' and '.join(missed)} "
             f"would admit design {tally.nearest:,}, the nearest"
         )
-    return (
-        f"no design is feasible: of {plural(tally.evaluated, 'design')}, {', '.join(parts)}",
-        "; ".join(ways),
-    )
+    return ways
 
 
 def _relaxed(constraint: Constraint, violation: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
@@ -31,7 +32,7 @@ def asked(
     models: Sequence[Listed], catalogs: Sequence[Catalog], name: str
 ) -> Iterator[RenderableType]:
     """Yield all of what has a name; if nothing has, a line for each that holds a part of it."""
-    whole = [each for each in models if name in (each.model.name, _short(each))]
+    whole = [each for each in models if re.search(rf"(^|[.:]){re.escape(name)}$", each.model.name)]
     for each in whole:
         yield from _model(each)
     for catalog in catalogs:
@@ -53,10 +54,6 @@ def asked(
     exact = whole or given or taken or any(name in (c.name, *c.rows) for c in catalogs)
     if not exact and not rows:
         yield from overview(models, catalogs)
-
-
-def _short(each: Listed) -> str:
-    return each.model.name.rpartition(":")[2]
 
 
 def _declared(quantity: Quantity | Resource) -> str:

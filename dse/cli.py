@@ -44,6 +44,7 @@ def commands() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
 @click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @click.option("--least", metavar="OBJECTIVE", help="Of what the least that reaches it is asked.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="The time-out.")
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
@@ -53,6 +54,7 @@ def run_command(
     out: Path | None,
     targets: tuple[str, ...],
     least: str | None,
+    seconds: float | None,
     workers: int | None,
     dask: str | None,
     fresh: bool,
@@ -71,7 +73,7 @@ def run_command(
 
     if least and not targets:
         raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
-    resolved = load(study, " and ".join(targets) if targets else None, least)
+    resolved = load(study, " and ".join(targets) if targets else None, least, seconds)
     folder = out or default_folder(resolved.name)
     place = folder.absolute()  # a model may change where paths begin
     terminal = Terminal(quiet)

@@ -70,7 +70,7 @@ def crashed(
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def _child(work: Callable[[], None], told: Path) -> int:
+def child(work: Callable[[], None], told: Path) -> int:
     """Work in a fork; return how it ended, with what it raised in a file."""
     pid = os.fork()
     if pid:
@@ -119,9 +119,9 @@ class _Crashes:
         if folder.is_dir():
             return folder
         if state == "resumed":
-            _child(lambda: self._interrupted(folder), self._told)
+            child(lambda: self._interrupted(folder), self._told)
         elif state == "finished":
-            _child(lambda: void(self._run(self._study, folder, 1)), self._told)
+            child(lambda: void(self._run(self._study, folder, 1)), self._told)
             (folder / "report.html").unlink()
             (folder / "study.db").unlink()
         return folder
@@ -154,11 +154,11 @@ class _Crashes:
                 self._faults.faults_arm(b"", 0, 0)
                 reached.write_text(str(seen))
 
-        code = _child(cut, self._told)
+        code = child(cut, self._told)
         first = self._told.read_text() if code in (TOLD, CRASHED) else ""
         if code == CRASHED:
             return True, f"a traceback: {first}"
-        again = _child(lambda: void(self._run(self._study, self._out, 1)), self._told)
+        again = child(lambda: void(self._run(self._study, self._out, 1)), self._told)
         if again != DONE:
             return True, f"{first or code}; then, again: {self._told.read_text()}"
         left = [p.name for p in self._out.iterdir() if p.name.startswith(".")]
@@ -174,7 +174,7 @@ class _Crashes:
         """Note the front of a run that nothing disturbs; load what forks are to have."""
         self._run(self._study, self._work / "first", 1)
         folder = self._work / "whole"
-        if _child(lambda: void(self._run(self._study, folder, 1)), self._told) != DONE:
+        if child(lambda: void(self._run(self._study, folder, 1)), self._told) != DONE:
             raise AssertionError(self._told.read_text())
         self.whole = (folder / "front.csv").read_bytes()
 

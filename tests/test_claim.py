@@ -25,6 +25,8 @@ from dse.search.base import Progress
 from tests.toy import MODEL, STUDY
 
 TIMES = 3
+PATIENCE = 600.0
+"""Seconds: a machine with much else to do takes a minute to start a process."""
 SLOW = "import time\n" + MODEL.replace(
     "    return Toy(l", "    time.sleep(0.004)\n    return Toy(l"
 )
@@ -46,7 +48,7 @@ def _compete(path: Path, folder: Path, barrier: Any, late: float, told: Any) -> 
     dse.run.report = lambda *_: {}  # most of the time
     study = dse.load(path)
     for i in range(TIMES):
-        barrier.wait(60)
+        barrier.wait(PATIENCE)
         time.sleep(late * i)
         try:
             run(study, folder / str(i), fresh=late > 0 and i % 2 == 1)
@@ -68,9 +70,9 @@ def test_two_runs_at_once(tmp_path: Path) -> None:
     ]
     for rival in rivals:
         rival.start()
-    answers = [told.get(timeout=120) for _ in range(2 * TIMES)]
+    answers = [told.get(timeout=PATIENCE) for _ in range(2 * TIMES)]
     for rival in rivals:
-        rival.join(60)
+        rival.join(PATIENCE)
         assert rival.exitcode == 0
     ends = {(name, i): answer for name, i, answer in answers}
     for i in range(TIMES):

@@ -15,7 +15,10 @@ from dse.problems import InputError, printable
 from dse.result import checkpoint
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
+from dse.study.catalog import load_catalog
+from dse.study.table_file import read_table
 from dse.terminal.shown import escape
+from objectives.communication import load_dataflow
 from tests.toy import MODEL, STUDY
 
 
@@ -98,3 +101,42 @@ def test_the_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     finally:
         for sign, handler in zip(signs, before, strict=True):
             signal.signal(sign, handler)
+
+
+def test_a_weight_of_a_value_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    over = '[[objective]]\nminimize = "cost"\nover = { clock = ["1 GHz", "2 sheep"] }\n'
+    over += 'reduce = "mean"\nweights = [1, 2]\n'
+    (tmp_path / "study.toml").write_text(STUDY + over)
+    with pytest.raises(InputError, match=r"over\.clock: unknown unit .sheep"):
+        dse.load(tmp_path / "study.toml")
+
+
+def test_an_open_quotation_mark_in_a_table_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n1,2\n3,"4\n')
+    with pytest.raises(InputError, match=r"t\.csv is not a table: .*\n +close each quotation mark"):
+        read_table("t.csv", tmp_path)
+
+
+def test_a_study_of_many_designs_with_a_problem_is_not_bounded(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    over = '[[objective]]\nminimize = "cost"\nover = { clock = ["1 GHz", "2 GHz"] }\n'
+    text = STUDY.replace("steps = 100", "steps = 10000000") + over
+    (tmp_path / "study.toml").write_text(text + "[search]\nnothing = 1\n")
+    with pytest.raises(InputError, match="unknown key 'nothing'"):
+        dse.load(tmp_path / "study.toml")
+
+
+def test_costs_of_calls_below_another_function_are_told(tmp_path: Path) -> None:
+    lines = ["# callgrind format", "events: Ir", "fn=(1) main", "cfn=(2) f", "calls=1 1", "fn=(1)"]
+    (tmp_path / "callgrind.out.1").write_text("\n".join([*lines, "1 5", ""]))
+    words = r"line 7: '1 5' is not callgrind output\n +costs of calls stand below cfn=NAME"
+    with pytest.raises(InputError, match=words):
+        load_dataflow(tmp_path / "callgrind.out.1")
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 3_000])
+def test_a_catalog_with_a_number_without_end_is_told(value: str, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(f'about = "a"\nn = {value}\n')
+    with pytest.raises(InputError, match="is not TOML"):
+        load_catalog(tmp_path / "c.toml")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dse
+from dse.problems import InputError
 from dse.run import StoppedError, run
 from tests.crashing import SEARCHES
 from tests.toy import MODEL, STUDY
@@ -75,3 +76,12 @@ def test_a_model_that_hangs_in_a_process_is_ended_and_named(hangs: str, tmp_path
     words = r"toy: (the models|designs? 0).* not done .*: a model hangs, or takes that long"
     with pytest.raises(StoppedError, match=words):
         run(study, tmp_path / "out")
+
+
+def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:
+    own = _study(tmp_path, "exhaustive", "")
+    given = dse.load(tmp_path / "study.toml", seconds=7.5)
+    assert (own.plan.timeout, given.plan.timeout) == (TIMEOUT, 7.5)
+    assert own.digest != given.digest  # a finished run of one is none of the other
+    with pytest.raises(InputError, match=r"search\.timeout: 0 should be greater than 0"):
+        dse.load(tmp_path / "study.toml", seconds=0)

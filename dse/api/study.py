@@ -212,7 +212,12 @@ class Study(ResolvedStudy):
         report(self, result, Path(path))
 
 
-def load(path: str | Path, target: str | None = None, least: str | None = None) -> Study:
+def load(
+    path: str | Path,
+    target: str | None = None,
+    least: str | None = None,
+    seconds: float | None = None,
+) -> Study:
     """Read a study file.
 
     Parameters
@@ -221,6 +226,8 @@ def load(path: str | Path, target: str | None = None, least: str | None = None) 
         The file.
     target, least : str, optional
         What to reach, and the objective of which the least is asked, in place of its ``[target]``.
+    seconds : float, optional
+        When a run is to be over, in place of its ``search.timeout``.
 
     Raises
     ------
@@ -228,7 +235,7 @@ def load(path: str | Path, target: str | None = None, least: str | None = None) 
         With every problem of the file.
     """
     asked = None if target is None else {"reach": target} | ({"least": least} if least else {})
-    return Study(**vars(read_study(path, asked)))
+    return Study(**vars(read_study(path, asked, seconds)))
 
 
 def from_mapping(

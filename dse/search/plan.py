@@ -39,7 +39,7 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
         return None
     objectives = len(evaluator.objectives)
     if method == "auto":
-        settings, reason = _chosen(settings, evaluator)
+        settings, reason = _chosen(settings, evaluator, sound=not problems)
         method = settings.method
     found = method_of(method).plan(method, settings, space, objectives, problems)
     if method == "bound" and not (settings.timeout or settings.evaluations):
@@ -69,8 +69,8 @@ def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
         problems.append(Problem("search.method", message, remedy))
 
 
-def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
-    """Return the settings with a method, and why it is that one."""
+def _chosen(settings: Settings, evaluator: Evaluator, sound: bool) -> tuple[Settings, str]:
+    """Return the settings with a method, and why it is that one; bounds take a sound study."""
     size, most = evaluator.space.size, settings.evaluations or AUTO_LIMIT
     wanted = settings.exact or isinstance(evaluator.space, TableSpace)
     if size is not None and size <= most and wanted:
@@ -81,7 +81,7 @@ def _chosen(settings: Settings, evaluator: Evaluator) -> tuple[Settings, str]:
     if settings.evaluations and wanted:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
-    unbounded = _ranges(evaluator).undeclared()
+    unbounded = _ranges(evaluator).undeclared() if sound else []
     if unbounded:
         reason = f"{large}, and bounds are not known: {unbounded[0]}"
         return replace(settings, method="evolution"), reason

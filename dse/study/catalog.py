@@ -126,7 +126,7 @@ def load_catalog(path: Path) -> Catalog:
     except UnicodeDecodeError as error:
         problem = Problem("", f"is not UTF-8 text: {error}", "save it as UTF-8")
         raise InputError(str(path), [problem]) from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, too
         problem = Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")
         raise InputError(str(path), [problem]) from error
     problems: list[Problem] = []

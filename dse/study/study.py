@@ -128,13 +128,17 @@ class ResolvedStudy:
         return [objective.conditions for objective in self.evaluator.objectives]
 
 
-def read_study(path: str | Path, target: Mapping[str, Any] | None = None) -> ResolvedStudy:
+def read_study(
+    path: str | Path, target: Mapping[str, Any] | None = None, seconds: float | None = None
+) -> ResolvedStudy:
     """Read a study file.
 
     Parameters
     ----------
     target : mapping, optional
         A ``[target]`` that takes the place of the file's own.
+    seconds : float, optional
+        A time-out that takes the place of the file's own; the text says so in a last line.
 
     Raises
     ------
@@ -143,6 +147,10 @@ def read_study(path: str | Path, target: Mapping[str, Any] | None = None) -> Res
     """
     path = Path(path)
     text, raw = read_toml(path)
+    search = raw.get("search", {})
+    if seconds is not None and isinstance(search, dict):
+        raw = {**raw, "search": {**search, "timeout": seconds}}
+        text = f"{text.rstrip()}\n# run with search.timeout = {seconds:g}\n"
     return _study(raw if target is None else {**raw, "target": target}, text, path, {})
 
 

@@ -105,17 +105,20 @@ def read_table(
     if problems:
         raise InputError(name, problems)
     columns, units = _named(titles)
-    frame = pd.read_csv(
-        io.StringIO("\n".join(rows[1:])),
-        sep=separator,
-        header=None,
-        names=range(len(titles)),
-        index_col=False,
-        skipinitialspace=True,
-        low_memory=False,
-        keep_default_na=False,
-        na_values=[""],
-    )
+    try:
+        frame = pd.read_csv(
+            io.StringIO("\n".join(rows[1:])),
+            sep=separator,
+            header=None,
+            names=range(len(titles)),
+            index_col=False,
+            skipinitialspace=True,
+            low_memory=False,
+            keep_default_na=False,
+            na_values=[""],
+        )
+    except pd.errors.ParserError as error:
+        raise _refused(f"{name} is not a table: {error}", "close each quotation mark") from None
     numbers: dict[str, Array] = {}
     texts: dict[str, NDArray[Any]] = {}
     for i, column in columns.items():

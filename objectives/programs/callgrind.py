@@ -160,7 +160,9 @@ def _cost(reading: _Reading, line: str) -> None:
     if reading.pending is None:
         reading.own[reading.function] += cost
         return
-    pair = (reading.function, reading.callee or "")
+    if reading.callee is None:  # another function began in between
+        raise ValueError("costs of calls stand below cfn=NAME and calls=NUMBER")
+    pair = (reading.function, reading.callee)
     before = reading.calls.get(pair, Calls(0.0, 0.0))
     reading.calls[pair] = Calls(before.times + reading.pending, before.weight + cost)
     reading.pending = None

@@ -38,6 +38,8 @@ def read_weights(
     if len(ctx.problems) > before or not scenarios:
         return scenarios, ()
     weights = np.array(_weights(table))
+    if any(isinstance(v, tuple) and len(v) != len(weights) for v in scenarios.values()):
+        return scenarios, ()  # a value cannot be read, which is told
     with np.errstate(over="ignore"):
         total = weights.sum()
     if not weights.any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -93,9 +94,16 @@ def payload(
         "explanations": {str(e.design): _explanation(e, units) for e in explanations},
         "panels": of_run(result),
         "sections": [section_data(each, f"section-{i}") for i, each in enumerate(sections)],
-        "explain": f"dse explain {shlex.quote(str(folder))} --design ",
-        "folder": str(folder),
+        "explain": f"dse explain {shlex.quote(_named(folder))} --design ",
+        "folder": _named(folder),
     }
+
+
+def _named(folder: Path) -> str:
+    """Return how a command names the run folder from here: in full only if it is elsewhere."""
+    whole = os.path.abspath(folder)
+    beside = os.path.relpath(whole)
+    return whole if beside.startswith(os.pardir) else beside
 
 
 def _row(designs: pd.DataFrame, number: int) -> int:

@@ -32,7 +32,7 @@ def test_a_space_in_which_nothing_pays_is_said_to_be_so_first() -> None:
     # nothing is advised to be built: the nearest is named as such, alone
     (nearest,) = answer.designs
     assert result.front.designs["speedup"][nearest.design] == best
-    assert nearest.build.startswith(f"Nearest to it is design {nearest.design}")
+    assert nearest.build.startswith(f"Nearest is design {nearest.design}")
     assert "Build" not in str(answer)
     assert not nearest.change
     assert designs_of(study(host_time=150.0), result) == [nearest.design]

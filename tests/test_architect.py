@@ -124,7 +124,7 @@ def test_what_a_target_takes_is_the_least_of_the_front(walked: Path) -> None:
     said = _dse("run", "aes.toml", "--target", "speedup >= 500", cwd=walked)
     fastest = int(str(front["speedup"].idxmax()))
     assert "No design in this space reaches speedup >= 500. " in said
-    assert f"Nearest to it is design {fastest}: {front['lanes'][fastest]} lanes, " in said
+    assert f"Nearest is design {fastest}: {front['lanes'][fastest]} lanes, " in said
     assert "Build" not in said
 
 

@@ -42,7 +42,7 @@ def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
         some = "Nothing" if among.all() else f"Nothing that reaches the target {where}"
         some = f"{some} {where}" if among.all() else some
         floor = amount(benefits(study.evaluator)[0][1], "1")
-        told.append(f"{some} is worth building: {best}, and it pays only above {floor}.")
+        told.append(f"{some} is worth building: {best}, and a {what} pays only above {floor}.")
     elif not chosen.pays.all() and study.target is None:
         count = int((~chosen.pays).sum())
         designs = "design does" if count == 1 else "designs do"
@@ -72,14 +72,13 @@ def build_words(
     names = [n for n in space.variables if n in values]
     if number != chosen.design:
         names = [n for n in names if values[n] != own[n]]
-    told = {o.quantity for o in result.objectives if o.name == o.quantity}  # what it gives says it
-    shown = [n for n in names if n not in told] or names
-    parts = build_of(space, quantities, values, shown)
+    parts = build_of(space, quantities, values, names)
     if role == RECOMMENDED:
         return f"Build design {number}: {parts}." if parts else f"Build design {number}."
     if role == NEAREST:
-        return f"Nearest to it is design {number}{f': {parts}' if parts else ''}."
-    return f"{role[0].upper()}{role[1:]}: design {number}{f', with {parts}' if parts else ''}."
+        return f"Nearest is design {number}{f': {parts}' if parts else ''}."
+    differs = f", the same but for {parts}" if parts else ""
+    return f"{role[0].upper()}{role[1:]}: design {number}{differs}."
 
 
 def values_of(result: Result, number: int) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def gives_words(result: Result, number: int) -> str:
     gains, prices = listed(told["maximize"]), listed(told["minimize"])
     if not gains or not prices:
         return f"It has {gains or prices}."
-    return f"It gives {gains}, for {prices}."
+    return f"It gives {gains}, with {prices}."
 
 
 def why_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:

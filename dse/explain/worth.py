@@ -55,7 +55,7 @@ def worth_words(evaluator: Evaluator, values: Array) -> str:
         f"{worded(objectives[i].name)} {amount(float(values[i]), objectives[i].unit)}"
         for i, _ in found
     )
-    return f"{has}, and it pays only above {amount(found[0][1], objectives[found[0][0]].unit)}"
+    return f"{has}, and that pays only above {amount(found[0][1], objectives[found[0][0]].unit)}"
 
 
 def built_for(evaluator: Evaluator, objectives: Sequence[Objective]) -> Objective:

@@ -314,7 +314,7 @@ def load_result(folder: str | Path) -> Result:
             constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
             cuts=tuple(Cut(**c | {"first": tuple(c["first"])}) for c in content["cuts"]),
         )
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(
             str(folder),
             [Problem("", f"cannot be read: {error}", "run the study again with --fresh")],

@@ -64,7 +64,7 @@ def read_callgrind(path: Path) -> Counts:
         for number, line in enumerate(file, 1):
             try:
                 _line(reading, line.strip())
-            except ValueError as error:
+            except (ValueError, OverflowError) as error:
                 remedy = str(error) or "see the callgrind format in valgrind's manual"
                 shown = line.strip()[:60]
                 problem = Problem(f"line {number}", f"{shown!r} is not callgrind output", remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 from pathlib import Path
@@ -172,3 +173,25 @@ def test_folders_of_each_format_open(folder: Path) -> None:
     knee = int(str(result.front.knee().name))
     assert result.explain(knee).design == knee
     assert any(f.name == f"format-{FORMAT}" for f in KEPT.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("objectives", "spead", "designs.csv has no column spead"),
+        ("constants", 10**400, "int too large to convert to float"),
+    ],
+)
+def test_a_summary_that_does_not_fit_its_tables_is_told(
+    finished: Path, tmp_path: Path, part: str, value: object, words: str
+) -> None:
+    shutil.copytree(finished / "out", tmp_path / "out")
+    summary = tmp_path / "out" / "summary.json"
+    content = json.loads(summary.read_text(encoding="utf-8"))
+    if part == "objectives":
+        content[part][0]["name"] = value
+    else:
+        content[part]["c"] = {"value": value, "unit": "1"}
+    summary.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=f"cannot be read: {words}"):
+        dse.load_result(tmp_path / "out")

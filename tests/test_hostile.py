@@ -140,3 +140,10 @@ def test_a_catalog_with_a_number_without_end_is_told(value: str, tmp_path: Path)
     (tmp_path / "c.toml").write_text(f'about = "a"\nn = {value}\n')
     with pytest.raises(InputError, match="is not TOML"):
         load_catalog(tmp_path / "c.toml")
+
+
+def test_a_cost_that_no_number_holds_is_told(tmp_path: Path) -> None:
+    lines = ["# callgrind format", "events: Ir", "fn=(1) main", f"1 {'9' * 400}", ""]
+    (tmp_path / "callgrind.out.1").write_text("\n".join(lines))
+    with pytest.raises(InputError, match=r"line 4: '1 9+' is not callgrind output"):
+        load_dataflow(tmp_path / "callgrind.out.1")

@@ -75,7 +75,8 @@ class Half:
     def __str__(self) -> str:
         common = {*self.total.split("_"), "time"}
         own = " ".join(word for word in self.name.split("_") if word not in common)
-        if {*own.split()} <= {*self.about.split()}:
+        said = self.about.split()  # "compute" too is said by "computing"
+        if all(any(each.startswith(word[:-1]) for each in said) for word in own.split()):
             return f"{100 * self.share:.0f} % is {self.about}"
         own = f"{own} time" if own and self.name.endswith("_time") else own or plain(self.name)
         return f"{100 * self.share:.0f} % is {own} ({self.about})"

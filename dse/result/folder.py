@@ -300,6 +300,9 @@ def load_result(folder: str | Path) -> Result:
             keep_default_na=False,  # an option may be called "None"
             na_values={n: ["", "nan"] for n, c in columns.items() if c.unit != ""},
         )
+        held = {*columns, *(str(o["name"]) for o in content["objectives"]), "feasible"}
+        if missing := sorted(held - {*designs.columns}):
+            raise ValueError(f"{DESIGNS} has no column {', '.join(missing)}")
         return Result(
             name=content["name"],
             about=content["about"],

@@ -44,7 +44,11 @@ def commands() -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
 @click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @click.option("--least", metavar="OBJECTIVE", help="Of what the least that reaches it is asked.")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="The time-out.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="What the whole run may take: search.timeout.",
+)
 @click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
@@ -66,6 +70,7 @@ def run_command(
     the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
     """
     from dse.api import load
+    from dse.api.cluster import with_dask
     from dse.result.claim import is_finished_run_of
     from dse.result.folder import MARKER, REPORT, default_folder, read_answer
     from dse.run import run
@@ -79,44 +84,29 @@ def run_command(
     terminal = Terminal(quiet)
     if not fresh and is_finished_run_of(folder, resolved.digest):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
-
-    def moved(aside: Path) -> None:
-        now = folder.parent / aside.name
-        terminal.say(f"{folder} held another run or study: that is {now} now")
-
+    asides: list[Path] = []
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, _ended)
     try:
-        with terminal.running(resolved, folder) as watch:
-            result = _with_dask(
-                dask, lambda backend: run(resolved, folder, workers, watch, backend, fresh, moved)
+        with terminal.running(resolved) as watch:
+            result = with_dask(
+                dask,
+                lambda backend: run(
+                    resolved, folder, workers, watch, backend, fresh, asides.append
+                ),
             )
     except KeyboardInterrupt:
         when = "" if (place / MARKER).exists() else " before anything was evaluated"
         click.echo(f"interrupted{when}", err=True)
         sys.exit(130)
+    finally:
+        for aside in asides:
+            if aside.exists():  # a run that comes to nothing puts it back
+                now = folder.parent / aside.name
+                terminal.say(f"{folder} held another run or study: that is {now} now")
     terminal.summary(result, folder / REPORT, read_answer(place))
     if result.certificate.stopped == "interrupted":
         sys.exit(130)
-
-
-def _with_dask(address: str | None, work: Any) -> Any:
-    if address is None:
-        return work(None)
-    from dse.problems import DseError
-
-    try:
-        from distributed import Client
-    except ImportError:
-        raise DseError(
-            "--dask needs Dask, which is not installed: pip install 'dse-accelerators[dask]'"
-        ) from None
-    try:
-        client = Client(address, timeout="20s")
-    except (OSError, ValueError) as error:
-        raise DseError(f"no Dask scheduler answers at {address}: {error}") from None
-    with client:
-        return work("dask")
 
 
 def _ended(*_: Any) -> NoReturn:

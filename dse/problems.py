@@ -101,7 +101,7 @@ def check_regular(path: Path, most: int) -> None:
     InputError
         If it is a device, a pipe or a socket, or larger.
     """
-    inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+    inside = sorted(path.iterdir()) if path.is_dir() else [path]
     problems = []
     for each in inside:
         where = str(each.relative_to(path)) if each != path else ""

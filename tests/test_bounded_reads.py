@@ -66,6 +66,10 @@ def test_a_catalog_is_a_regular_file_of_the_folder(tmp_path: Path) -> None:
     os.symlink("/dev/zero", tmp_path / "kinds.toml")
     with pytest.raises(InputError, match="lies outside the study"):
         dse.load(tmp_path / "study.toml")
+    (tmp_path / "kinds.toml").unlink()
+    os.mkfifo(tmp_path / "kinds.toml")
+    with pytest.raises(InputError, match="is not a regular file"):
+        dse.load(tmp_path / "study.toml")
 
 
 def test_a_compressed_checkpoint_is_refused(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_a_setting_tells_its_domain_and_unit() -> None:
 
 
 def test_a_narrow_list_cuts_no_name() -> None:
-    command = [sys.executable, "-m", "dse", "list", "communication"]
+    command = [sys.executable, "-m", "dse", "list", "accelerator_area"]
     narrow = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"}
     )

@@ -53,8 +53,8 @@ def test_a_load_that_nothing_carries_names_load_and_carrier() -> None:
 def test_designs_that_cannot_carry_their_load_are_counted_with_the_reason() -> None:
     result = dse.from_mapping(small(stream_data_rate="20 MB/s", total_streams=64)).run()
     told = " ".join(result.notes)
-    assert "of 448 designs, these are infeasible (one may break several): 64, for this" in told
-    assert ", for this does not hold: the engine's slots of a stream" in told
+    assert "infeasible, of 448 designs (a design may break several): 64 break this: " in told
+    assert " break this: the engine's slots of a stream" in told
     front = result.front.designs
     assert (front["stream_utilization"] < 1).all()
 

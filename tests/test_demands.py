@@ -33,7 +33,7 @@ def test_a_load_above_the_capacity_is_infeasible_and_told() -> None:
     assert (result.front.designs["latency"] > 0).all()
     assert result.certificate.feasible == 8
     assert "Designs that break what a model demands are infeasible" in result.certificate.statement
-    note = f"8 of 16 designs are infeasible, for this does not hold: {constraint.name}"
+    note = f"8 of 16 designs are infeasible, as this does not hold: {constraint.name}"
     assert note in result.notes
     (explained,) = made.explain(result, 7)  # 8 lanes
     assert not explained.feasible
@@ -106,8 +106,8 @@ def test_a_demand_is_in_the_units_of_its_model() -> None:
     assert result.front.designs["lanes"].min() == 10
     words = "a call is served before its time is over: latency <= waiting, demanded by margin"
     (note,) = [note for note in result.notes if "infeasible" in note]
-    assert note.startswith("of 16 designs, these are infeasible")
-    assert note.endswith(f"; 1, for this does not hold: {words}")
+    assert note.startswith("infeasible, of 16 designs (a design may break several): ")
+    assert note.endswith(f"; 1 breaks this: {words}")
 
 
 class Bound(NamedTuple):

@@ -74,7 +74,7 @@ def test_the_front_without_what_raises_is_that_of_the_others(tmp_path: Path) -> 
     pd.testing.assert_frame_equal(front, other)
     raised = found.notes[0]
     assert sum("skipped, as a model raised" in note for note in found.notes) == 11
-    assert "20 more: designs 190, 191," in " ".join(found.notes), raised
+    assert "20 more, designs 190, 191," in " ".join(found.notes), raised
 
 
 def test_a_resumed_run_counts_what_raised_before(tmp_path: Path) -> None:

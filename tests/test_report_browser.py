@@ -131,6 +131,7 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     found = visit(result(6, 12_000))
     front = front_of(found)
     assert len(found.designs) > 5_000
+    assert len(front) > 1_000
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")) < 10
     for which, name in (("x", "speedup"), ("y", "area")):
         Select(one(f"#axis-{which}")).select_by_visible_text(name)

@@ -172,10 +172,12 @@ class Model:
         """
         given = {self.arguments[n]: _read_only(columns[n]) for n in self.inputs if n in columns}
         process = os.getpid()
-        with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
-            result = self.function(**given)
-        if os.getpid() != process:  # a model that forks has made a copy of the whole run
-            os._exit(0)
+        try:
+            with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
+                result = self.function(**given)
+        finally:
+            if os.getpid() != process:  # a model that forks has made a copy of the whole run
+                os._exit(0)
         shape = np.broadcast_shapes(*(np.shape(v) for v in given.values() if _is_array(v)))
         return {name: _checked(result, field, name, shape) for name, field in self.fields.items()}
 

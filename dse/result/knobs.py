@@ -15,8 +15,8 @@ from dse.study.study import ResolvedStudy
 def flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str, pace: float) -> list[str]:
     """Return a note for each variable that changes nothing, though a model takes it.
 
-    Sampled: up to 64 kept designs, with the variable set to each end of its range in turn; after a
-    time-out or Ctrl-C as many of them as half a second allows, at the pace of the search.
+    Sampled: up to 64 kept designs, with the variable set to both ends of its range and its middle;
+    after a time-out or Ctrl-C as many of them as half a second allows, at the pace of the search.
     """
     evaluator = study.evaluator
     count, most = len(outcome.numbers), 64
@@ -29,7 +29,9 @@ def flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str, pace: float
         return []  # between the rows of a table there is nothing
     unit = evaluator.space.to_unit({n: v[rows] for n, v in outcome.points.items()})
     notes = []
-    for i, name in enumerate(evaluator.space.variables):
+    for i, (name, variable) in enumerate(evaluator.space.variables.items()):
+        if variable.count == 1:
+            continue
         answers = []
         for position in (0.0, 0.5, np.nextafter(1.0, 0.0)):
             moved = unit.copy()
@@ -39,7 +41,7 @@ def flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str, pace: float
             except ModelError as error:  # the result stands
                 notes.append(f"space.{name} was not probed for being a dead knob: {error}")
                 break
-        if len(answers) < 3 or (evaluator.space.variables[name].count or 2) == 1:
+        if len(answers) < 3:
             continue
         if all(
             np.array_equal(a.objectives, answers[0].objectives, equal_nan=True)

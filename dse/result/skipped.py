@@ -24,5 +24,5 @@ def notes(tally: Tally) -> list[str]:
     if rest:
         more = tally.raised - _TOLD
         dots = ", …" if more > len(rest) else ""
-        told.append(f"{more:,} more: designs {', '.join(f'{n:,}' for n in rest)}{dots}")
+        told.append(f"{more:,} more, designs {', '.join(map(str, rest))}{dots}")
     return [f"skipped, as a model raised: {each}" for each in told]

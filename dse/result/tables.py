@@ -116,11 +116,9 @@ def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
 
 def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certificate:
     tally, plan = outcome.tally, study.plan
-    statement = outcome.statement
+    statement = skipped.statement(outcome) if tally.raised else outcome.statement
     if _broken(study.evaluator, tally):
         statement += " Designs that break what a model demands are infeasible: see the notes."
-    if tally.raised:
-        statement = skipped.statement(outcome)
     if outcome.complete:
         stopped = "complete"
         if tally.odd[:, 2].any():
@@ -181,11 +179,14 @@ def _broken(evaluator: Evaluator, tally: Tally) -> list[str]:
     broken = [(count, c.name) for c, count in counts if c.demanded_by and count]
     every = plural(tally.evaluated, "design")
     if len(broken) > 1:
-        told = "; ".join(f"{count:,}, for this does not hold: {name}" for count, name in broken)
-        return [f"of {every}, these are infeasible (one may break several): {told}"]
+        told = "; ".join(
+            f"{count:,} {'breaks' if count == 1 else 'break'} this: {name}"
+            for count, name in broken
+        )
+        return [f"infeasible, of {every} (a design may break several): {told}"]
     return [
         f"{count:,} of {every} {'is' if count == 1 else 'are'} infeasible, "
-        f"for this does not hold: {name}"
+        f"as this does not hold: {name}"
         for count, name in broken
     ]
 

@@ -12,6 +12,7 @@ from dse.problems import InputError, Problem, nearest
 
 ENTRY_POINTS = "dse.catalogs"
 """Entry-point group of the packages that offer catalogs."""
+_LOOKED_AT = 1 << 20  # characters in which a study says that it is one
 
 
 def find_catalog(name: str, folder: Path | None = None) -> Path:
@@ -63,6 +64,8 @@ def _in_folder(name: str, folder: Path | None) -> Path:
     if not path.is_relative_to(root):
         remedy = f"copy it into {root}: a study reads files of its own folder only"
         raise InputError("catalog", [Problem("", f"{name!r} lies outside the study", remedy)])
+    if path.exists() and not path.is_file():
+        raise InputError("catalog", [Problem("", f"{name!r} is not a regular file")])
     if not path.is_file():
         remedy = nearest(name, [file.name for file in _files(folder) if not _is_study(file)])
         remedy = remedy or f"{root} holds no catalogs"
@@ -83,12 +86,14 @@ def _packages() -> Iterable[tuple[str, Path | None]]:
 
 
 def _files(folder: Path | None) -> list[Path]:
-    return sorted(folder.glob("*.toml")) if folder is not None else []
+    files = folder.glob("*.toml") if folder is not None else ()
+    return sorted(file for file in files if file.is_file())  # a pipe would be waited for
 
 
 def _is_study(path: Path) -> bool:
     """Tell whether a file beside a study is another study."""
-    text = path.read_text(encoding="utf-8", errors="replace")
+    with path.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(_LOOKED_AT)
     return re.search(r"^\s*\[study\]", text, re.MULTILINE) is not None
 
 

@@ -70,14 +70,12 @@ class Terminal:
         self._out.print(escape(text), soft_wrap=True)
 
     @contextmanager
-    def running(self, study: ResolvedStudy, folder: Path) -> Iterator[Callable[[Progress], None]]:
+    def running(self, study: ResolvedStudy) -> Iterator[Callable[[Progress], None]]:
         """Show a progress bar while a run goes on; the callable takes the progress."""
         size = study.evaluator.space.size
         shown = plural(size, "design") if size is not None else "a continuum of designs"
         self._out.print(
-            f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search, "
-            f"results in {escape(str(folder))}",
-            soft_wrap=True,
+            f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search", soft_wrap=True
         )
         columns = [
             bars.BarColumn(bar_width=None),

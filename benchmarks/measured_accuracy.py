@@ -16,7 +16,7 @@ import numpy as np
 from dse.fit.checks import measured_crossings
 from dse.fit.fitting import Fit, fit
 from dse.fit.reading import read_series
-from dse.fit.written import told_value
+from dse.fit.shown import told_value
 from dse.model.values import show
 from dse.problems import InputError
 

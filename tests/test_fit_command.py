@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import dse
 from benchmarks.fit_coverage import shares, tables, truth
 from dse.fit.analysis import analyse
 from dse.fit.choose import Shape
+from dse.fit.cli import fit as fit_command
 from dse.fit.command import run
 from dse.model.quantity import Array
 from dse.problems import InputError
@@ -137,12 +139,112 @@ def test_units_in_names_are_read(tmp_path: Path) -> None:
         ("acceleration=0", "more than 0 is wanted"),
         ("overhead=5", r'overhead = 5 has no unit\n +such as overhead="5 us"'),
         ("clock=2", r"clock = 2 has no unit"),
-        ("overhead=1 ms", "overhead is given as 1 ms, but a call has 13 µs"),
+        ("overhead=1 ms", "times: --given: overhead is given as 1 ms, but a call has 13 µs"),
+        (
+            "overhead=1us, clock=1 GHz",
+            r"is 2 values: give each .*\n +--given overhead=1us --given 'clock=1 GHz'$",
+        ),
+        ("complexity=7", "complexity is 7: more than 0 and at most 3 is wanted"),
+        ("host_fixed_time=1s", r"given as 1 s, which no call can be below\n.* takes 98 ns in all"),
+        (
+            "complexity=2",
+            r"--given: complexity is given as 2: with it the host times do not follow the sizes.*\n"
+            r" +without it they do, and give complexity = 1 \(",
+        ),
+        ("latency_per_byte=1 us/B", r"latency_per_byte is given .*\n +without it they do$"),
     ],
 )
 def test_a_wrong_given_value_is_refused(tmp_path: Path, given: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         run(written(tmp_path, G, HOST, DEVICE), given=[given])
+
+
+def test_several_given_values_are_told_apart(tmp_path: Path) -> None:
+    table = written(tmp_path, G[:6], HOST[:6], head="granularity_B,host_s")
+    with pytest.raises(InputError, match="overhead is given 2 times: 1us and 2us"):
+        run(table, given=["overhead=1us", "overhead=2us"])
+    with pytest.raises(InputError) as refused:
+        run(table, given=["complexity=1", "computational_index=1 us/B"])
+    assert "computational_index is given as" in str(refused.value)
+    assert "complexity" not in str(refused.value)
+    flat = written(tmp_path, G, np.full_like(G, 1e-6), head="granularity_B,host_s")
+    with pytest.raises(InputError, match="hardly grow") as refused:
+        run(flat, given=["complexity=1"])
+    assert "--given" not in str(refused.value)
+
+
+def test_a_clock_without_cycles_is_told(tmp_path: Path) -> None:
+    told = "the given clock has no effect: no column is in cycles"
+    table = written(tmp_path, G, DEVICE, head="granularity_B,accelerated_s")
+    assert run(table, given=["clock=1 GHz"])[0] == told
+    assert told not in run(table, given=["overhead=1000 cycle", "clock=1 GHz"])
+    cycles = written(tmp_path, G, HOST * 1e9, head="granularity_B,host_cycles")
+    assert told not in run(cycles, given=["clock=1 GHz"])
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    table = written(tmp_path, G, HOST, DEVICE)
+    before = table.read_bytes()
+    link, mine = tmp_path / "link.toml", tmp_path / "mine.toml"
+    link.symlink_to(table)
+    mine.write_text("mine", encoding="utf-8")
+    same = tmp_path / "same.html"
+    for force in (False, True):
+        with pytest.raises(InputError) as refused:
+            run(table, (), ["overhed=1us"], same, link, same, force=force)
+        text = str(refused.value)
+        assert "-o: " in text
+        assert "is the table of times itself" in text
+        assert f"--json: {same} is what --html writes" in text
+        assert "did you mean 'overhead'" in text
+    with pytest.raises(InputError, match=r"mine.toml is there already\n +--force replaces it"):
+        run(table, catalog=mine)
+    wrong = [tmp_path / name for name in ("x.toml", "times.csv.v2", "x")]
+    with pytest.raises(InputError) as refused:
+        run(table, (), (), *wrong)
+    rights = [problem.remedy.rpartition("/")[2] for problem in refused.value.problems]
+    assert rights == ["times.csv.v2.toml", "x.html", "x.json"]
+    with pytest.raises(InputError, match=r"x.json does not end in .toml\n.* TOML file: .*/x.toml"):
+        run(table, catalog=tmp_path / "x.json")
+    assert mine.read_text(encoding="utf-8") == "mine"
+    assert table.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"times.csv", "link.toml", "mine.toml"}
+    done = CliRunner().invoke(fit_command, [str(table), "-o", str(mine), "--force"])
+    assert done.exit_code == 0
+    assert "[times]" in mine.read_text(encoding="utf-8")
+
+
+def test_columns_that_name_no_series_are_refused(tmp_path: Path) -> None:
+    blank, runs = [""] * len(G), ["a"] * len(G)
+    table = written(tmp_path, G, HOST, DEVICE, blank, runs, head=f"{HEAD},note,run")
+    with pytest.raises(InputError) as refused:
+        run(table, ["host_s", "note", "granularity_B", "rum"])
+    problems = [(p.where, p.message, p.remedy) for p in refused.value.problems]
+    assert problems == [
+        ("--by", "'host_s' is a measurement, not a name for series", "--by takes run"),
+        ("--by", "column 'note' is empty", "write the name of the series in it"),
+        ("--by", "'granularity_B' is a measurement, not a name for series", "--by takes run"),
+        ("--by", "no column 'rum'", "did you mean 'run'?"),
+    ]
+    runs[2:4] = ["", ""]
+    table = written(tmp_path, G, HOST, DEVICE, runs, head=f"{HEAD},run")
+    with pytest.raises(InputError, match="without run: host_s has 2 sizes"):
+        run(table, ["run"])
+
+
+def test_missing_numbers_are_told(tmp_path: Path) -> None:
+    host = ["nan" if size == 64 else time for size, time in zip(G, HOST, strict=True)]
+    device = ["" if size < 300 else time for size, time in zip(G, DEVICE, strict=True)]
+    said = run(written(tmp_path, G, host, device))
+    assert said[0] == (
+        "there is no number for 'host_s' in 1 of 9 rows and 'accelerated_s' in 3 of 9 rows"
+    )
+    assert "there is no number" not in run(written(tmp_path, G, HOST, DEVICE))[0]
+    for text in ("", f"{HEAD}\n"):
+        empty = tmp_path / "empty.csv"
+        empty.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"has no measurements\n.* a row for each measurement"):
+            run(empty)
 
 
 def test_several_series_in_one_are_told_first(tmp_path: Path) -> None:

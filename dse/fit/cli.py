@@ -13,11 +13,15 @@ _FILE = click.Path(path_type=Path)
 @click.argument("table", type=_FILE)
 @click.option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
 @click.option(
-    "--given", multiple=True, metavar="NAME=VALUE", help="Known: overhead=5us, clock=1GHz."
+    "--given",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Known, such as overhead=5us. May be given several times.",
 )
 @click.option("--json", "record", type=_FILE, help="Write data for scripts.")
 @click.option("-o", "catalog", type=_FILE, help="Write a catalog for studies.")
 @click.option("--html", type=_FILE, help="Write a page with plots.")
+@click.option("--force", is_flag=True, help="Replace files that are there.")
 def fit(
     table: Path,
     by: tuple[str, ...],
@@ -25,6 +29,7 @@ def fit(
     record: Path | None,
     catalog: Path | None,
     html: Path | None,
+    force: bool,
 ) -> None:
     """Fit LogCA to measured times: TABLE has granularity_B, host_s, accelerated_s.
 
@@ -33,4 +38,4 @@ def fit(
     """
     from dse.fit.command import run
 
-    click.echo("\n\n".join(run(table, by, given, record, catalog, html)))
+    click.echo("\n\n".join(run(table, by, given, record, catalog, html, force=force)))

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dse.fit.fitting import Fit, fit
-from dse.fit.given import read_given
+from dse.fit.given import read_given, uses_clock
 from dse.fit.page import page
 from dse.fit.reading import read_series
+from dse.fit.targets import target_problems
 from dse.fit.written import as_catalog, as_records, as_text
 from dse.problems import InputError, Problem
 from dse.result.writing import write_text
@@ -22,6 +23,8 @@ def run(
     record: Path | None = None,
     catalog: Path | None = None,
     html: Path | None = None,
+    *,
+    force: bool = False,
 ) -> list[str]:
     """Fit a table, write what is asked for, and return what to say.
 
@@ -34,21 +37,26 @@ def run(
         Known values, such as ``"overhead=5 us"``.
     record, catalog, html : Path, optional
         Files for the JSON record, the catalog and the page.
+    force : bool
+        Whether files that are there may be replaced.
 
     Raises
     ------
     InputError
-        If the table, a series or a given value cannot be used; with all its problems.
+        If the table, a series, a given value or a name of a file cannot be used; with all its
+        problems. Nothing is written then.
     """
-    known = read_given(given)
-    series, said = read_series(table, by, known.pop("clock", None))
+    targets = {"-o": catalog, "--html": html, "--json": record}
+    known = _options(given, list(target_problems(table, targets, force)))
+    clock = known.pop("clock", None)
+    series, said = read_series(table, by, clock, uses_clock(given))
     fits: list[Fit] = []
     problems: list[Problem] = []
     for each in series:
         try:
             fits.append(fit(each, known))
         except InputError as error:
-            problems += [Problem(each.name, p.message, p.remedy) for p in error.problems]
+            problems += [problem.inside(each.name) for problem in error.problems]
     if problems:
         raise InputError(str(table), problems)
     said = [*said, *(as_text(each) for each in fits)]
@@ -66,3 +74,15 @@ def run(
         write_text(html, page(fits, table.name))
         said.append(str(html))
     return said
+
+
+def _options(given: Sequence[str], problems: list[Problem]) -> dict[str, float]:
+    """Return the given values; raise their problems beside those of the other options."""
+    known: dict[str, float] = {}
+    try:
+        known = read_given(given)
+    except InputError as error:
+        problems = [*problems, *error.problems]
+    if problems:
+        raise InputError("dse fit", problems)
+    return known

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from dse.fit.analysis import Analysis, Interval, analyse
 from dse.fit.checks import Errors, errors, kinks, wild
 from dse.fit.choose import Shape, weights
-from dse.fit.given import coordinates
-from dse.fit.law import EXPONENT, PER_BYTE, Points, times
+from dse.fit.follows import check_follows, check_given
+from dse.fit.given import coordinates, fixed_by
+from dse.fit.law import EXPONENT, PER_BYTE, Points
 from dse.fit.remarks import remarks
 from dse.fit.series import Series
-from dse.model.values import as_data, show
+from dse.model.values import as_data, listed, show
 from dse.problems import InputError, Problem
 
-_NOISE, _LOOSE, _RANK = 0.8, 0.25, 0.5
 _MISSED = 0.2  # median relative error of points left out: what fits so is hardly a law
-_FLAT = 1.1  # growth of times over all sizes, below which there is none
 
 
 @dataclass(frozen=True)
@@ -92,15 +90,19 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     on_device = points.accelerated[0]
     varied = bool((points.returned[0] > 0.0).any()) and not _proportional(points)
     shape = Shape(bool((~on_device).any()), bool(on_device.any()), varied, coordinates(given))
-    _check_given(series, shape, given)
-    analysis = analyse(points, shape, np.array([ratio if varied else 0.0]))[0]
-    _check_follows(series, analysis)
+    check_given(series, shape, given)
+
+    def analysed(shape: Shape) -> Analysis:
+        return analyse(points, shape, np.array([ratio if varied else 0.0]))[0]
+
+    analysis = analysed(shape)
+    check_follows(series, shape, given, analysis, analysed)
     scale = analysis.scale
     weight = weights(points, scale[None], analysis.kept[None])
     seen = errors(points, weight, analysis.law, analysis.at)
     values, spans, split = _split(series, analysis, given)
     notes = [
-        *_missed(points, seen),
+        *_missed(points, seen, fixed_by(given)),
         *remarks(series, points, analysis, shape, given),
         *split,
         *wild(points, scale, seen.inside),
@@ -109,14 +111,16 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
     return Fit(series, points, analysis, values, spans, seen, ratio if varied else 0.0, notes)
 
 
-def _missed(points: Points, seen: Errors) -> Iterator[str]:
+def _missed(points: Points, seen: Errors, given: Sequence[str]) -> Iterator[str]:
     """Yield that a law misses the times that it has not seen, if it does."""
     sizes, device = np.abs(seen.left_out), points.accelerated[0]
+    doubt = f"is {listed(given)} as given, " if given else ""
     for word, which in (("host", ~device), ("accelerated", device)):
         if which.any() and (off := float(np.median(sizes[which]))) > _MISSED:
             yield (
                 f"left out of the fit, the {word} times are {off:.0%} off in the median, so what "
-                "follows is hardly to be trusted: is it one series (--by), and one kind of call?"
+                f"follows is hardly to be trusted: {doubt}is it one series (--by), and one kind "
+                "of call?"
             )
 
 
@@ -141,41 +145,6 @@ def _proportional(points: Points) -> bool:
     """Tell whether as many bytes are returned for each byte sent at every size."""
     ratio = points.returned[0] / points.size[0]
     return bool(np.ptp(ratio) < 1e-3 * ratio.max())
-
-
-def _check_given(series: Series, shape: Shape, given: Mapping[str, float]) -> None:
-    missing = "" if shape.both else "host_s" if shape.accelerated else "accelerated_s"
-    needs = {"latency_per_byte", "acceleration"} & given.keys() if missing else set()
-    if not shape.accelerated:
-        needs |= {"overhead", "latency"} & given.keys()
-    if not shape.host:
-        needs |= {"computational_index", "host_fixed_time"} & given.keys()
-    if {"latency_per_byte", "acceleration"} <= given.keys():
-        problem = Problem("--given", "latency_per_byte and acceleration are both given")
-        raise InputError(series.name, [problem])
-    if needs:
-        message = f"{sorted(needs)[0]} says nothing without {missing}, which is not measured"
-        raise InputError(series.name, [Problem("--given", message)])
-
-
-def _check_follows(series: Series, analysis: Analysis) -> None:
-    """Refuse times that have little to do with the sizes."""
-    sizes = np.array([[series.size.min(), series.size.max()]])
-    which = np.full(sizes.shape, not np.isfinite(series.host).any())
-    ends = times(analysis.at[None], sizes, np.zeros_like(sizes), which)[0][0]
-    if ends[1] < _FLAT * ends[0]:
-        message = "the times hardly grow with the sizes: there is no work per byte to fit"
-        raise InputError(series.name, [Problem("", message, "measure larger calls")])
-    for accelerated, word in enumerate(("host", "accelerated")):
-        size, time = series.column(bool(accelerated))
-        if not size.size:
-            continue
-        noise = float(analysis.scale[accelerated])
-        rank = float(stats.spearmanr(size, time).statistic)
-        if noise > _NOISE or (noise > _LOOSE and not rank > _RANK):
-            message = f"the {word} times do not follow the sizes: the fit is {noise:.0%} off"
-            remedy = "is it one series, are the rows whole, and the columns what they are named?"
-            raise InputError(series.name, [Problem("", message, remedy)])
 
 
 def _split(

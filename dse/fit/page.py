@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from dse.fit.fitting import Fit
 from dse.fit.plot import plot
-from dse.fit.written import told_value
+from dse.fit.shown import told_value
 from dse.model.values import show
 from dse.report.figures import plotly_js
 from dse.report.payload import as_json

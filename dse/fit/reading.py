@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.fit.groups import by_problems, groups
 from dse.fit.series import Series, faults
 from dse.model.quantity import Array
 from dse.model.units import UnitError, factor
@@ -21,7 +22,7 @@ _TOLD = 3  # lines that a message names
 
 
 def read_series(
-    path: Path, by: Sequence[str] = (), clock: float | None = None
+    path: Path, by: Sequence[str] = (), clock: float | None = None, clock_used: bool = False
 ) -> tuple[list[Series], list[str]]:
     """Read the series of a table.
 
@@ -35,6 +36,8 @@ def read_series(
         Columns that name series.
     clock : float, optional
         Clock [Hz] of times in cycles.
+    clock_used : bool
+        Whether something beside the table is in cycles of that clock.
 
     Returns
     -------
@@ -51,32 +54,28 @@ def read_series(
         near = nearest(path.name, [p.name for p in path.parent.glob("*.csv")])
         raise InputError(str(path), [Problem("", "there is no such file", near)])
     try:
-        table, _ = read_table(path.name, path.parent)
+        table, _ = read_table(path.name, path.parent, row="measurement")
     except InputError as error:
         raise InputError(str(path), error.problems) from None
-    problems = [p for name in by if (p := _unknown(name, table))]
-    columns, found = _columns(table)
-    problems += found
+    columns, problems = _columns(table)
+    problems = [*by_problems(by, table, _measured(table)), *problems]
     if problems:
         raise InputError(str(path), problems)
     values, found = _values(table, columns, clock)
     problems += found
     if problems:
         raise InputError(str(path), problems)
-    groups = _groups(table, by, path.stem)
     names = columns.get(_HOST, "host_s"), columns.get(_DEVICE, "accelerated_s")
-    series = list(_series(values, groups))
+    series = list(_series(values, groups(table, by, path.stem)))
     problems = [problem for each in series for problem in faults(each, names)]
     if not series:
         problems = [Problem("", "has no times", f"wanted are {_WANTED}")]
     if problems:
         raise InputError(str(path), problems)
-    return series, _hints(table, by)
-
-
-def _unknown(name: str, table: DesignTable) -> Problem | None:
-    known = table.names
-    return None if name in known else Problem("--by", f"no column '{name}'", nearest(name, known))
+    hints = [*_hints(table, by), *_lacking(table, columns)]
+    if clock is not None and not clock_used and not _in_cycles(table, columns):
+        hints.append("the given clock has no effect: no column is in cycles")
+    return series, hints
 
 
 def _stem(name: str, unit: str) -> str:
@@ -88,6 +87,14 @@ def _stem(name: str, unit: str) -> str:
     head, _, end = name.rpartition("_")
     ends = {unit, f"{unit}s", unit.replace("/s", "ps")}
     return head if unit != "1" and end in ends else name
+
+
+def _measured(table: DesignTable) -> list[str]:
+    """Return the columns of sizes and times, used or not."""
+    units = {name: table.units.get(name, _written_unit(name)) for name in table.names}
+    stems = {name: _stem(name, unit) for name, unit in units.items() if unit != "1"}
+    known = (_SIZE, f"{_SIZE}_in", _OUT, _HOST, _DEVICE)
+    return [n for n, stem in stems.items() if stem in known or stem.startswith(f"{_DEVICE}_")]
 
 
 def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
@@ -176,25 +183,12 @@ def _signs(table: DesignTable, name: str, unit: str) -> Iterator[Problem]:
             yield Problem("", message, remedy)
 
 
-def _groups(table: DesignTable, by: Sequence[str], whole: str) -> NDArray[np.object_]:
-    """Return the name of the series of each row."""
-    if not by:
-        return np.full(len(table.lines), whole, dtype=object)
-    texts = []
-    for name in by:
-        column = table.texts.get(name)
-        if column is None:
-            column = np.array([f"{value:g}" for value in table.numbers[name]], dtype=object)
-        texts.append(column)
-    return np.array([" ".join(str(t) for t in row) for row in zip(*texts, strict=True)], object)
-
-
-def _series(values: Mapping[str, Array], groups: NDArray[np.object_]) -> Iterator[Series]:
+def _series(values: Mapping[str, Array], named: NDArray[np.object_]) -> Iterator[Series]:
     """Yield each series: a group of rows, and one of the columns of accelerated times."""
-    none = np.full(len(groups), np.nan)
+    none = np.full(len(named), np.nan)
     devices = [stem for stem in values if stem.startswith(_DEVICE)] or [""]
-    for group in dict.fromkeys(groups.tolist()):
-        rows = groups == group
+    for group in dict.fromkeys(named.tolist()):
+        rows = named == group
         for device in devices:
             host, accelerated = values.get(_HOST, none), values.get(device, none)
             known = rows & np.isfinite(values[_SIZE])
@@ -216,3 +210,17 @@ def _hints(table: DesignTable, by: Sequence[str]) -> list[str]:
     if by or not several:
         return []
     return [f"'{several[0]}' has {told[several[0]]} values: --by {several[0]} fits each of them"]
+
+
+def _lacking(table: DesignTable, columns: Mapping[str, str]) -> Iterator[str]:
+    """Yield in how many rows a size or a time is missing, if it is in some."""
+    count = len(table.lines)
+    lacking = {name: int(np.isnan(table.numbers[name]).sum()) for name in columns.values()}
+    told = [f"'{name}' in {lacks:,} of {count:,} rows" for name, lacks in lacking.items() if lacks]
+    if told:
+        yield f"there is no number for {listed(told)}"
+
+
+def _in_cycles(table: DesignTable, columns: Mapping[str, str]) -> bool:
+    times = (name for stem, name in columns.items() if stem not in (_SIZE, _OUT))
+    return any(factor(table.units[name], "s")[1] for name in times)

@@ -72,7 +72,7 @@ class DesignTable:
 
 
 def read_table(
-    name: str, folder: Path | None, missing: Sequence[str] = ()
+    name: str, folder: Path | None, missing: Sequence[str] = (), row: str = "design"
 ) -> tuple[DesignTable, Path]:
     """Read a table that lies in a study's folder.
 
@@ -80,6 +80,8 @@ def read_table(
     ----------
     missing : sequence of str
         What stands for a missing number, beside nothing, ``NA``, ``nan``, ``None`` and ``-``.
+    row : str
+        What a row is, for messages.
 
     Raises
     ------
@@ -97,7 +99,7 @@ def read_table(
     written = text.split("\n")
     kept = [i for i, line in enumerate(written) if line.strip() and not line.startswith("#")]
     if len(kept) < 2:
-        raise _refused(f"{name} has no designs", "write a row of names, and a row for each design")
+        raise _refused(f"{name} has no {row}s", f"write a row of names, and a row for each {row}")
     rows = [written[i] for i in kept]
     separator = max(",;\t", key=rows[0].count)
     titles = [title.strip() for title in next(csv.reader([rows[0]], delimiter=separator))]
@@ -155,7 +157,7 @@ def _of_titles(name: str, titles: Sequence[str]) -> Iterator[Problem]:
     if named and all(_is_number(title) for title in named):
         shown = ", ".join(named[:_TOLD])
         message = f"{name} has no row of names: its first row is {shown}…"
-        remedy = "write the names of the columns above the designs, without a # before them"
+        remedy = "write a row with the names of the columns above it, without a # before them"
         yield Problem("", message, remedy)
         return
     for title in named:
@@ -177,7 +179,7 @@ def _of_widths(
     else:
         found = [row.count(separator) + 1 for row in rows]
     if len(found) < len(rows):
-        yield Problem("", f"{name} has a text over several lines", "write each design in one line")
+        yield Problem("", f"{name} has a text over several lines", "write each row in one line")
         return
     bad = [i for i, fields in enumerate(found) if fields != width]
     for i in bad[:_TOLD]:

@@ -68,7 +68,7 @@ def concluded(folder: Path, table: Path) -> list[str]:
         If the times cannot be fitted.
     """
     files = [folder / name for name in ("fit.json", "fitted.toml", "fit.html")]
-    said = fit_table(table, ["run"], [], *files)
+    said = fit_table(table, ["run"], [], *files, force=True)
     said.append("errors of speedups at sizes that a fit has not seen, median and worst:")
     for series in read_series(table, ["run"], None)[0]:
         errors = speedup_errors(fit(series))

@@ -1,0 +1,39 @@
+"""The values of a fit with their units, for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from dse.model.values import number, show
+
+UNITS: Mapping[str, str] = {
+    "host_fixed_time": "s",
+    "computational_index": "s/B",
+    "complexity": "1",
+    "overhead_and_latency": "s",
+    "overhead": "s",
+    "latency": "s",
+    "latency_per_byte": "s/B",
+    "latency_per_byte_out": "s/B",
+    "accelerated_time_per_byte": "s/B",
+    "acceleration": "1",
+    "speedup_limit": "1",
+    "half_acceleration": "B",
+}
+"""The units of a fit's values; those per byte are per byte**β."""
+
+
+def told_value(name: str, value: float) -> str:
+    """Return a value of a fit with its unit.
+
+    >>> told_value("latency_per_byte", 9.3e-9), told_value("acceleration", math.inf)
+    ('9.3 ns/B', '∞')
+    """
+    unit = UNITS.get(name, "B")
+    if math.isinf(value):
+        return "∞"
+    if unit == "s/B":
+        scale, prefix = (1e-9, "n") if value >= 1e-10 else (1e-12, "p")
+        return f"{number(value / scale)} {prefix}s/B"
+    return show(value, unit)

@@ -19,14 +19,18 @@ _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
     "It takes the place of the study's [target]."
 )
+_LEAST_HELP = "An objective that is minimized: the least of it that reaches the target is asked."
 _WHERE_HELP = 'Explain the knee of these designs of the front: "area < 200 kLUT and lanes > 1".'
 _DESIGN_HELP = "Design number, as in front.csv, or knee; may be given several times."
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> list[Any]:
     """Return the numbers of designs; None for the knee."""
-    number = click.types.convert_type(int)
-    return [None if each == "knee" else number.convert(each, param, ctx) for each in given]
+    wrong = next((each for each in given if each != "knee" and not each.isdecimal()), None)
+    if wrong is not None:
+        message = f"'{wrong}' is neither the number of a design, as in front.csv, nor knee"
+        raise click.BadParameter(message, ctx, param)
+    return [None if each == "knee" else int(each) for each in given]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -43,7 +47,7 @@ def commands() -> None:
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
 @click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
-@click.option("--least", metavar="OBJECTIVE", help="Of what the least that reaches it is asked.")
+@click.option("--least", metavar="OBJECTIVE", help=_LEAST_HELP)
 @click.option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 _LISTED = 30  # more problems than that are counted, not listed
+_SHOWN = 40  # characters of what was given
 _NAMED = 12  # known names in a remedy
 
 
@@ -84,6 +86,25 @@ class InputError(DseError):
         if count > _LISTED:
             lines.append(f"  … and {count - _LISTED} more")
         return "\n".join(lines)
+
+
+def as_path(given: str | os.PathLike[str], what: str) -> Path:
+    """Return a path that a script gives.
+
+    Parameters
+    ----------
+    what : str
+        What is to be there, such as ``"a study file"``.
+
+    Raises
+    ------
+    InputError
+        If it is neither a text nor a path.
+    """
+    if isinstance(given, str | os.PathLike):
+        return Path(given)
+    message = f"{repr(given)[:_SHOWN]} is not a path"
+    raise InputError(what, [Problem("", message, f"give the path of {what}, as a text or a Path")])
 
 
 def check_regular(path: Path, most: int) -> None:

@@ -285,7 +285,7 @@ def test_no_constraint_is_to_be_loosened_for_a_design_that_does_not_pay() -> Non
     assert "excludes 4,032" in str(error.value)
     assert "would admit" not in str(error.value)
     assert (
-        "to loosen a constraint is not worth it: design 3,968, the first to be admitted, "
+        "to loosen a constraint is not worth it: design 3968, the first to be admitted, "
         "has speedup 7.94×10⁻⁵, and that pays only above 1"
     ) in str(error.value)
 

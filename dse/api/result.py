@@ -13,7 +13,7 @@ import pandas as pd
 
 from dse.api import views
 from dse.api.explanation import Explanation
-from dse.problems import InputError, Problem
+from dse.problems import InputError, Problem, as_path
 from dse.result import compare as comparing
 from dse.result import folder as folders
 from dse.result.reaching import reaching
@@ -126,14 +126,14 @@ class StudyResult(Result):
 
         return front_figure(self)
 
-    def explain(self, design: int | pd.Series[Any] | None = None) -> Explanation:
+    def explain(self, design: int | str | pd.Series[Any] | None = None) -> Explanation:
         """Say what limits a design and what to change next.
 
         Parameters
         ----------
-        design : int or Series, optional
-            A design's number, as in the front's index, or a row of the front; the knee if it is
-            not given.
+        design : int, str or Series, optional
+            A design's number, as in the front's index, ``"knee"``, or a row of the front; the knee
+            if it is not given.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class StudyResult(Result):
         """
         from dse.explain.verdict import explain
 
-        number = number_of(self, self.knee() if design is None else design)
+        number = number_of(self, "knee" if design is None else design)
         return Explanation.of(explain(self._study, self, [number])[0], self)
 
     def answer(self) -> Answer:
@@ -203,20 +203,24 @@ class StudyResult(Result):
 
 
 def number_of(result: Result, design: Any) -> int:
-    """Return the number of a design that is given by it, or by its row.
+    """Return the number of a design that is given by it, by its row, or as the knee.
 
     Raises
     ------
     InputError
-        If it is neither.
+        If it is none of these.
+    EmptyFrontError
+        If the knee is asked for, and there is none.
     """
+    if isinstance(design, str) and design == "knee":
+        design = result.knee()
     number = design.name if isinstance(design, pd.Series) else design
     if isinstance(number, Integral) and not isinstance(number, bool):
         return int(number)
     kind = "a row without a number" if isinstance(design, pd.Series) else type(design).__name__
     given = repr(design) if isinstance(design, str | int | float | list | tuple | None) else kind
     message = f"{given} is not the number of a design"
-    remedy = "give whole numbers, as in the front's index, or rows of it such as result.knee()"
+    remedy = 'give whole numbers, as in the front\'s index, "knee", or rows of the front'
     raise InputError(result.name, [Problem("designs", message, remedy)])
 
 
@@ -228,7 +232,8 @@ def load_result(folder: str | Path) -> StudyResult:
     InputError
         If the folder holds none, or another version of the layout.
     """
-    return StudyResult.of(folders.load_result(folder), Path(folder))
+    folder = as_path(folder, "a run's folder")
+    return StudyResult.of(folders.load_result(folder), folder)
 
 
 def compare(
@@ -246,8 +251,13 @@ def compare(
     Raises
     ------
     InputError
-        If their objectives differ, or a front is empty.
+        If one is not a result, their objectives differ, or a front is empty.
     """
+    for which, given in (("first", first), ("second", second)):
+        if not isinstance(given, StudyResult):
+            message = f"is of the type {type(given).__name__}, not the result of a run"
+            remedy = "give what study.run() or dse.load_result(folder) returns"
+            raise InputError("compare", [Problem(which, message, remedy)])
     contents = [_content(result) for result in (first, second)]
     one, other = first_name or first.name, second_name or second.name
     if one == other:

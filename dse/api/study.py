@@ -13,7 +13,7 @@ from dse.api import views
 from dse.api.explanation import Explanation
 from dse.api.result import StudyResult, number_of
 from dse.api.sweep import Sweep
-from dse.problems import InfeasibleError, InputError, Problem
+from dse.problems import InfeasibleError, InputError, Problem, as_path
 from dse.result.record import Result
 from dse.study import edit
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
@@ -171,16 +171,16 @@ class Study(ResolvedStudy):
         found = run(self, Path(out) if out is not None else None, workers, progress)
         return StudyResult.of(found, self)
 
-    def explain(self, result: Result, *designs: int | pd.Series[Any]) -> list[Explanation]:
+    def explain(self, result: Result, *designs: int | str | pd.Series[Any]) -> list[Explanation]:
         """Say what limits designs of a result and what to change next.
 
         Parameters
         ----------
         result : StudyResult
             Of this study.
-        *designs : int or Series
-            Design numbers, as in the front's index, or rows of the front; the knee if none is
-            given.
+        *designs : int, str or Series
+            Design numbers, as in the front's index, ``"knee"``, or rows of the front; the knee if
+            none is given.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class Study(ResolvedStudy):
         """
         from dse.explain.verdict import explain
 
-        chosen = [number_of(result, each) for each in designs or (result.knee(),)]
+        chosen = [number_of(result, each) for each in designs or ("knee",)]
         return [Explanation.of(each, result) for each in explain(self, result, chosen)]
 
     def report(self, result: Result, path: str | Path) -> None:
@@ -234,6 +234,7 @@ def load(
     InputError
         With every problem of the file.
     """
+    path = as_path(path, "a study file")
     asked = None if target is None else {"reach": target} | ({"least": least} if least else {})
     return Study(**vars(read_study(path, asked, seconds)))
 

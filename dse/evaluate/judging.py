@@ -121,7 +121,7 @@ def nothing(evaluator: Evaluator) -> Evaluated:
 def _located(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> DesignError:
     """Halve the batch for as long as a half raises, and tell of what is left."""
     low, high = 0, len(next(iter(points.values())))
-    together = f"designs {first:,} to {first + high - 1:,} together: {error}"
+    together = f"designs {first} to {first + high - 1:,} together: {error}"
 
     def raised(start: int, stop: int) -> ModelError | None:
         try:
@@ -146,14 +146,14 @@ def _located(evaluator: Evaluator, points: Points, first: int, error: ModelError
         f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
         for n, v in labels.items()
     ]
-    return DesignError(f"design {first + low:,} ({', '.join(words)}): {error}")
+    return DesignError(f"design {first + low} ({', '.join(words)}): {error}")
 
 
 def _of_a_batch(first: int, last: int, error: ModelError) -> DesignError:
     """Return what is wrong with a model that raises on a batch, and on neither half of it."""
     alone = "none of them" if last - first == 1 else "neither half of them"
     return DesignError(
-        f"designs {first:,} to {last:,} together: {error}\n  {error.model} is not elementwise: it "
+        f"designs {first} to {last:,} together: {error}\n  {error.model} is not elementwise: it "
         f"raises on a batch of designs, though on {alone} alone; its inputs are arrays, so write "
         "np.where(a > b, x, y) instead of if a > b, and use no function that takes one number"
     )

@@ -190,7 +190,13 @@ def bound_of(comparison: Comparison, objective: Objective, clock: float | None) 
 
 def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None:
     """Return what is wrong with the objective that is to be least."""
-    names = [o.name for o in objectives]
-    if not least or least in names:
+    by_name = {o.name: o for o in objectives}
+    if not least:
         return None
-    return Problem("", f"'{least}' is not an objective", nearest(least, names))
+    if least not in by_name:
+        return Problem("", f"'{least}' is not an objective", nearest(least, list(by_name)))
+    if by_name[least].direction == "minimize":
+        return None
+    minimized = ", ".join(quoted(o.name) for o in objectives if o.direction == "minimize")
+    remedy = f"name one that is minimized: {minimized}" if minimized else "leave it out: none is"
+    return Problem("", f"'{least}' is maximized: as little of it as possible is not asked", remedy)

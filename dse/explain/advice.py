@@ -25,7 +25,7 @@ from dse.evaluate.target import Target
 from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of
 from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain
 from dse.explain.words import listed, plain, value_words
-from dse.explain.worth import benefits, built_for, paying
+from dse.explain.worth import benefits, benefits_of, paying
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change
@@ -78,6 +78,11 @@ class Effect:
     def worse(self) -> bool:
         """Whether it gets worse, to be seen in the digits that people are shown."""
         return self.gain < 1 and self.words[0] != self.words[1]
+
+    @property
+    def price(self) -> str:
+        """What there is of a price whose values are told elsewhere: more of it, or less."""
+        return f"{'more' if self.after > self.before else 'less'} {plain(self.objective)}"
 
     @property
     def little(self) -> str:
@@ -151,14 +156,14 @@ def effect_words(effects: Sequence[Effect], first: str = "", known: Collection[s
     first : str
         The objective that is told first.
     known : collection of str
-        Objectives that are told elsewhere.
+        Objectives that are told elsewhere: of these no values are told.
     """
     told = [e for e in effects if e.objective not in known]
     better = sorted((e for e in told if e.better), key=lambda e: e.objective != first)
     gains = f": {listed(map(str, better))}" if better else ""
     if any(e.worse for e in effects):  # it may be the change itself that costs
-        worse = listed(str(e) for e in told if e.worse)
-        return gains + (f", at the price of {worse}" if worse else "")
+        worse = listed(e.price if e.objective in known else str(e) for e in effects if e.worse)
+        return f"{gains}, at the price of {worse}"
     little = listed(e.little for e in told if e.gain < 1)
     return f"{gains}, at {little}" if little else f"{gains}, at no cost in other objectives"
 
@@ -171,9 +176,9 @@ def advice(
     Of each variable and each objective, the value that improves this objective most, by 1 % at
     least; of those that do so equally, the one that costs least elsewhere. And for each objective
     the change of any variable that gains most for what it costs, of those that improve it, and of
-    those that make it no worse. First comes what leaves the benefit of a design as it is or better,
-    and of that what gains most for what it costs. What results is feasible and pays, and reaches
-    the target if the design does.
+    those that make it no worse. First comes what leaves every benefit of a design as it is or
+    better, and of that what gains most for what it costs. What results is feasible and pays, and
+    reaches the target if the design does.
 
     Parameters
     ----------
@@ -185,13 +190,14 @@ def advice(
     found = _within(study.evaluator, result, points, before, study.target)
     for row, others in enumerate(_parts(study, points, before)):
         found[row] += others
-    benefit = built_for(study.evaluator, study.evaluator.objectives).name
-    ordered = (sorted(each, key=lambda item: _order(item, benefit)) for each in found)
+    gained = benefits_of(study.evaluator)
+    ordered = (sorted(each, key=lambda item: _order(item, gained)) for each in found)
     return [tuple(each) for each in ordered]
 
 
-def _order(item: Advice, benefit: str) -> tuple[bool, bool, float]:
-    return item.kind != SPACE, item.on(benefit).gain < 1, -item.trade
+def _order(item: Advice, gained: Collection[str]) -> tuple[bool, bool, float]:
+    costs = any(item.on(name).gain < 1 for name in gained)
+    return item.kind != SPACE, costs, -item.trade
 
 
 def keeping(items: Sequence[Advice], kind: Kind, objective: str) -> list[Advice]:

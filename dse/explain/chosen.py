@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import scaled
 from dse.evaluate.objective import Objective
 from dse.explain.words import plain
 from dse.explain.worth import built_for, paying
-from dse.result.reaching import nearest_to, reaches
+from dse.result.reaching import best_of, nearest_of, nearest_to, reaches
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
@@ -36,6 +35,8 @@ class Chosen:
         Which designs pay, and which reach the target; all if there is none.
     least : Objective or None
         The one of which the least that reaches the target is recommended.
+    equal : int
+        How many have that: of these it is the nearest to the best of every objective.
     others : tuple of (int, str)
         Runners-up: number and role.
     roles : mapping of str to Objective
@@ -48,6 +49,7 @@ class Chosen:
     pays: NDArray[np.bool_]
     reaches: NDArray[np.bool_]
     least: Objective | None = None
+    equal: int = 1
     others: tuple[tuple[int, str], ...] = ()
     roles: dict[str, Objective] = field(default_factory=dict)
 
@@ -75,7 +77,7 @@ def choose(study: ResolvedStudy, result: Result) -> Chosen | None:
         if target and not reached.any():
             row = nearest_to(front, target.bounds)
         else:
-            row = _least(result, built_for(evaluator, result.objectives), reached)
+            row, _ = best_of(front, built_for(evaluator, result.objectives), reached)
         return Chosen(int(numbers[row]), NEAREST, row, pays, reached)
     least = None
     if target:
@@ -83,29 +85,13 @@ def choose(study: ResolvedStudy, result: Result) -> Chosen | None:
         wanted = [o for o in result.objectives if o.name == target.least]
         wanted = wanted or [o for o in result.objectives if o.name not in bounded]
         least = wanted[0] if len(wanted) == 1 else None
-    row = _knee(result, among) if least is None else _least(result, least, among)
+    row, equal = nearest_of(front, among), 1
+    if least is not None:
+        row, equal = best_of(front, least, among)
     roles = _runners_up(evaluator, result, row, among)
     others = tuple((number, role) for role, (number, _) in roles.items())
     about = {role: objective for role, (_, objective) in roles.items()}
-    return Chosen(int(numbers[row]), RECOMMENDED, row, pays, reached, least, others, about)
-
-
-def _knee(result: Result, among: NDArray[np.bool_]) -> int:
-    """Return the row of some designs that is nearest to the best of every objective."""
-    signs = np.array([o.sign for o in result.objectives])
-    unit, _ = scaled(result.front.points, signs)
-    rows = np.flatnonzero(among)
-    return int(rows[np.argmin((unit[rows] ** 2).sum(axis=1))])
-
-
-def _least(result: Result, objective: Objective, among: NDArray[np.bool_]) -> int:
-    """Return the row of some designs that is best in an objective; of equals, in the others."""
-    i = [o.name for o in result.objectives].index(objective.name)
-    rows, points = np.flatnonzero(among), result.front.points
-    best = rows[points[rows, i] == points[rows, i].min()]
-    same = np.zeros(len(points), dtype=bool)
-    same[best] = True
-    return int(best[0]) if len(best) == 1 else _knee(result, same)
+    return Chosen(int(numbers[row]), RECOMMENDED, row, pays, reached, least, equal, others, about)
 
 
 def _runners_up(

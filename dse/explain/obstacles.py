@@ -15,8 +15,8 @@ from dse.evaluate.table import TableSpace
 from dse.evaluate.target import Target
 from dse.explain.words import build_of
 from dse.explain.worth import paying
+from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import show, tell
 from dse.result.reaching import answered
 from dse.result.record import Result
 from dse.result.target import Best, TargetAnswer
@@ -107,7 +107,7 @@ def _labels(evaluator: Evaluator, points: Points, moved: list[str]) -> Iterator[
     labels, quantities = evaluator.space.labels(points), evaluator.wiring.quantities
     for row, name in enumerate(moved):
         value = labels[name][row]
-        text = value if isinstance(value, str) else show(float(value), quantities[name].unit)
+        text = value if isinstance(value, str) else amount(float(value), quantities[name].unit)
         yield f"{name} = {text}"
 
 
@@ -143,9 +143,10 @@ def _cuts(
     for row in worth[np.argsort(values[worth], kind="stable")]:
         cut = tuple(what for what, is_broken in zip(whats, broken[row], strict=True) if is_broken)
         if cut not in found:
-            value = tell(float(judged.objectives[row, names.index(best.objective)]), best.unit)
-            gives = f"{labels[row]} gives {best.objective} {value}"
-            found[cut] = f"{gives}, but breaks {' and '.join(cut)}."
+            value = amount(float(judged.objectives[row, names.index(best.objective)]), best.unit)
+            given = f"{best.objective} = {value}"
+            gives = "" if labels[row] == given else f" gives {best.objective} {value}, but"
+            found[cut] = f"{labels[row]}{gives} breaks {' and '.join(cut)}."
     return list(found.values())[:_TOLD]
 
 
@@ -169,6 +170,6 @@ def _ends(
         for end, inside, word in ((-1, -2, "greatest"), (0, 1, "least")):
             at = points[name][order[end]]
             if at == design[name][0] and values[order[inside]] > here:
-                told = show(float(at), evaluator.wiring.quantities[name].unit)
+                told = amount(float(at), evaluator.wiring.quantities[name].unit)
                 found.append(f"{name} is at its {word} value in the space, {told}.")
     return found[:_TOLD]

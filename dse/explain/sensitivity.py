@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.evaluate.space import SUBSET, Choice, Space
+from dse.evaluate.space import SUBSET, Choice, Space, Variable
 from dse.evaluate.wiring import ModelError, Wiring
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
@@ -36,7 +36,8 @@ class Sensitivity:
     input, symbol, unit : str
         The input.
     value, improved : float
-        The input before and after the improvement [unit].
+        The input before and after the improvement [unit]; of what the space sets, as far as the
+        space goes.
     before, after : float
         The objective before and after.
     gain : float
@@ -112,6 +113,9 @@ def sensitivities(
             continue
         value = np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
         better = improved(evaluator.wiring, name, value, rule.factor, columns)
+        kind = kind_of(evaluator.space, owners.get(name))
+        if kind == SPACE:
+            better = _inside(evaluator.space.variables[owners[name]], name, better)
         after = _values(evaluator, {**columns, name: better}, count)
         for row in range(count):
             texts = tuple(show(float(v[row]), quantity.unit, quantity) for v in (value, better))
@@ -130,7 +134,7 @@ def sensitivities(
                         gain=factor,
                         bottleneck=factor >= 1.0 + rule.threshold,
                         shown=(texts[0], texts[1]),
-                        kind=kind_of(evaluator.space, owners.get(name)),
+                        kind=kind,
                         owner=owners.get(name, ""),
                     )
                 )
@@ -154,6 +158,15 @@ def kind_of(space: Space, owner: str | None) -> Kind:
         return GIVEN
     variable = space.variables[owner]
     return PART if isinstance(variable, Choice) and variable.about != SUBSET else SPACE
+
+
+def _inside(variable: Variable, name: str, values: Array) -> Array:
+    """Return values of a quantity that a variable sets, as far as the variable goes."""
+    if isinstance(variable, Choice):
+        known = np.array([row[name] for row in variable.rows.values()], dtype=np.float64)
+    else:
+        known = np.asarray(variable.from_unit(np.array([0.0, 1.0])), dtype=np.float64)
+    return np.clip(values, known.min(), known.max())
 
 
 def _descending(item: Sensitivity) -> tuple[int, float]:

@@ -17,6 +17,7 @@ from dse.explain.worth import benefits
 from dse.model.amounts import amount
 from dse.result.more import Step, more
 from dse.result.record import Result
+from dse.result.target import tie_words
 from dse.study.study import ResolvedStudy
 
 _GAINS = 1.05  # what more of an objective is, at least, for a trade that costs more than it gains
@@ -119,7 +120,8 @@ def why_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
             value = float(front.designs[least.name].iloc[chosen.row])
             word = "least" if least.sign > 0 else "most"
             told = f"{plain(least.name)}, {amount(value, least.unit)}"
-            return f"It reaches the target, {reach}, with the {word} {told}."
+            tie = tie_words(chosen.equal)
+            return f"It reaches the target, {reach}, with the {word} {told}{tie}."
         some = f"the {len(points):,} designs" if len(points) > 1 else "the designs"
         if best:
             return f"It reaches the target, {reach}, and is best in every objective of {some}."

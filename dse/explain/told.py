@@ -31,6 +31,8 @@ def verdict_lines(explanation: Explanation) -> list[str]:
     lines = [f"{head} feasible, and {standing_words(explanation)}"]
     if explanation.standing is not None:
         lines += [f"{_INDENT}{each}" for each in explanation.standing.by]
+    if explanation.reach:
+        lines.append(explanation.reach)
     if explanation.worth:
         lines.append(f"it is not worth building: it has {explanation.worth}")
     return lines + time_words(explanation.halves) + advice_lines(explanation)

@@ -16,14 +16,15 @@ from dse.evaluate.undefined import why_undefined
 from dse.explain.advice import Advice, advice
 from dse.explain.breakdown import Part, breakdowns, scenario_labels
 from dse.explain.curves import Curve, curves_of
+from dse.explain.reach import reach_words
 from dse.explain.regions import Regions, sweep
 from dse.explain.regression import Regression, regressions
 from dse.explain.sensitivity import Sensitivity, sensitivities
 from dse.explain.standing import Mend, Standing, mends, standing
 from dse.explain.times import Half, halves
 from dse.explain.worth import worth_words
+from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import tell
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
@@ -58,7 +59,7 @@ class Violation:
         if np.isnan(self.amount):
             because = f", for {self.why}" if self.why else ""
             return f"{self.name} has no value: it is not a number{because}"
-        return f"{self.name} is violated by {tell(self.amount, self.unit)}"
+        return f"{self.name} is violated by {amount(self.amount, self.unit)}"
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ class Explanation:
         What half of its times goes to, and what would shorten that.
     worth : str
         Why it is not worth building, if it is not; see `dse.explain.worth`.
+    reach : str
+        Whether a feasible design reaches the target; empty if the run was asked for none.
     """
 
     design: int
@@ -132,6 +135,7 @@ class Explanation:
     mends: tuple[Mend, ...] = ()
     halves: tuple[Half, ...] = ()
     worth: str = ""
+    reach: str = ""
 
 
 def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> list[Explanation]:
@@ -168,6 +172,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
         swept = [(each,) for each in sweep(evaluator, study.regions, study.rule, columns)]
     advised = advice(study, result, points, judged.objectives)
     found, trends = [], regressions(evaluator)
+    target = study.target if result.target is not None else None
     for row, number in enumerate(numbers):
         one = {name: values[row : row + 1] for name, values in columns.items()}
         feasible = bool(judged.feasible[row])
@@ -196,6 +201,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
                 if row < _TIMED
                 else (),
                 worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
+                reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",
             )
         )
     return found
@@ -250,13 +256,11 @@ def _violations(
 ) -> tuple[Violation, ...]:
     amounts = evaluator.violations(judged.constrained[row : row + 1])[0]
     found = []
-    for c, value, amount in zip(
-        evaluator.constraints, judged.constrained[row], amounts, strict=True
-    ):
-        if not amount <= 0:
-            names = c.names if np.isnan(amount) else ()
+    for c, value, by in zip(evaluator.constraints, judged.constrained[row], amounts, strict=True):
+        if not by <= 0:
+            names = c.names if np.isnan(by) else ()
             why = _why(evaluator, columns, names, c.conditions)
-            found.append(Violation(c.name, c.unit, float(value), float(amount), why))
+            found.append(Violation(c.name, c.unit, float(value), float(by), why))
     for o, value in zip(evaluator.objectives, judged.objectives[row], strict=True):
         if np.isnan(value):
             why = _why(evaluator, columns, (o.quantity,), o.conditions)

@@ -58,6 +58,12 @@ def worth_words(evaluator: Evaluator, values: Array) -> str:
     return f"{has}, and that pays only above {amount(found[0][1], objectives[found[0][0]].unit)}"
 
 
+def benefits_of(evaluator: Evaluator) -> list[str]:
+    """Return the objectives that are benefits: those that are maximized, else what is built for."""
+    found = [o.name for o in evaluator.objectives if o.direction == "maximize"]
+    return found or [built_for(evaluator, evaluator.objectives).name]
+
+
 def built_for(evaluator: Evaluator, objectives: Sequence[Objective]) -> Objective:
     """Return the objective that a design is built for: the first that pays, else the first."""
     return objectives[next((i for i, _ in benefits(evaluator)), 0)]

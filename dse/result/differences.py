@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,10 +47,10 @@ def differences(
     constants = [{n: tell(*vu) for n, vu in r.constants.items()} for r in (first, second)]
     told = {f"inputs.{name}" for names in constants for name in names}
     written = [dict(_flat(content, "")) for content in contents]
-    studies = [{k: v for k, v in keys.items() if k not in told} for keys in written]
+    studies = [{k: v for k, v in keys.items() if not _elsewhere(k, told)} for keys in written]
     files = [_of(r, "loaded", "text ") for r in (first, second)]
     versions = [_of(r, "versions", "") for r in (first, second)]
-    pairs = [constants, files, versions]
+    pairs = [constants, [_target(r) for r in (first, second)], files, versions]
     if all(written):
         pairs.insert(1, studies)
     return tuple(each for one, other in pairs for each in _between(one, other))
@@ -61,6 +61,19 @@ def _between(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Di
         one, other = first.get(what, _ABSENT), second.get(what, _ABSENT)
         if one != other:
             yield Difference(what, one, other)
+
+
+def _elsewhere(key: str, told: Collection[str]) -> bool:
+    """Tell whether an entry of a study is told from the results: inputs, and what was reached."""
+    return key in told or key.startswith("target.")
+
+
+def _target(result: Result) -> dict[str, str]:
+    """Return the target that was asked for, in the study or beside it."""
+    asked = result.target
+    if asked is None:
+        return {}
+    return {"target.reach": asked.reach} | ({"target.least": asked.least} if asked.least else {})
 
 
 def _of(result: Result, kind: str, word: str) -> dict[str, str]:

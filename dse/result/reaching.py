@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.front import scaled
 from dse.evaluate.objective import Objective
 from dse.evaluate.target import (
     EXAMPLE,
@@ -74,14 +75,31 @@ def nearest_to(front: Front, bounds: Sequence[Bound]) -> int:
     """Return the row of a front that comes nearest to some bounds.
 
     That whose greatest miss is least, as a share of what is asked for; of a bound of 0, in the
-    bound's unit.
+    bound's unit. Of equals, the nearest to the best of every objective.
     """
     missed = np.zeros(len(front))
     for bound in bounds:
         values = front.designs[bound.objective].to_numpy(dtype=np.float64)
         short = np.where(bound.reached(values), 0.0, np.abs(values - bound.value))
         missed = np.maximum(missed, short / (abs(bound.value) or 1.0))
-    return int(np.argmin(missed))
+    return nearest_of(front, missed == missed.min())
+
+
+def nearest_of(front: Front, among: NDArray[np.bool_]) -> int:
+    """Return the row of some designs that is nearest to the best of every objective."""
+    unit, _ = scaled(front.points, np.array([o.sign for o in front.objectives]))
+    rows = np.flatnonzero(among)
+    return int(rows[np.argmin((unit[rows] ** 2).sum(axis=1))])
+
+
+def best_of(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the row of some designs that is best in an objective, and how many are equal in it.
+
+    Of equals, the nearest to the best of every objective.
+    """
+    values = front.points[:, [o.name for o in front.objectives].index(objective.name)]
+    equal = among & (values == values[among].min())
+    return nearest_of(front, equal), int(equal.sum())
 
 
 def answered(result: Result, target: Target) -> TargetAnswer:
@@ -99,13 +117,11 @@ def answered(result: Result, target: Target) -> TargetAnswer:
 
 
 def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
-    values = front.designs[objective.name].to_numpy(dtype=np.float64)
-    row = int(np.argmin(np.where(among, values * objective.sign, np.inf)))
-    if not among[row]:  # all are as bad as can be
-        row = int(np.argmax(among))
+    row, equal = best_of(front, objective, among)
+    value = float(front.designs[objective.name].iloc[row])
     word = "least" if objective.sign > 0 else "most"
     number = int(front.designs.index[row])
-    return Best(objective.name, objective.unit, word, float(values[row]), number)
+    return Best(objective.name, objective.unit, word, value, number, equal)
 
 
 def _nearest(front: Front, bounds: Sequence[Bound]) -> list[Best]:

@@ -215,7 +215,7 @@ def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> lis
                 of = f"{count:,} of {plural(outcome.tally.evaluated, 'design')}"
                 why = why_first(evaluator, outcome, quantity, conditions, first) if quantity else ""
                 because = f": {why}" if why else ""
-                notes[f"{name} {what} for {of}, first for design {first:,}{because}"] = None
+                notes[f"{name} {what} for {of}, first for design {first}{because}"] = None
     return [*notes, *(note for name, note in seen.items() if name not in counted)]
 
 

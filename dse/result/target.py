@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dse.model.values import tell, worded
+from dse.model.amounts import amount
+from dse.model.values import worded
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,9 @@ class Best:
     value : float
         The value.
     design : int
-        The design that has it.
+        The design that has it: of several, the nearest to the best of every objective.
+    equal : int
+        How many have it.
     """
 
     objective: str
@@ -30,10 +33,24 @@ class Best:
     word: str
     value: float
     design: int
+    equal: int = 1
 
     def __str__(self) -> str:
-        value = tell(self.value, self.unit)
-        return f"{self.word} {worded(self.objective)} is {value}, of design {self.design}"
+        value = amount(self.value, self.unit)
+        told = f"{self.word} {worded(self.objective)} is {value}, of design {self.design}"
+        return f"{told}{tie_words(self.equal)}"
+
+
+def tie_words(equal: int) -> str:
+    """Return how a tie is broken; nothing for one design.
+
+    >>> tie_words(2)
+    '; of the 2 designs with that, it is the nearest to the best of every objective at once'
+    """
+    if equal == 1:
+        return ""
+    nearest = "the nearest to the best of every objective at once"
+    return f"; of the {equal:,} designs with that, it is {nearest}"
 
 
 @dataclass(frozen=True)

@@ -37,5 +37,5 @@ def why_undefined_objective(evaluator: Evaluator, outcome: Outcome) -> str:
     for objective, (count, first, *_) in zip(evaluator.objectives, odd, strict=False):
         if count:
             why = why_first(evaluator, outcome, objective.quantity, objective.conditions, first)
-            return f"of design {first:,}, {why}" if why else ""
+            return f"of design {first}, {why}" if why else ""
     return ""

@@ -276,13 +276,13 @@ def _ways(
     """Return in words which relaxations would admit a design that is of use."""
     found = [k for k in range(len(constraints)) if 0 < tally.least[k] < np.inf]
     ways = [
-        f"{_relaxed(constraints[k], tally.least[k])} would admit design {tally.admitted[k]:,}"
+        f"{_relaxed(constraints[k], tally.least[k])} would admit design {tally.admitted[k]}"
         for k in found
         if int(tally.admitted[k]) not in useless
     ]
     near = int(tally.admitted[found[0]]) if found else tally.nearest
     if not ways and near in useless:
-        told = f"design {near:,}, the first to be admitted, has {useless[near]}"
+        told = f"design {near}, the first to be admitted, has {useless[near]}"
         ways.append(f"to loosen a constraint is not worth it: {told}")
     elif not ways and tally.nearest >= 0:
         missed = [
@@ -292,7 +292,7 @@ def _ways(
         ]
         ways.append(
             f"no single constraint is to blame; {' and '.join(missed)} "
-            f"would admit design {tally.nearest:,}, the nearest"
+            f"would admit design {tally.nearest}, the nearest"
         )
     return ways
 

@@ -69,7 +69,7 @@ class LateError(Exception):
         """
         if math.isfinite(expected) and self.waited < max(_HANGS, _TIMES * expected):
             return None
-        which = f"design {first:,} was" if first == last else f"designs {first:,} to {last:,} were"
+        which = f"design {first} was" if first == last else f"designs {first} to {last} were"
         return EndedError(
             f"{which} not done after {self.waited:.1f} s, when the time was over: {HANGS}"
         )

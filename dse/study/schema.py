@@ -249,7 +249,8 @@ class TargetTable(Table):
         min_length=1, description='comparisons joined by and: "speedup >= 5 and area < 100 kLUT"'
     )
     least: StrictStr | None = Field(
-        None, description="the objective of which as little as possible is asked; each if absent"
+        None,
+        description="the minimized objective that is to be as little as can be; each if absent",
     )
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import dse
+from dse import Array, Floats, Quantity
 from dse.cli import commands
 from dse.explain.told import verdict_lines
-from tests.advice_examples import content, machine, study
+from tests.advice_examples import study
 from tests.test_told import logca
 from tests.toy import MODEL, STUDY
 
@@ -131,21 +133,43 @@ def test_units_of_an_answer_are_plural_and_its_amounts_agree() -> None:
 # ── What to change, and its price ────────────────────────────────────────────
 
 
+class Fit(NamedTuple):
+    steady: Annotated[Array, Quantity("1", "steady speed", low=0)]
+    peak: Annotated[Array, Quantity("1", "peak speed", low=0)]
+    area: Annotated[Array, Quantity("LUT", "area", low=0)]
+
+
+def fit(
+    at_rest: Annotated[Floats, Quantity("1", "steady speed of the part", low=0)],
+    at_peak: Annotated[Floats, Quantity("1", "peak speed of the part", low=0)],
+    size: Annotated[Floats, Quantity("LUT", "area of the part", low=0)],
+) -> Fit:
+    """Return what a part has, as it is."""
+    return Fit(*(np.asarray(x, dtype=np.float64) for x in (at_rest, at_peak, size)))
+
+
 def test_first_comes_what_costs_no_benefit_of_any_objective() -> None:
-    objectives = [
-        {"minimize": "area"},
-        {"maximize": "speedup"},
-        {"maximize": "lanes", "name": "width"},
-    ]
-    made = dse.from_mapping(content(9000.0, objective=objectives), {"machine": machine})
-    result = made.run()
-    seen = 0
-    for number in range(0, len(result.designs), 7):
-        advice = [a for a in result.explain(number).advice if a.kind == "within your space"]
-        costs = [any(a.on(n).gain < 1 for n in ("speedup", "width")) for a in advice]
-        assert costs == sorted(costs)
-        seen += len(set(costs)) == 2
-    assert seen
+    rows = {
+        "base": {"at_rest": 10, "at_peak": 7, "size": 1000},
+        "small": {"at_rest": 10, "at_peak": 6.21, "size": 100},  # gains most, at a price
+        "trim": {"at_rest": 10, "at_peak": 7, "size": 800},
+    }
+    objectives = [{"maximize": "steady"}, {"maximize": "peak"}, {"minimize": "area"}]
+    made = dse.from_mapping(
+        {
+            "study": {"name": "parts", "models": ["fit"]},
+            "space": {"part": {"rows": rows}},
+            "objective": objectives,
+        },
+        {"fit": fit},
+    )
+    lines = told(made.run().explain(0)).split("(first what costs none of its benefit):\n")[1]
+    first, second = lines.split("\n")
+    assert (
+        first
+        == "  part base → trim (design 2): area 1,000 → 800 LUT, at no cost in other objectives"
+    )
+    assert second.endswith(", at the price of peak 7 → 6.21")
 
 
 def test_a_variable_that_is_an_objective_has_its_price() -> None:

@@ -111,7 +111,7 @@ def test_kinds_are_told_apart_by_who_sets_an_input() -> None:
     (found,) = explain(made, made.run(), [0])
     assert told(found) == {"lanes": SPACE, "bus_wait": PART, "host_time": GIVEN}
     assert {s.changed_by for s in found.sensitivities} == {
-        SPACE,
+        "beyond your space",  # 1 lane → 10, of 8
         "another bus",
         "not yours to change",
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
@@ -36,8 +37,7 @@ class Sensitivity:
     input, symbol, unit : str
         The input.
     value, improved : float
-        The input before and after the improvement [unit]; of what the space sets, as far as the
-        space goes.
+        The input before and after the improvement [unit].
     before, after : float
         The objective before and after.
     gain : float
@@ -50,6 +50,8 @@ class Sensitivity:
         Who sets the input.
     owner : str
         The variable that sets it; empty if none does.
+    beyond : bool
+        Whether the space sets it, but never as far as `improved`.
     """
 
     objective: str
@@ -65,6 +67,7 @@ class Sensitivity:
     shown: tuple[str, str]
     kind: Kind = GIVEN
     owner: str = ""
+    beyond: bool = False
 
     @property
     def label(self) -> str:
@@ -74,6 +77,8 @@ class Sensitivity:
     @property
     def changed_by(self) -> str:
         """Who could change it, in words: ``"another engine"`` for what a chosen row sets."""
+        if self.beyond:
+            return "beyond your space"
         return f"another {self.owner}" if self.kind == PART else self.kind
 
     @property
@@ -113,10 +118,10 @@ def sensitivities(
             continue
         value = np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
         better = improved(evaluator.wiring, name, value, rule.factor, columns)
-        kind = kind_of(evaluator.space, owners.get(name))
-        if kind == SPACE:
-            better = _inside(evaluator.space.variables[owners[name]], name, better)
         after = _values(evaluator, {**columns, name: better}, count)
+        kind, beyond = kind_of(evaluator.space, owners.get(name)), np.zeros(count, dtype=bool)
+        if kind == SPACE:
+            beyond = _beyond(evaluator.space.variables[owners[name]], name, better)
         for row in range(count):
             texts = tuple(show(float(v[row]), quantity.unit, quantity) for v in (value, better))
             for i, objective in enumerate(evaluator.objectives):
@@ -136,6 +141,7 @@ def sensitivities(
                         shown=(texts[0], texts[1]),
                         kind=kind,
                         owner=owners.get(name, ""),
+                        beyond=bool(beyond[row]),
                     )
                 )
     return [tuple(sorted(each, key=_descending)) for each in found]
@@ -160,17 +166,17 @@ def kind_of(space: Space, owner: str | None) -> Kind:
     return PART if isinstance(variable, Choice) and variable.about != SUBSET else SPACE
 
 
-def _inside(variable: Variable, name: str, values: Array) -> Array:
-    """Return values of a quantity that a variable sets, as far as the variable goes."""
+def _beyond(variable: Variable, name: str, values: Array) -> NDArray[np.bool_]:
+    """Tell which values of a quantity are beyond all that a variable sets it to."""
     if isinstance(variable, Choice):
         known = np.array([row[name] for row in variable.rows.values()], dtype=np.float64)
     else:
         known = np.asarray(variable.from_unit(np.array([0.0, 1.0])), dtype=np.float64)
-    return np.clip(values, known.min(), known.max())
+    return np.asarray((values < known.min()) | (values > known.max()))
 
 
-def _descending(item: Sensitivity) -> tuple[int, float]:
-    return _ORDER.index(item.kind), np.inf if np.isnan(item.gain) else -item.gain
+def _descending(item: Sensitivity) -> tuple[int, bool, float]:
+    return _ORDER.index(item.kind), item.beyond, np.inf if np.isnan(item.gain) else -item.gain
 
 
 def improvable(evaluator: Evaluator) -> dict[str, Quantity]:

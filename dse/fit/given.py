@@ -39,7 +39,7 @@ _USUAL = {
     "host_fixed_time": "us",
     "clock": "GHz",
 }
-_STEEPEST = 3.0
+STEEPEST = 3.0
 """The greatest exponent of work that is taken."""
 _NEXT = re.compile(r"[,;\s]+(?=\w+\s*=)")  # before a further name and value
 _POSITIVE = ("acceleration", "computational_index", "complexity", "clock")
@@ -79,8 +79,8 @@ def read_given(texts: Sequence[str]) -> dict[str, float]:
         least = "more than 0" if name in _POSITIVE else "0 or more"
         if value < 0.0 or (value == 0.0 and name in _POSITIVE) or not np.isfinite(value):
             problems.append(Problem("--given", f"{name} is {text}: {least} is wanted"))
-        if name == "complexity" and value > _STEEPEST:
-            message = f"complexity is {text}: more than 0 and at most {_STEEPEST:g} is wanted"
+        if name == "complexity" and value > STEEPEST:
+            message = f"complexity is {text}: more than 0 and at most {STEEPEST:g} is wanted"
             problems.append(Problem("--given", message, "1 is work that grows as the bytes do"))
         clock = value if name == "clock" else clock
         found[name] = value

@@ -12,6 +12,7 @@ from dse import Array, Floats, Quantity
 from dse.evaluate.cells import Boxes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
+from dse.evaluate.undeclared import blind
 from dse.model import moves
 from dse.search.boxes import MEASURED, Open, measured
 from tests.test_bound import covers, front, searched
@@ -68,7 +69,7 @@ def study(speed: dict[str, Any], most: int = 600) -> Evaluator:
 def test_variables_that_tell_nothing_one_by_one_are_measured_together() -> None:
     ranges = Ranges(study({"real": [0.0, 4.0], "steps": 64}))
     names = [axis.name for axis in ranges.axes]
-    assert [names[i] for i in ranges.blind] == ["slot", "turn"]
+    assert [names[i] for i in blind(ranges)] == ["slot", "turn"]
     age = np.full(1, MEASURED, dtype=np.int8)
     whole = ranges.whole()
     kept = Open(whole, ranges(whole).ideal, np.ones((1, 3), dtype=np.float32), age, age)

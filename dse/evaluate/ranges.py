@@ -90,45 +90,12 @@ class Ranges:
         return Walk(self, boxes).bounds()
 
     @cached_property
-    def blind(self) -> tuple[int, ...]:
-        """The variables that feed inputs of which a model does not say how its output moves.
-
-        All of them have to have one value before anything is known of that output.
-        """
-        producers, upstream = self.evaluator.wiring.producers, self.evaluator.wiring.upstream
-        fed = [name for _, name in self._unknown()]
-        made = [upstream[producers[n].name] if n in producers else [n] for n in fed]
-        return self.variables(name for names in made for name in names)
-
-    @cached_property
     def scales(self) -> Array:
         """Of each constraint, what its violations are large or small beside."""
         whole = Walk(self, self.whole()).bounds()
         extent = np.nan_to_num(whole.most[0] - whole.least[0], nan=1.0, posinf=1.0)
         bounds = np.abs([float(c.bound) for c in self.evaluator.constraints])
         return np.where(bounds > 0, bounds, np.where(extent > 0, extent, 1.0))
-
-    def undeclared(self) -> list[str]:
-        """Return in sentences which moves would have to be declared for bounds to be tight."""
-        return list(dict.fromkeys(sentence for sentence, _ in self._unknown()))
-
-    def endless(self) -> list[str]:
-        """Return those of `undeclared` that a continuous variable feeds: no halving ends there."""
-        continuous = {axis.name for axis in self.axes if axis.continuous}
-        wiring = self.evaluator.wiring
-        found: list[str] = []
-        for sentence, name in self._unknown():
-            producer = wiring.producers.get(name)
-            names = {name} if producer is None else wiring.upstream[producer.name]
-            if continuous & names and sentence not in found:
-                found.append(sentence)
-        return found
-
-    def _unknown(self) -> list[tuple[str, str]]:
-        """Return which moves are not declared, in sentences, each with the input."""
-        found: list[tuple[str, str]] = []
-        Walk(self, self.whole(), found).bounds()
-        return found
 
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return the designs at places (designs, variables) of the ascending orders."""
@@ -153,10 +120,17 @@ class Ranges:
         """Return which variables set some quantities, in the space's order."""
         return tuple(sorted({self._owners[name] for name in names if name in self._owners}))
 
-    def _tabulated(self, key: Key, name: str) -> Extremes | None:
-        wiring = self.evaluator.wiring
+    def is_tabled(self, key: Key, name: str) -> bool:
+        """Tell whether an output has a table, or will have one once it is asked for."""
+        if (key, name) in self._tables:
+            return self._tables[key, name] is not None
+        return self._fitting(key) is not None
+
+    def _fitting(self, key: Key) -> tuple[int, ...] | None:
+        """Return the variables of a model's table; None if it would be too large."""
         bound = dict(key[1])
-        used = self.variables(n for n in wiring.upstream[key[0]] if n not in bound)
+        upstream = self.evaluator.wiring.upstream[key[0]]
+        used = self.variables(n for n in upstream if n not in bound)
         axes = [self.axes[i] for i in used]
         width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
         if any(axis.continuous for axis in axes):
@@ -165,9 +139,16 @@ class Ranges:
             return None
         if math.prod(2 * axis.count for axis in axes) * width > _CELLS:
             return None
-        shape = tuple(axis.count for axis in axes)
-        columns = self._columns(used, shape)
-        value = in_pieces(wiring, (name, bound), columns, math.prod(shape), self.until)
+        return used
+
+    def _tabulated(self, key: Key, name: str) -> Extremes | None:
+        used = self._fitting(key)
+        if used is None:
+            return None
+        shape = tuple(self.axes[i].count for i in used)
+        request, columns = (name, dict(key[1])), self._columns(used, shape)
+        rows = math.prod(shape)
+        value = in_pieces(self.evaluator.wiring, request, columns, rows, self.until)
         if value is None:
             return None
         grid = value.reshape((*value.shape[:-1], *shape))
@@ -209,11 +190,8 @@ class Ranges:
 class Walk:
     """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
 
-    def __init__(
-        self, ranges: Ranges, boxes: Boxes, undeclared: list[tuple[str, str]] | None = None
-    ) -> None:
+    def __init__(self, ranges: Ranges, boxes: Boxes) -> None:
         self._ranges, self._boxes = ranges, boxes
-        self._undeclared = undeclared
         self._wiring = ranges.evaluator.wiring
         self._ends: dict[tuple[Any, ...], Any] = {}
         self._runs: dict[tuple[Any, ...], Mapping[str, Array]] = {}
@@ -361,11 +339,7 @@ class Walk:
             given = self._taken(each, conditions, model, side * move if move else -1)
             if move is None:
                 other = self._taken(each, conditions, model, 1)
-                moved = ~np.atleast_1d(np.asarray(given) == other)
-                unknown = unknown | moved
-                if self._undeclared is not None and moved.any():
-                    what = f"{model.name} does not declare how '{name}' moves with '{each}'"
-                    self._undeclared.append((what, each))
+                unknown = unknown | ~np.atleast_1d(np.asarray(given) == other)
             taken[each] = given
             pattern.append(side * move if move else move)
         return taken, unknown, tuple(pattern)

@@ -13,6 +13,7 @@ from dse.evaluate.cells import Bounds, Boxes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.skipping import forgiving
+from dse.evaluate.undeclared import blind
 from dse.model.quantity import Array
 from dse.search.workers import Workers
 
@@ -172,13 +173,13 @@ def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> 
         if len(rows):
             width = _width(ranges, bounds, boxes, before, rows, (i,))
             widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
-    blind = np.array(ranges.blind, dtype=np.int64)
-    left = (boxes.level[:, blind] > 0).sum(axis=1)
+    fed = np.array(blind(ranges), dtype=np.int64)
+    left = (boxes.level[:, fed] > 0).sum(axis=1)
     rows = np.flatnonzero(left > 1)
     if len(rows):
-        width = _width(ranges, bounds, boxes, before, rows, ranges.blind)
-        own = widths[np.ix_(rows, blind)]
-        widths[np.ix_(rows, blind)] = np.where(own < 0, own, np.maximum(own, width[:, None]))
+        width = _width(ranges, bounds, boxes, before, rows, tuple(fed.tolist()))
+        own = widths[np.ix_(rows, fed)]
+        widths[np.ix_(rows, fed)] = np.where(own < 0, own, np.maximum(own, width[:, None]))
     measured, age = batch.widths.copy(), batch.age.copy()
     measured[old], age[old] = widths, 0
     return replace(batch, widths=measured, age=age)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
-from dse.evaluate.skipping import forgiving
 from dse.evaluate.table import TableSpace
+from dse.evaluate.undeclared import endless, undeclared
 from dse.model.values import plural
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of
@@ -56,16 +56,11 @@ def _rather(size: int | None, evaluations: int) -> str:
     return f'method = "exhaustive" evaluates no more than all {size:,} designs, and is certain'
 
 
-def _ranges(evaluator: Evaluator) -> Ranges:
-    """Return the bounds of a study whose models may raise: the search tells for which design."""
-    return Ranges(forgiving(replace(evaluator, on_error="skip")))
-
-
 def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
-    endless = _ranges(evaluator).endless() if not problems else []
-    if endless:
+    never = endless(Ranges(evaluator)) if not problems else []
+    if never:
         remedy = "give the continuous variables steps = N, a timeout, or declare it with @moves"
-        message = f"bound would never end: {'; '.join(endless[:3])}"
+        message = f"bound would never end: {'; '.join(never[:3])}"
         problems.append(Problem("search.method", message, remedy))
 
 
@@ -81,7 +76,7 @@ def _chosen(settings: Settings, evaluator: Evaluator, sound: bool) -> tuple[Sett
     if settings.evaluations and wanted:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
-    unbounded = _ranges(evaluator).undeclared() if sound else []
+    unbounded = undeclared(Ranges(evaluator)) if sound else []
     if unbounded:
         reason = f"{large}, and bounds are not known: {unbounded[0]}"
         return replace(settings, method="evolution"), reason

@@ -189,7 +189,10 @@ def _run(
         checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
         store,
     )
-    under_way = method_of(study.plan.method).start(begun)
+    try:
+        under_way = method_of(study.plan.method).start(begun)
+    except (DesignError, ModelError) as raised:
+        raise StoppedError(f"{study.name}: {raised}") from raised
     error: DseError | None = None
     try:
         stopped = _follow(study, under_way, checkpoint, progress, deadline)

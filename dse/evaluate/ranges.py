@@ -9,7 +9,7 @@ is not declared, the domain of the output is all that is known, until the input 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -46,10 +46,14 @@ class Ranges:
         The models, wired.
     until : float
         The `time.time` after which no table is made: what models declare must do.
+    elsewhere : callable, optional
+        Takes a function and what it is called with, and returns what it returns: in a process, for
+        models that must not run in this one.
     """
 
     evaluator: Evaluator
     until: float = np.inf
+    elsewhere: Callable[..., Any] | None = None
     _tables: dict[tuple[Key, str], Extremes | None] = field(default_factory=dict)
 
     @cached_property
@@ -87,12 +91,22 @@ class Ranges:
         ModelError
             If a model raises.
         """
-        return Walk(self, boxes).bounds()
+        if self.elsewhere is None:
+            return Walk(self, boxes).bounds()
+        if not self._tables:
+            self._tables.update(self.elsewhere(_tables, self._here))
+        bounds: Bounds = self.elsewhere(self._here, boxes)
+        return bounds
+
+    @cached_property
+    def _here(self) -> Ranges:
+        """The same, run where it is called."""
+        return Ranges(self.evaluator, self.until, None, self._tables)
 
     @cached_property
     def scales(self) -> Array:
         """Of each constraint, what its violations are large or small beside."""
-        whole = Walk(self, self.whole()).bounds()
+        whole = self(self.whole())
         extent = np.nan_to_num(whole.most[0] - whole.least[0], nan=1.0, posinf=1.0)
         bounds = np.abs([float(c.bound) for c in self.evaluator.constraints])
         return np.where(bounds > 0, bounds, np.where(extent > 0, extent, 1.0))
@@ -185,6 +199,12 @@ class Ranges:
         if side > 0:  # the finest cells are points, or what is around a jump would never end
             end = np.where((level == 0) & (end < axis.count - 1), cell, end)
         return np.asarray(axis.at(end), dtype=np.float64)
+
+
+def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
+    """Return all tables: the box of all designs asks for each."""
+    ranges(ranges.whole())
+    return ranges.tables()
 
 
 class Walk:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dse.evaluate.cells import Axis
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.wiring import Key
@@ -76,7 +77,6 @@ class _Search:
 
     def __init__(self, ranges: Ranges) -> None:
         self._ranges, self._wiring = ranges, ranges.evaluator.wiring
-        self._whole = ranges.whole()
         self._seen: set[tuple[str, Key, int]] = set()
         self._several: dict[tuple[str, Key], bool] = {}
         self.found: list[Unknown] = []
@@ -129,8 +129,8 @@ class _Search:
         if name in conditions:
             return False
         if producer is None:
-            low, high = (self._ranges.cells_of(name, side, self._whole) for side in (-1, 1))
-            return low is not None and bool((low != high).any())
+            places = self._ranges.variables([name])
+            return any(_sets_several(self._ranges.axes[place], name) for place in places)
         relevant, key = self._wiring.relevant(producer, conditions)
         table = self._ranges.tables().get((key, name))
         if table is not None:  # made by now: it knows better
@@ -141,3 +141,11 @@ class _Search:
                 for each in self._given(producer, relevant)
             )
         return self._several[name, key]
+
+
+def _sets_several(axis: Axis, name: str) -> bool:
+    """Tell whether a variable sets a quantity to several values."""
+    if axis.continuous:
+        return True
+    values = axis.quantities()[name]
+    return bool(values.min() != values.max())

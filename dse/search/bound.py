@@ -48,7 +48,7 @@ from dse.search.boxes import (
 from dse.search.cover import DOUBLINGS, Cover, missed, reached, relaxed
 from dse.search.outcome import Gap, Outcome, Tolerance, bounded
 from dse.search.tally import Tally
-from dse.search.workers import NEVER, is_late
+from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
 
 _SEEDS = 20_000  # random designs to begin with
 _SMALL = 16  # designs of a box that are rather enumerated than halved
@@ -89,10 +89,6 @@ def start(begun: Start) -> Search:
     return _Bounding(begun)
 
 
-class _LateError(Exception):
-    """The deadline came in the middle of a batch, which is to be done again."""
-
-
 class _Bounding:
     def __init__(self, begun: Start) -> None:
         evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
@@ -116,7 +112,13 @@ class _Bounding:
         self._until, self._slice = NEVER, 1
         whole, widths = self._ranges.whole(), np.ones((1, variables), dtype=np.float32)
         few = np.full(1, MEASURED, dtype=np.int8)
-        self._open = self._opened(whole, widths, few, np.full(1, DOUBLINGS, dtype=np.int8))
+        try:
+            self._open = self._opened(whole, widths, few, np.full(1, DOUBLINGS, dtype=np.int8))
+        except LateError as late:
+            raise EndedError(
+                f"the first bounds were not there after {late.waited:.1f} s, when the time was "
+                f"over: {HANGS}"
+            ) from None
         if arrays:
             self._resume(arrays)
         size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
@@ -241,7 +243,7 @@ class _Bounding:
                 places = np.concatenate([places, middles(self._ranges, opened.boxes)])
                 self._evaluate(places, small.rows(box).joined(opened))
                 small = small.rows(slice(0, 0))
-        except _LateError:
+        except LateError:
             self._open = taken.joined(self._open)
             return
         self._open = self._open.joined(opened)
@@ -251,7 +253,7 @@ class _Bounding:
                 self._evaluate(places, small.rows(box))
                 small = small.rows(slice(_PIECE, None))
                 small = small.rows(~self._dominated(small.ideal))
-        except _LateError:
+        except LateError:
             self._open = small.joined(self._open)
         if len(self._cover) > 1.2 * self._swept:  # what is taken is asked then
             self._open = self._open.rows(~self._dominated(self._open.ideal))
@@ -272,7 +274,7 @@ class _Bounding:
         low, count = 0, len(boxes.level)
         while low < count or not parts:
             if is_late(self._until):
-                raise _LateError
+                raise LateError(0, 0.0)  # the batch is to be done again
             began = time.perf_counter()
             parts.append(self._ranges(boxes.rows(slice(low, low + self._slice))))
             low += self._slice
@@ -325,7 +327,7 @@ class _Bounding:
             places = places[: len(judged)]
             points = {name: values[: len(judged)] for name, values in points.items()}
         elif len(judged) < len(places):
-            raise _LateError
+            raise LateError(0, 0.0)
         audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, self._until)
         index = self._numbers(points)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)

@@ -227,7 +227,9 @@ def _moved(scale: Array, before: Array, after: Array) -> Array:
 def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
     """Return the bounds of a search.
 
-    A design that a model raises for is to be judged, and so counted: no table leaves it out.
+    A design that a model raises for is to be judged, and so counted: no table leaves it out. If
+    processes work, models run in one of them.
     """
     until = 0.0 if evaluator.on_error == "skip" else workers.midway
-    return Ranges(forgiving(evaluator), until)
+    elsewhere = workers.alone if workers.backend == "loky" else None
+    return Ranges(forgiving(evaluator), until, elsewhere)

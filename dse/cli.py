@@ -96,7 +96,7 @@ def run_command(
             result = with_dask(
                 dask,
                 lambda backend: run(
-                    resolved, folder, workers, watch, backend, fresh, asides.append
+                    resolved, folder, workers, watch, backend, fresh, asides.append, terminal.begins
                 ),
             )
     except KeyboardInterrupt:
@@ -207,12 +207,13 @@ def check_command(study: Path) -> None:
     """
     from dse.api import load
     from dse.run import held_to_the_contract
+    from dse.study.settled import settled
     from dse.terminal import Terminal
 
     resolved = load(study)
-    seen = held_to_the_contract(resolved)
+    seen = held_to_the_contract(resolved, seconds=5.0)
     terminal = Terminal()
-    terminal.plan(resolved)
+    terminal.plan(settled(resolved))
     for note in seen.values():
         terminal.note(note)
 

@@ -32,6 +32,7 @@ from dse.search.base import Progress, Search, Start, method_of
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers
+from dse.study.settled import METHOD, settled
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def run(
     backend: str | None = None,
     fresh: bool = False,
     moved: Callable[[Path], None] | None = None,
+    begins: Callable[[ResolvedStudy], None] | None = None,
 ) -> Result:
     """Run a study; see `Study.run`.
 
@@ -66,6 +68,8 @@ def run(
         Whether to start anew if the folder holds a run of the study; that is moved aside.
     moved : callable, optional
         Called with the new place of a run that is moved aside.
+    begins : callable, optional
+        Called with the study before it is searched: its plan may follow from what models take.
 
     Raises
     ------
@@ -79,7 +83,7 @@ def run(
     team = _workers(study, workers, backend)
     if out is None:
         with _storage(study, None) as store:
-            return _run(study, None, store, team, progress, {})
+            return _run(study, None, store, team, progress, {}, begins)
     copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     with _written(study, out), claimed(out, study.digest, study.name, fresh, copies) as claim:
         if claim.aside is not None and moved is not None:
@@ -88,7 +92,7 @@ def run(
             return _reopened(study, out, copies)
         files.copy_study(copies, out / files.STUDY)
         with _storage(study, out) as store:
-            return _run(study, out, store, team, progress, copies)
+            return _run(study, out, store, team, progress, copies, begins)
 
 
 @contextmanager
@@ -174,6 +178,7 @@ def _run(
     workers: Workers,
     progress: Callable[[Progress], None] | None,
     copies: Mapping[str, bytes],
+    begins: Callable[[ResolvedStudy], None] | None,
 ) -> Result:
     deadline = deadline_of(study, out)
     began = time.monotonic()
@@ -181,14 +186,11 @@ def _run(
     if deadline is not None:
         workers = replace(workers, until=time.time() + deadline.end - began)
     seen = held_to_the_contract(study, workers)
-    begun = Start(
-        study.evaluator,
-        study.plan,
-        study.file.run.chunk,
-        workers,
-        checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
-        store,
-    )
+    state = checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {}
+    study = settled(study, workers, str(state.pop(METHOD, "")))
+    if begins is not None:
+        begins(study)
+    begun = Start(study.evaluator, study.plan, study.file.run.chunk, workers, state, store)
     try:
         under_way = method_of(study.plan.method).start(begun)
     except (DesignError, ModelError) as raised:
@@ -224,27 +226,43 @@ def _run(
     if out is not None and checkpoint is not None:
         try:
             if stopped not in files.FINISHED:
-                checkpoints.write(checkpoint, under_way.state(), study.digest)
+                _write(checkpoint, study, under_way)
             _keep(study, result, outcome, out, store, copies)
         except (OSError, StorageError):  # what was searched is not searched again, if it fits
             with suppress(OSError):
-                checkpoints.write(checkpoint, under_way.state(), study.digest)
+                _write(checkpoint, study, under_way)
             raise
         if stopped in files.FINISHED:
             checkpoint.unlink(missing_ok=True)
         # what ended a process would end this one, which runs models to explain designs
         left = None if deadline is None else deadline.end - time.monotonic()
-        spare = 0 if isinstance(error, EndedError) else explainable(study, result, outcome, left)
+        ended = isinstance(error, EndedError)
+        spare = 0 if ended else explainable(study, result, outcome, left, earlier)
         report_into(study, result, out, spare)
     if error is not None:
         raise StoppedError(f"{study.name}: {error}") from error
     return result
 
 
-def held_to_the_contract(study: ResolvedStudy, workers: Workers | None = None) -> dict[str, str]:
+def _write(checkpoint: Path, study: ResolvedStudy, under_way: Search) -> None:
+    """Write what a search needs to go on, and which one it is."""
+    state = under_way.state()
+    if state:
+        state = {**state, METHOD: np.array(study.plan.method)}
+    checkpoints.write(checkpoint, state, study.digest)
+
+
+def held_to_the_contract(
+    study: ResolvedStudy, workers: Workers | None = None, seconds: float = np.inf
+) -> dict[str, str]:
     """Run the study's models on a sample of its designs; return what was noted, by quantity.
 
-    If processes work, it is done in one of them.
+    Parameters
+    ----------
+    workers : Workers, optional
+        If processes work, it is done in one of them.
+    seconds : float
+        What it may take, at most; a share of a time-out if that is less.
 
     Raises
     ------
@@ -254,7 +272,9 @@ def held_to_the_contract(study: ResolvedStudy, workers: Workers | None = None) -
     workers, timeout = workers or Workers(1), study.plan.timeout
     until = workers.until + _STARTING  # processes begin first
     try:
-        found = replace(workers, until=until).alone(audit, study.evaluator, _share(timeout))
+        found = replace(workers, until=until).alone(
+            audit, study.evaluator, min(seconds, _share(timeout))
+        )
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
     except LateError as error:
@@ -290,7 +310,7 @@ def _follow(
             if progress is not None:
                 progress(state)
             if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
-                checkpoints.write(checkpoint, under_way.state(), study.digest)
+                _write(checkpoint, study, under_way)
                 last = now
             if deadline is not None and state.done < state.total and deadline.is_over(state.kept):
                 return "timeout"
@@ -329,7 +349,7 @@ def report(
     Parameters
     ----------
     explained : int
-        How many designs to explain, at most, beside the knee and the best ones; 0 for none at all.
+        How many designs to explain, at most, beside those that an answer names; 0 for none at all.
 
     Returns
     -------
@@ -341,17 +361,15 @@ def report(
     StoppedError
         If a section or the explanations could not be written; the report then lacks them.
     """
-    from dse.explain.answer import answer_data, answer_of, designs_of
+    from dse.explain.answer import answer_data, answer_of
+    from dse.explain.explained import explain_the_first
     from dse.explain.trends import trends
-    from dse.explain.verdict import explain
     from dse.report import write_report
 
     sections, failed = _sections(study, result)
     explanations = []
-    numbers = designs_of(study, result) if explained > 0 else []
     try:
-        numbers = list(dict.fromkeys((*numbers, *notable(result, explained))))
-        explanations = explain(study, result, numbers)
+        explanations = explain_the_first(study, result, explained)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
     answer = answer_of(study, result, explanations)
@@ -379,16 +397,3 @@ def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list
         else:
             failed.append(f"the section {name}, which returned {type(section).__name__}")
     return written, failed
-
-
-def notable(result: Result, count: int = EXPLAINED) -> list[int]:
-    """Return the designs to explain first: the knee, the best ones, and an even sample."""
-    front = result.front
-    if len(front) == 0 or count <= 0:
-        return []
-    chosen = [front.knee().name, *(front.best(o.name).name for o in result.objectives)]
-    every = front.designs.index.to_numpy()
-    if len(result.designs) <= count:
-        every = result.designs.index[result.designs["feasible"].to_numpy(dtype=bool)].to_numpy()
-    spread = every[np.unique(np.linspace(0, len(every) - 1, count).astype(int))]
-    return list(dict.fromkeys(int(n) for n in (*chosen, *spread)))[: count + len(chosen)]

@@ -138,7 +138,9 @@ class Explanation:
     reach: str = ""
 
 
-def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> list[Explanation]:
+def explain(
+    study: ResolvedStudy, result: Result, numbers: Sequence[int], before: int = 0
+) -> list[Explanation]:
     """Explain designs.
 
     Parameters
@@ -150,6 +152,8 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
     numbers : sequence of int
         Design numbers: kept ones, or any of an enumerated space. The first few get curves, and
         what would shorten their times.
+    before : int
+        How many were explained before these: of all, the first few.
 
     Raises
     ------
@@ -187,7 +191,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
                 parts=parts[row],
                 sensitivities=sensitive[row],
                 regions=swept[row],
-                curves=curves_of(study, plain) if row < _DRAWN else (),
+                curves=curves_of(study, plain) if before + row < _DRAWN else (),
                 scenarios=scenarios[row],
                 feasible=feasible,
                 violations=_violations(evaluator, judged, row, one),
@@ -198,7 +202,7 @@ def explain(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> lis
                 advice=advised[row] if feasible else (),
                 mends=() if feasible else mends(evaluator, result, here),
                 halves=halves(evaluator, result, study.rule, here, parts[row])
-                if row < _TIMED
+                if before + row < _TIMED
                 else (),
                 worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
                 reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",

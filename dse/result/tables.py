@@ -23,7 +23,7 @@ from dse.result import skipped
 from dse.result.cuts import cuts_of
 from dse.result.knobs import flat_knobs
 from dse.result.record import Certificate, Column, Result, Role
-from dse.result.spare import pace_of
+from dse.result.spare import fresh, pace_of
 from dse.result.undefined import why_first
 from dse.search.base import Progress
 from dse.search.outcome import Outcome
@@ -72,7 +72,10 @@ def result_of(
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
             *flat_knobs(
-                study, outcome, stopped, pace_of(seconds, workers.count, certificate.evaluated)
+                study,
+                outcome,
+                stopped,
+                pace_of(seconds, workers.count, fresh(certificate.evaluated, before)),
             ),
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
@@ -344,7 +347,7 @@ def _provenance(
     workers: Workers,
     before: Progress,
 ) -> dict[str, object]:
-    done = max(certificate.evaluated - (before.done - before.repeats), 0)  # in these seconds
+    done = fresh(certificate.evaluated, before)
     packages = ("dse-accelerators", "numpy", "scipy", "pandas", "optuna", "moocore", "joblib")
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -120,6 +120,9 @@ class Plan:
         Why this method was chosen, if nobody named one.
     apart : mapping of str to Tolerance
         Of objectives with their own tolerance.
+    guided : Settings or None
+        What a guided search gets in its place if models turn out to be costly; None if the study
+        asks for this one.
     """
 
     method: str
@@ -132,6 +135,7 @@ class Plan:
     floor: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     apart: Mapping[str, Tolerance] = field(default_factory=dict)
+    guided: Settings | None = None
 
     def tolerances(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Return the share and the amount of each objective."""

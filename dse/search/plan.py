@@ -18,6 +18,7 @@ AUTO_LIMIT = 20_000_000
 
 _TOLERANCE = 0.01  # of a front that is bounded because nobody said how
 _MOST = 10_000_000  # designs evaluated by a search that nobody limited
+_GUIDED = 10_000  # and at most by a guided one
 
 
 def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> Plan | None:
@@ -37,8 +38,9 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
         message = f"{method} varies columns, and there is none that no objective or constraint uses"
         problems.append(Problem("search.method", message, "leave it out: all rows are looked at"))
         return None
-    objectives = len(evaluator.objectives)
+    objectives, guided = len(evaluator.objectives), None
     if method == "auto":
+        guided = None if tabled else _guided(settings)
         settings, reason = _chosen(settings, evaluator, sound=not problems)
         method = settings.method
     found = method_of(method).plan(method, settings, space, objectives, problems)
@@ -46,7 +48,17 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
         _check_that_it_ends(evaluator, problems)
     if method not in ("exhaustive", "bound") and not tabled:
         reason = reason or _rather(space.size, found.evaluations)
-    return replace(found, reason=reason)
+    return replace(found, reason=reason, guided=guided)
+
+
+def _guided(settings: Settings) -> Settings | None:
+    """Return what a guided search gets if models are costly; None if it cannot be in its place.
+
+    It gives no certificate up to a tolerance, and what it learns from takes it longer and longer.
+    """
+    if not settings.exact or (settings.evaluations or 0) > _GUIDED:
+        return None
+    return replace(settings, method="guided")
 
 
 def _rather(size: int | None, evaluations: int) -> str:

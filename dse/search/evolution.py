@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
+from dse.evaluate.judging import arrays_of, of_arrays
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
@@ -61,7 +62,7 @@ class _Evolution:
         self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._state: Evolved | None = None
         if arrays:
-            judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+            judged = of_arrays(arrays)
             rows = arrays["parents"][judged.feasible[arrays["parents"]]]
             front = int(is_nondominated(judged.objectives[rows] * evaluator.signs).sum())
             self._state = Evolved(arrays["unit"], judged, arrays["parents"], front)
@@ -105,14 +106,8 @@ class _Evolution:
     def state(self) -> dict[str, NDArray[Any]]:
         if self._state is None:
             return {}
-        judged = self._state.judged
-        return {
-            "unit": self._state.unit,
-            "parents": self._state.parents,
-            "objectives": judged.objectives,
-            "constrained": judged.constrained,
-            "feasible": judged.feasible,
-        }
+        own = {"unit": self._state.unit, "parents": self._state.parents}
+        return own | arrays_of(self._state.judged)
 
 
 @dataclass(frozen=True)
@@ -170,6 +165,7 @@ def evolve(
     drawing = Drawing(evaluator, _nowhere(space) if start is None else start.unit)
     stall = Stall(signs, plan.generation)
     history = _history(evaluator, start)
+    failed = start.judged.failed if start is not None else {}
     while state is None or len(state.unit) < plan.evaluations:
         if state is not None and is_late(until):
             return
@@ -191,7 +187,9 @@ def evolve(
                 strict=True,
             )
         )
-        judged = Evaluated(objectives, constrained, feasible)
+        if new.failed:
+            failed = {**failed, **{done + row: told for row, told in new.failed.items()}}
+        judged = Evaluated(objectives, constrained, feasible, failed)
         candidates = np.arange(done, len(unit))
         if state is not None:
             candidates = np.concatenate([state.parents, candidates])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive
 from dse.evaluate.grounds import Ground
-from dse.evaluate.judging import judged_again, some
+from dse.evaluate.judging import some
 from dse.evaluate.space import Points
 from dse.evaluate.table import ROW, TableSpace
 from dse.model.values import plural, show
@@ -221,7 +221,6 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
     if repeats:
         points = {name: values[numbers] for name, values in points.items()}
         judged = some(judged, numbers)
-    judged = judged_again(evaluator, points, judged)
     archive, reached = _front(evaluator, judged)
     on_front = np.zeros(len(numbers), dtype=bool)
     on_front[archive.index] = True

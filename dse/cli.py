@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import signal
 import sys
@@ -86,7 +87,7 @@ def run_command(
     folder = out or default_folder(resolved.name)
     place = folder.absolute()  # a model may change where paths begin
     terminal = Terminal(quiet)
-    if not fresh and is_finished_run_of(folder, resolved.digest):
+    if not fresh and is_finished_run_of(folder, resolved.digest, resolved.plan.timeout or math.inf):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
     asides: list[Path] = []
     for sign in (signal.SIGINT, signal.SIGTERM):

@@ -85,7 +85,8 @@ def run(
         with _storage(study, None) as store:
             return _run(study, None, store, team, progress, {}, begins)
     copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
-    with _written(study, out), claimed(out, study.digest, study.name, fresh, copies) as claim:
+    known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
+    with _written(study, out), claimed(out, *known, fresh, copies, seconds) as claim:
         if claim.aside is not None and moved is not None:
             moved(claim.aside)
         if claim.state == "finished":
@@ -225,14 +226,14 @@ def _run(
     result = replace(result, target=answer(study, result))
     if out is not None and checkpoint is not None:
         try:
-            if stopped not in files.FINISHED:
+            if stopped not in files.FINISHED or stopped == files.TIMEOUT:
                 _write(checkpoint, study, under_way)
             _keep(study, result, outcome, out, store, copies)
         except (OSError, StorageError):  # what was searched is not searched again, if it fits
             with suppress(OSError):
                 _write(checkpoint, study, under_way)
             raise
-        if stopped in files.FINISHED:
+        if stopped in files.FINISHED and stopped != files.TIMEOUT:
             checkpoint.unlink(missing_ok=True)
         # what ended a process would end this one, which runs models to explain designs
         left = None if deadline is None else deadline.end - time.monotonic()

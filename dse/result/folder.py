@@ -33,6 +33,8 @@ REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz"
 _BYTES = 1 << 30  # of a summary: it holds the curves of convergence
 FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
+TIMEOUT = "timeout"
+"""The one of these after which a run goes on if it gets more time."""
 
 
 def default_folder(name: str) -> Path:

@@ -356,6 +356,7 @@ def _provenance(
         "workers": workers.count,
         "backend": workers.backend,
         "seed": study.plan.seed,
+        **({} if study.plan.timeout is None else {"timeout": study.plan.timeout}),
         "study": study.path.name if study.path else "",
         "digest": study.digest,
         "storage": study.shown_storage,

@@ -22,7 +22,7 @@ from dse.search.base import Plan, Settings
 from dse.search.outcome import Tolerance
 from dse.search.plan import plan
 from dse.study.faults import in_order
-from dse.study.kept import kept_text, to_toml
+from dse.study.kept import deciding, kept_text, to_toml
 from dse.study.plain import plain
 from dse.study.reading import parse, read_toml, unfit
 from dse.study.resolve import resolve
@@ -72,9 +72,10 @@ class ResolvedStudy:
     unchecked : tuple of str
         What the models demand and the study cannot tell, with what is lacking.
     digest : str
-        A digest of all that decides the result, as it was when the study was read: the text, the
-        files that models, catalogs and profiles came from, what a target adds to the constraints,
-        and the engine. Sections of the report are not in it.
+        A digest of all that decides the result, as it was when the study was read: what the text
+        says, the files that models, catalogs and profiles came from, what a target adds to the
+        constraints, and the engine. Comments, the time-out and sections of the report are not in
+        it.
     """
 
     file: StudyFile
@@ -302,14 +303,14 @@ def _study(
         unchecked=resolved.unchecked,
         notes=tuple(context.notes),
         code=tuple(sorted({*context.files, *context.report_files})),
-        digest=_digest(text, context.files, folder, [*context.fingerprints, *searched]),
+        digest=_digest(deciding(raw), context.files, folder, [*context.fingerprints, *searched]),
     )
 
 
 def _digest(
-    text: str, files: Sequence[Path], folder: Path | None, fingerprints: Sequence[str]
+    told: str, files: Sequence[Path], folder: Path | None, fingerprints: Sequence[str]
 ) -> str:
-    state = hashlib.sha256("\0".join([_engine(), text, *fingerprints]).encode())
+    state = hashlib.sha256("\0".join([_engine(), told, *fingerprints]).encode())
     parts = set()
     for path in set(files):
         own = folder is not None and path.resolve().is_relative_to(folder.resolve())

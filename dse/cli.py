@@ -282,7 +282,9 @@ def report_command(run: Path) -> None:
 
 @commands.command("certify")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--designs", type=click.IntRange(1), default=200_000, show_default=True)
+@click.option(
+    "--designs", type=click.IntRange(1), default=200_000, show_default=True, help="Draws."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def certify_command(run: Path, designs: int, seed: int) -> None:
     """Put the certificate of RUN to the test; exit with 1 if it is refuted.

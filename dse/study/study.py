@@ -26,7 +26,7 @@ from dse.study.kept import deciding, kept_text, to_toml
 from dse.study.plain import plain
 from dse.study.reading import parse, read_toml, unfit
 from dse.study.resolve import resolve
-from dse.study.resolve.context import Context
+from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import SearchTable, StudyFile
@@ -261,6 +261,9 @@ def _is_share(given: str) -> bool:
 def _number(given: float | str, unit: str, where: str, problems: list[Problem]) -> float:
     if not isinstance(given, str):
         return float(given)
+    if unit != "1" and is_unitless(given):
+        problems.append(Problem(where, *without_unit(given, unit)))
+        return 0.0
     try:
         return read(given, unit)
     except UnitError as error:

@@ -145,7 +145,7 @@ class Terminal:
         by = f" by more than {share(gap)}" if gap else ""
         if found.design is None or found.values is None:
             self.say(
-                f"Not refuted: of {plural(found.tried, 'design')}, {found.feasible:,} feasible, "
+                f"Not refuted: of {plural(found.tried, found.of)}, {found.feasible:,} feasible, "
                 f"none is better{by} than what the front has."
             )
             return

@@ -52,7 +52,7 @@ def _given(ctx: Context, wiring: Wiring, key: str, entry: Any) -> Iterator[_Give
         for figures in rows_of(ctx, where, entry).values():
             for name, figure in figures.items():
                 if name in wiring.quantities:
-                    yield _Given(where, name, figure.text)
+                    yield _Given(where, name, figure.given)
     elif isinstance(entry, ResourceFile) and key in wiring.quantities:
         ctx.add(where, f"{key} is a number, not a file", "give a number")
         ctx.doubtful.add(key)

@@ -229,7 +229,7 @@ def _of_catalog(ctx: Context, where: str, table: CatalogTable) -> Written:
     if twice := next((o for o in options if options.count(o) > 1), None):
         ctx.add(f"{where}.options", f"'{twice}' is listed twice")
     rows = rows_of(ctx, where, table)
-    return {o: {n: figure.text for n, figure in figures.items()} for o, figures in rows.items()}
+    return {o: {n: figure.given for n, figure in figures.items()} for o, figures in rows.items()}
 
 
 def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[str]:

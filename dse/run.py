@@ -188,6 +188,7 @@ def _run(
         workers,
         checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
         store,
+        store.parts if store is not None else None,
     )
     under_way = method_of(study.plan.method).start(begun)
     error: DseError | None = None

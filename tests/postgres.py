@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import INSTALLED_BY
+
 PLACES = "/usr/lib/postgresql/*/bin"
-INSTALLED_BY = "apt-get install postgresql"
 _SETTINGS = {
     "listen_addresses": "",
     "fsync": "off",
@@ -28,9 +29,10 @@ class Server:
     """A server that is started, killed and started again; `url` is Optuna's for it."""
 
     def __init__(self) -> None:
+        pytest.importorskip("psycopg", reason="needs psycopg: pip install psycopg[binary]")
         found = sorted(Path("/").glob(PLACES.lstrip("/")))
         if not found:
-            pytest.skip(f"needs PostgreSQL: {INSTALLED_BY}")
+            pytest.skip(f"needs PostgreSQL: {INSTALLED_BY['postgres']}")
         self._programs, self._process = found[-1], None
         self.folder = Path(tempfile.mkdtemp(prefix="dse-pg-"))  # a short path: it is a socket's
         self.url = f"postgresql+psycopg://postgres:Hunter2@/postgres?host={self.folder}"

@@ -33,7 +33,7 @@ from dse.search.base import Plan, Trials
 from dse.search.parts import WAIT, Part, Parts, cuts
 from dse.search.workers import Judges, is_late
 
-_FEWEST = 32  # parts, if there are as many draws
+_FEWEST = 16  # parts, if there are as many draws
 
 
 def sample_together(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 import pandas as pd
 import pytest
 import sqlalchemy
+from click.testing import CliRunner
 
 import dse
+from dse.cli import commands
+from dse.result.shared_status import of_storage
 from dse.result.storage import Store
 from dse.run import run
 from dse.search.base import Search, Start, method_of
@@ -109,6 +113,10 @@ def test_three_divide_an_enumeration_and_two_finish_what_one_of_them_leaves(
     others = [started(study, out, says, 3, 0.01) for out in ("first", "second")]
     dead = started(study, "dead", says, 3, 0.02, hang=60)
     until((says / "hangs").exists)
+    now = of_storage(dse.load(study))
+    assert (now.state, now.total, len(now.workers)) == ("under way", 720, 3)
+    assert all(worker.working for worker in now.workers)
+    assert 0 < now.claimed <= 720 - (now.done or 0)
     until(lambda: sum(handed_in(server, "three", other.pid) for other in others) > 200)
     dead.kill()
     for process in others:
@@ -134,6 +142,13 @@ def test_three_divide_an_enumeration_and_two_finish_what_one_of_them_leaves(
     )
     front = pd.read_csv(tmp_path / "first" / "front.csv")
     assert sorted(trials) == [(n, 1) for n in range(len(front))]  # the front, once
+    status = CliRunner().invoke(commands, ["status", str(study)])
+    assert "three: finished, exhaustive search\n  720 of 720 designs done (100.0%)" in status.output
+    assert f"process {dead.pid} on " in status.output
+    assert "Hunter2" not in status.output
+    data = json.loads(CliRunner().invoke(commands, ["status", str(study), "--json"]).output)
+    assert sum(worker["done"] for worker in data["workers"]) == data["done"] == 720
+    assert {w["pid"]: w["done"] for w in data["workers"]}[dead.pid] == mine
     later = started(study, "later", tmp_path / "nothing")
     assert "720 designs were evaluated by other" in later.ended()
     assert not any((tmp_path / "nothing").iterdir())
@@ -281,3 +296,22 @@ def test_what_is_damaged_in_the_database_is_evaluated_again(server: Server, tmp_
     again = run(dse.load(tmp_path / "study.toml"), tmp_path / "second", 1)
     pd.testing.assert_frame_equal(again.designs, whole.designs)
     assert again.certificate.complete
+
+
+def test_a_search_that_is_not_divided_says_so_and_its_front_is_registered_once(
+    server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    text = SMALL.replace('"toy"', '"whole"') + '[search]\nmethod = "evolution"\nevaluations = 200\n'
+    (tmp_path / "study.toml").write_text(f'{text}[run]\nstorage = "{server.url}"\n')
+    study = dse.load(tmp_path / "study.toml")
+    assert any(note.startswith("evolution is not divided: ") for note in study.notes)
+    first, second = (run(study, tmp_path / out, 1) for out in ("first", "second"))
+    pd.testing.assert_frame_equal(first.designs, second.designs)
+    trials = "SELECT count(*) FROM trials JOIN studies USING (study_id) WHERE study_name = 'whole'"
+    assert asked(server, trials) == [(len(first.front),)]
+    assert "evolution is not divided" in of_storage(study).told
+    other = text.replace('"whole"', '"never"') + f'[run]\nstorage = "{server.url}"\n'
+    (tmp_path / "never.toml").write_text(other)
+    with pytest.raises(dse.InputError, match=r"postgres:\*\*\*@/postgres has no run of this study"):
+        of_storage(dse.load(tmp_path / "never.toml"))

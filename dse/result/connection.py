@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from dse.result.database import StorageError
 from dse.result.writing import write_bytes
-from dse.study.urls import hidden, shown_url
+from dse.study.urls import hidden, is_server, shown_url
 
 _BUSY = 60.0
 """Seconds that a file is waited for which somebody else holds, such as a dashboard that reads."""
@@ -56,11 +56,6 @@ def engine_options(url: str) -> dict[str, Any]:
         if make_url(url).get_driver_name() in _LIBPQ:
             options["connect_args"] = {k: v for k, v in _SILENT.items() if f"{k}=" not in url}
     return options
-
-
-def is_server(url: str) -> bool:
-    """Tell whether a database is one on which several processes divide a search."""
-    return url.startswith("postgresql")
 
 
 @contextmanager

@@ -27,13 +27,13 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import knee
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
-from dse.result.connection import alone, engine_options, is_server, told
+from dse.result.connection import alone, engine_options, told
 from dse.result.database import StorageError
 from dse.result.shared import Shared, make_tables
 from dse.search.asking import distributions, quiet
 from dse.search.outcome import Outcome
 from dse.search.parts import Part
-from dse.study.urls import hidden, shown_url
+from dse.study.urls import hidden, is_server, shown_url
 
 REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""

@@ -18,7 +18,7 @@ from dse.cli import commands
 from dse.result.shared_status import of_storage
 from dse.result.storage import Store
 from dse.run import run
-from dse.search.base import Search, Start, method_of
+from dse.search.base import Progress, Search, Start, method_of
 from dse.search.parts import cuts
 from dse.search.workers import Workers
 from tests.postgres import Server
@@ -280,6 +280,47 @@ def test_parts_are_claimed_once_and_again_when_their_process_left(
     assert (25, 30) in [part[1:] for part in left]
     for store in stores:
         store.close()
+
+
+def test_a_run_that_is_interrupted_tells_what_is_done_and_the_next_goes_on(
+    server: Server, tmp_path: Path
+) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    alone = SMALL.replace('"toy"', '"gaps"') + '[search]\nmethod = "exhaustive"\n'
+    (tmp_path / "alone.toml").write_text(alone)
+    (tmp_path / "study.toml").write_text(f'{alone}[run]\nstorage = "{server.url}"\n')
+    study, whole = (
+        dse.load(tmp_path / "study.toml"),
+        run(dse.load(tmp_path / "alone.toml"), None, 1),
+    )
+    other = Store.open(server.url, study.name, study.evaluator.objectives, study.digest)
+    assert other.parts is not None
+    other.parts.join(cuts(720, 45))
+    held = other.parts.claim(2)
+    for part in other.parts.claim(1):
+        held.append(part)
+
+    def interrupt(progress: Progress) -> None:
+        assert progress.total == 720
+        raise KeyboardInterrupt
+
+    cut = run(study, tmp_path / "out", 1, interrupt)
+    count = cut.certificate.evaluated
+    assert cut.certificate.stopped == "interrupted"
+    assert count % 45 == 0
+    assert 0 < count < 720
+    assert f"Not certified: {count} designs of 720 were evaluated" in cut.certificate.statement
+    assert len(cut.designs) == count
+    assert not set(cut.designs.index) & {n for part in held for n in range(part.low, part.high)}
+    pd.testing.assert_frame_equal(
+        cut.designs.drop(columns="on_front"),
+        whole.designs.loc[cut.designs.index].drop(columns="on_front"),
+    )
+    assert set(whole.front.designs.index) & set(cut.designs.index) <= set(cut.front.designs.index)
+    other.close()
+    done = run(study, tmp_path / "out", 1)
+    pd.testing.assert_frame_equal(done.designs, whole.designs)
+    assert any(f"{count} designs were evaluated by other" in note for note in done.notes)
 
 
 def test_what_is_damaged_in_the_database_is_evaluated_again(server: Server, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ class Shared:
     def __init__(self, engine: sqlalchemy.Engine, url: str, study_id: int, digest: str) -> None:
         self._engine, self._url, self._study_id, self._digest = engine, url, study_id, digest
         self._member: int | None = None
-        self._left = threading.Event()
+        self._left, self._beats = threading.Event(), threading.Thread()
         self.divided = False
         """Whether the search divides its work."""
 
@@ -117,7 +117,8 @@ class Shared:
             joined = insert(MEMBERS).values(row).returning(MEMBERS.c.member)
             self._member = connection.execute(joined).scalar_one()
         self.divided = True
-        threading.Thread(target=self._live, args=(self._member,), daemon=True).start()
+        self._beats = threading.Thread(target=self._live, args=(self._member,), daemon=True)
+        self._beats.start()
 
     def claim(self, most: int) -> list[Part]:
         """Return parts to do; a process claims no more than its share of half of what is left."""
@@ -221,6 +222,7 @@ class Shared:
         if self._member is None or self._left.is_set():
             return
         self._left.set()
+        self._beats.join(_BEAT)  # a server that does not answer is not waited for
         with suppress(DseError), self._begin() as connection:
             mine = update(MEMBERS).where(MEMBERS.c.member == self._member)
             connection.execute(mine.values(has_left=True, seen=func.now()))

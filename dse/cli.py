@@ -1,4 +1,4 @@
-"""The command line; it and the cli of profile and of fit import click, all else when needed."""
+"""The command line; it, status and the cli of profile and of fit import click, all else later."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import click
 
 from dse.fit.cli import fit
 from dse.profile.cli import profile
+from dse.status import status
 
 _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
@@ -363,6 +364,7 @@ def schema_command(what: str) -> None:
 
 commands.add_command(fit)
 commands.add_command(profile)
+commands.add_command(status)
 for _command in commands.commands.values():  # its first sentence, whole: click cuts at a width
     _command.short_help = " ".join((_command.help or "").partition("\n\n")[0].split())
 

@@ -26,6 +26,7 @@ from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, deadline_of
 from dse.result.record import Result
 from dse.result.spare import EXPLAINED, explainable
+from dse.result.status import Noting
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
@@ -191,7 +192,15 @@ def _run(
     study = settled(study, workers, str(state.pop(METHOD, "")))
     if begins is not None:
         begins(study)
-    begun = Start(study.evaluator, study.plan, study.file.run.chunk, workers, state, store)
+    begun = Start(
+        study.evaluator,
+        study.plan,
+        study.file.run.chunk,
+        workers,
+        state,
+        store,
+        store.parts if store is not None else None,
+    )
     try:
         under_way = method_of(study.plan.method).start(begun)
     except (DesignError, ModelError) as raised:
@@ -235,6 +244,7 @@ def _run(
             raise
         if stopped in files.FINISHED and stopped != files.TIMEOUT:
             checkpoint.unlink(missing_ok=True)
+        (out / files.PROGRESS).unlink(missing_ok=True)
         # what ended a process would end this one, which runs models to explain designs
         left = None if deadline is None else deadline.end - time.monotonic()
         ended = isinstance(error, EndedError)
@@ -304,14 +314,16 @@ def _follow(
     last = time.monotonic()
     until = NEVER if deadline is None else time.time() + deadline.end - last
     state = under_way.progress()
+    noting = Noting(checkpoint.parent, study, state) if checkpoint is not None else None
     try:
         for _ in under_way.steps(until):
             now = time.monotonic()
             state = under_way.progress()
             if progress is not None:
                 progress(state)
-            if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
+            if checkpoint is not None and noting and now - last > _CHECKPOINT_SECONDS:
                 _write(checkpoint, study, under_way)
+                noting.note(state)
                 last = now
             if deadline is not None and state.done < state.total and deadline.is_over(state.kept):
                 return "timeout"

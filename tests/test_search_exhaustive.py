@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.judging import DesignError
 from dse.evaluate.space import Choice, Integer, Real, Values
-from dse.search.exhaustive import _slab_size, enumerate_designs, of_enumeration
+from dse.search.enumerated import of_enumeration
+from dse.search.exhaustive import _slab_size, enumerate_designs
 from dse.search.slabs import State
 from dse.search.workers import Workers
 from tests.core_examples import constraint, evaluator, model, objective, relation

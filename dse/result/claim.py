@@ -25,6 +25,7 @@ from dse.result.folder import (
     FORMAT,
     FRONT,
     MARKER,
+    PROGRESS,
     REPORT,
     STORAGE,
     STUDY,
@@ -227,13 +228,15 @@ def _mark(file: IO[bytes], content: dict[str, object]) -> None:
 
 def _sweep(folder: Path, state: State) -> None:
     """Remove what a killed run left half-written, or did not come to remove."""
-    for name in (CHECKPOINT, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
+    for name in (CHECKPOINT, PROGRESS, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
         sweep(folder, name)
     for path in folder.glob(f"{TRIED}*"):
         shutil.rmtree(path, ignore_errors=True)
-    if state == "finished" and not _ended_by_its_time(folder):
-        with suppress(OSError):
-            (folder / CHECKPOINT).unlink(missing_ok=True)
+    if state == "finished":
+        names = [PROGRESS] if _ended_by_its_time(folder) else [CHECKPOINT, PROGRESS]
+        for name in names:
+            with suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
     if state == "resume" and all((folder / name).is_file() for name in (CHECKPOINT, SUMMARY)):
         with suppress(OSError):  # the front so far, of a search whose state is elsewhere
             (folder / STORAGE).unlink(missing_ok=True)
@@ -264,7 +267,7 @@ def _discard(folder: Path, claim: Claim, copies: Collection[str]) -> None:
     The folder stays a run's if somebody has put something else into it.
     """
     _sweep(folder, claim.state)
-    for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal"):
+    for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal", PROGRESS):
         (folder / name).unlink(missing_ok=True)
     for name in copies:
         sweep((folder / STUDY / name).parent, Path(name).name)

@@ -20,7 +20,7 @@ from dse.model.units import UnitError, read
 from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.outcome import Tolerance
-from dse.search.plan import plan
+from dse.search.plan import WHOLE, plan
 from dse.study.faults import in_order
 from dse.study.kept import deciding, kept_text, to_toml
 from dse.study.plain import plain
@@ -30,7 +30,7 @@ from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import SearchTable, StudyFile
-from dse.study.urls import shown_url
+from dse.study.urls import is_server, shown_url
 
 T = TypeVar("T")
 
@@ -288,6 +288,9 @@ def _study(
     chosen = plan(settings, resolved.evaluator, problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
+    if is_server(file.run.storage or "") and chosen.method in WHOLE:
+        told = "each run on its storage searches the whole space, and the first registers its front"
+        context.notes.append(f"{chosen.method} is not divided: {told}")
     text, target = kept_text(text, raw, toml=path is not None), resolved.target
     searched = target.searched if target else ()
     return ResolvedStudy(

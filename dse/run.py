@@ -29,9 +29,20 @@ from dse.result.spare import EXPLAINED, explainable
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
+from dse.search.cluster import Cluster, ClusterError
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
-from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers
+from dse.search.versions import packages
+from dse.search.workers import (
+    HANGS,
+    NEVER,
+    Configured,
+    EndedError,
+    LateError,
+    Workers,
+    configured,
+)
+from dse.study.beside import is_beside
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -40,6 +51,7 @@ if TYPE_CHECKING:
 
 _CHECKPOINT_SECONDS = 2.0
 _AUDITED = 0.25  # of the time-out
+_KEPT = "what was finished is kept, and the next run goes on from there"
 _STARTING = 5.0  # seconds beyond the time-out until processes are there
 
 
@@ -52,7 +64,7 @@ def run(
     out: Path | None,
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
-    backend: str | None = None,
+    cluster: Cluster | None = None,
     fresh: bool = False,
     moved: Callable[[Path], None] | None = None,
 ) -> Result:
@@ -60,8 +72,9 @@ def run(
 
     Parameters
     ----------
-    backend : str, optional
-        joblib's backend; threads or processes, as the study says, if it is None.
+    cluster : Cluster, optional
+        Who works; else what `joblib.parallel_config` says around the call, else threads or
+        processes, as the study says.
     fresh : bool
         Whether to start anew if the folder holds a run of the study; that is moved aside.
     moved : callable, optional
@@ -76,7 +89,7 @@ def run(
     StoppedError
         If a model raised; what was done is saved first.
     """
-    team = _workers(study, workers, backend)
+    team = _workers(study, workers, cluster)
     if out is None:
         with _storage(study, None) as store:
             return _run(study, None, store, team, progress, {})
@@ -94,16 +107,15 @@ def run(
 @contextmanager
 def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
     """Say of a full disk, and of whatever else refuses what a run writes, that the run goes on."""
-    kept = "What was finished is kept, and the next run goes on from there."
     try:
         yield
     except BrokenPipeError:  # who watches went away
         raise
     except OSError as error:
         why = error.strerror or error
-        raise StoppedError(f"{study.name}: {out} cannot be written: {why}. {kept}") from error
+        raise StoppedError(f"{study.name}: {out} cannot be written: {why}; {_KEPT}") from error
     except StorageError as error:
-        raise StoppedError(f"{study.name}: {error}. {kept}") from error
+        raise StoppedError(f"{study.name}: {error}; {_KEPT}") from error
 
 
 def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
@@ -124,11 +136,16 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     return result
 
 
-def _workers(study: ResolvedStudy, count: int | None, backend: str | None) -> Workers:
+def _workers(study: ResolvedStudy, count: int | None, cluster: Cluster | None) -> Workers:
     table = study.file.run
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    chosen = backend or ("loky" if table.processes else "threading")
-    return Workers(count or table.workers or cores or 1, chosen)
+    given = configured() if cluster is None else Configured("dask", None, cluster)
+    if given.cluster is not None:
+        modules = {model.function.__module__ for model in study.evaluator.wiring.models}
+        given.cluster.check(packages(name for name in modules if not is_beside(name)))
+        return Workers(given.cluster.threads, "dask", NEVER, given.cluster, table.processes)
+    chosen = given.backend or ("loky" if table.processes else "threading")
+    return Workers(count or table.workers or given.jobs or cores or 1, chosen)
 
 
 @contextmanager
@@ -234,7 +251,9 @@ def _run(
         spare = 0 if isinstance(error, EndedError) else explainable(study, result, outcome, left)
         report_into(study, result, out, spare)
     if error is not None:
-        raise StoppedError(f"{study.name}: {error}") from error
+        kept = out is not None and isinstance(error, ClusterError)
+        told = f"; {_KEPT}" if kept else ""
+        raise StoppedError(f"{study.name}: {error}{told}") from error
     return result
 
 

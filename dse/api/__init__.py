@@ -8,8 +8,6 @@
     What limits a design: `Explanation`.
 `sweep`
     Runs along one input.
-`cluster`
-    A run on Dask's scheduler: `with_dask`.
 `views`
     Studies and results in a line, and as HTML in notebooks.
 """

@@ -1,0 +1,237 @@
+"""A cluster: Dask's scheduler and its workers, and how tasks are done there.
+
+What tasks share travels once, as bytes that each worker opens for itself: the study's own code is
+in them. A task whose worker is lost is done again by another; so is what travels once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import itertools
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from dse.problems import DseError, InputError, Problem
+from dse.search.versions import differences, versions
+
+T = TypeVar("T")
+
+ANSWERS = 5.0  # seconds: a scheduler that has not answered by then does not
+_ALONE = 30.0  # seconds without any worker, after which a run ends
+_LOOKS = 1.0  # seconds between looks at the cluster while nothing comes
+_AHEAD = 3  # tasks under way for each thread, so that none waits for the next
+_HELD = 4  # things that tasks share and that are kept there
+
+
+class ClusterError(DseError):
+    """The cluster is gone, or cannot do what it was given."""
+
+
+class WorkerEndedError(Exception):
+    """A task ended the worker that did it, several times in a row."""
+
+
+class Cluster:
+    """The workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Connected to the scheduler.
+    address : str
+        What messages call it.
+
+    Attributes
+    ----------
+    tasks : int
+        How many were done there.
+    lost : bool
+        Whether it is gone.
+    """
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self.address = client, address
+        self.tasks, self.lost = 0, False
+        self._names: tuple[str, ...] = ()  # packages whose code is compared
+        self._shared: dict[str, Any] = {}  # futures, by what they hold
+        self._threads, self._asked = 0, -_LOOKS
+
+    @property
+    def threads(self) -> int:
+        """How many tasks it does at once, as of about now."""
+        if time.monotonic() - self._asked > _LOOKS:
+            try:
+                found = self._client.sync(self._client.scheduler.ncores, callback_timeout=ANSWERS)
+            except (OSError, ValueError, AttributeError, RuntimeError):
+                raise self._gone() from None
+            self._threads, self._asked = sum(found.values()), time.monotonic()
+        return self._threads
+
+    def check(self, names: tuple[str, ...]) -> None:
+        """Hold what the workers run to what runs here.
+
+        Parameters
+        ----------
+        names : tuple of str
+            The packages whose code is compared; see `packages`.
+
+        Raises
+        ------
+        InputError
+            If there is no worker, or one has other versions or other code: the result would not be
+            the same. Each is told.
+        """
+        ours = versions(names)
+        try:
+            given = self._client.sync(
+                self._client._run, versions, names, on_error="return", callback_timeout=ANSWERS
+            )
+        except (OSError, ValueError, RuntimeError) as error:
+            why = str(error) or type(error).__name__
+            raise InputError(
+                self.address, [Problem("--dask", f"its workers do not answer: {why}")]
+            ) from None
+        if not given:
+            remedy = f"start some there: dask worker {self.address}"
+            raise InputError(self.address, [Problem("--dask", "it has no workers", remedy)])
+        problems = [
+            Problem(worker, told, "install there what is installed here")
+            for worker, theirs in given.items()
+            if (told := differences(ours, theirs))
+        ]
+        if problems:
+            raise InputError(self.address, problems)
+        self._names = names
+
+    def each(
+        self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]], until: float
+    ) -> Iterator[T]:
+        """Yield what a function returns for each task, in order; leaving early drops the rest.
+
+        Parameters
+        ----------
+        function : callable
+            With what tasks share bound to it; it travels once.
+        until : float
+            The `time.time` after which nothing is waited for.
+
+        Raises
+        ------
+        ClusterError
+            If the scheduler is gone, or no worker is left.
+        TimeoutError
+            If the time is over.
+        WorkerEndedError
+            If a task ends its workers.
+        """
+        shared, left, under_way = self._sent(function), iter(tasks), deque[Any]()
+        try:
+            while True:
+                room = max(_AHEAD * self.threads, 1) - len(under_way)
+                under_way.extend(self._begun(shared, t) for t in itertools.islice(left, room))
+                if not under_way:
+                    return
+                self._wait_for(under_way[0], until)
+                ready = [*itertools.takewhile(lambda f: f.status == "finished", under_way)]
+                for value in self._gathered(ready or [under_way[0]]):
+                    under_way.popleft()
+                    self.tasks += 1
+                    yield value
+        finally:
+            under_way.clear()  # what nobody holds, the scheduler drops
+
+    def _sent(self, function: Callable[..., T]) -> Any:
+        """Return a task that gives a worker what tasks share; lost, it is done again."""
+        import cloudpickle
+
+        packed = cloudpickle.dumps(function)
+        name = f"dse-shared-{hashlib.sha256(packed).hexdigest()[:32]}"
+        if name not in self._shared:
+            while len(self._shared) >= _HELD:
+                self._shared.pop(next(iter(self._shared)))
+            self._shared[name] = self._submitted(_kept, packed, name)
+        return self._shared[name]
+
+    def _begun(self, shared: Any, task: tuple[object, ...]) -> Any:
+        return self._submitted(_done, shared, None, versions(self._names), self._names, task)
+
+    def _submitted(self, function: Any, given: Any, key: str | None, *more: Any) -> Any:
+        from dask.config import set as setting
+
+        with setting({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self._client.submit(function, given, *more, key=key, pure=False)
+
+    def _wait_for(self, future: Any, until: float) -> None:
+        """Wait, for as long as there is time, a scheduler and a worker."""
+        idle = 0.0
+        while not future.done():
+            left = until - time.time()
+            if left <= 0:
+                raise TimeoutError
+            try:
+                future.exception(timeout=min(left, _LOOKS))
+            except TimeoutError:
+                idle = 0.0 if self.threads else idle + _LOOKS  # tells if the scheduler is gone
+            if idle >= _ALONE:
+                raise ClusterError(f"no worker is left at {self.address}")
+
+    def _gathered(self, futures: Sequence[Any]) -> list[Any]:
+        from distributed import KilledWorker
+
+        try:
+            found: list[Any] = self._client.gather([*futures])
+        except KilledWorker:
+            raise WorkerEndedError from None
+        except ModuleNotFoundError as error:
+            raise ClusterError(f"a worker at {self.address} cannot load a model: {error}") from None
+        except Exception as error:
+            if not _is_cancelled(error) and not isinstance(error, OSError):
+                raise
+            raise self._gone() from None
+        for each in found:
+            if isinstance(each, _Differs):
+                raise ClusterError(f"a worker at {self.address} came to it later: {each.told}")
+        return found
+
+    def _gone(self) -> ClusterError:
+        self.lost = True
+        return ClusterError(f"the Dask scheduler at {self.address} is gone")
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    from concurrent.futures import CancelledError
+
+    return isinstance(error, CancelledError | asyncio.CancelledError)
+
+
+# ------------------------------------------------------------------------------ on the workers
+
+
+class _Differs:
+    """What a worker returns that is not to work."""
+
+    def __init__(self, told: str) -> None:
+        self.told = told
+
+
+def _kept(packed: bytes) -> bytes:
+    return packed
+
+
+@functools.lru_cache(maxsize=_HELD)
+def _opened(packed: bytes) -> Callable[..., Any]:
+    import cloudpickle
+
+    function: Callable[..., Any] = cloudpickle.loads(packed)
+    return function
+
+
+def _done(
+    packed: bytes, ours: Mapping[str, str], names: tuple[str, ...], task: tuple[object, ...]
+) -> Any:
+    told = differences(ours, versions(names))
+    return _Differs(told) if told else _opened(packed)(*task)

@@ -12,6 +12,8 @@ from typing import Any
 from dse.problems import InputError, Problem
 from dse.search.cluster import ANSWERS, Cluster
 
+_LOGGERS = ("asyncio", "tornado", "distributed")
+
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Cluster | None]:
@@ -31,7 +33,9 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
         raise _refused(
             address, "Dask is not installed", "pip install 'dse-accelerators[dask]'"
         ) from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # what is told is told here
+    for name in (*_LOGGERS, *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in _LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what is told is told here
     _ask(address)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of versions, which `check` compares

@@ -85,7 +85,7 @@ class Cluster:
             If there is no worker, or one has other versions or other code: the result would not be
             the same. Each is told.
         """
-        ours = versions(names)
+        ours = _here(names)
         try:
             given = self._client.sync(
                 self._client._run, versions, names, on_error="return", callback_timeout=ANSWERS
@@ -157,7 +157,7 @@ class Cluster:
         return self._shared[name]
 
     def _begun(self, shared: Any, task: tuple[object, ...]) -> Any:
-        return self._submitted(_done, shared, None, versions(self._names), self._names, task)
+        return self._submitted(_done, shared, None, _here(self._names), self._names, task)
 
     def _submitted(self, function: Any, given: Any, key: str | None, *more: Any) -> Any:
         from dask.config import set as setting
@@ -200,6 +200,9 @@ class Cluster:
     def _gone(self) -> ClusterError:
         self.lost = True
         return ClusterError(f"the Dask scheduler at {self.address} is gone")
+
+
+_here = versions
 
 
 def _is_cancelled(error: BaseException) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import joblib
@@ -22,7 +22,8 @@ from dse.api.cluster import connected
 from dse.problems import InputError
 from dse.run import run
 from dse.search import cluster as clusters
-from dse.search import workers
+from dse.search import exhaustive, workers
+from dse.search.base import Progress
 from dse.search.versions import versions
 from tests.clusters import Processes, killed, processes, until
 from tests.crashing import SEARCHES
@@ -55,7 +56,10 @@ def pass_through(gate, lanes):
 
 
 def _token(gate):
-    return Path(gate).read_text() if Path(gate).is_file() else ""
+    try:
+        return Path(gate).read_text()
+    except FileNotFoundError:
+        return ""
 '''
 
 
@@ -215,22 +219,30 @@ def test_what_is_no_address(address: str, monkeypatch: pytest.MonkeyPatch) -> No
 class _Gate:
     """Where the workers wait until it is opened; each time it is closed it is another one."""
 
+    closed = 0
+
     def __init__(self, place: Path) -> None:
-        self._place, self._times = place, 0
+        self._place = place
 
     def close(self) -> None:
-        self._times += 1
-        (self._place / "gate").write_text(f"n{self._times}")
+        _Gate.closed += 1
+        self._times = _Gate.closed
+        new = self._place / "new"
+        new.write_text(f"n{self._times}")
+        new.rename(self._place / "gate")
 
     def open(self) -> None:
         (self._place / "gate").unlink()
 
-    def reached_by(self, workers: int, process: subprocess.Popen[str]) -> None:
+    def reached_by(self, workers: int, goes_on: Callable[[], bool]) -> None:
+        """Wait until so many workers wait there, as long as a run goes on."""
+
         def waiting() -> bool:
-            assert process.poll() is None, process.communicate()
-            return len([*self._place.glob(f"gate.n{self._times}.*")]) >= workers
+            reached = len([*self._place.glob(f"gate.n{self._times}.*")]) >= workers
+            return reached or not goes_on()
 
         until(waiting, f"{workers} workers")
+        assert goes_on()
 
 
 _BEGIN = """
@@ -253,52 +265,55 @@ def _started(study: Path, out: Path, address: str) -> subprocess.Popen[str]:
     )
 
 
-def _ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, told = process.communicate(timeout=120)
-    assert "Traceback" not in told
-    return process.returncode, told
-
-
-def test_what_is_lost_is_done_again(
+def test_a_lost_worker_s_part_is_done_again_and_a_new_one_takes_part(
     place: Path, there: Processes, client: Client, tmp_path: Path
 ) -> None:
-    client.close()
+    assert client.status == "running"
     path, gate = written(tmp_path / "study"), _Gate(place)
     run(dse.load(path), tmp_path / "serial", 1)
-    front = (tmp_path / "serial" / "front.csv").read_bytes()
-    out, address = tmp_path / "out", there.address
+    gate.close()
+    with connected(there.address) as cluster, ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(run, dse.load(path), tmp_path / "out", None, None, cluster)
+        gate.reached_by(2, lambda: not begun.done())
+        killed(there.started[1])
+        there.worker()
+        gate.reached_by(3, lambda: not begun.done())  # it has work, whoever has that of the lost
+        gate.open()
+        found = begun.result()
+    fronts = [(tmp_path / folder / "front.csv").read_bytes() for folder in ("serial", "out")]
+    assert fronts[0] == fronts[1]
+    assert (found.provenance["backend"], found.provenance["workers"]) == ("dask", 2)
 
-    gate.close()
-    process = _started(path, out, address)
-    gate.reached_by(2, process)
-    killed(there.started[1])
-    there.worker()
-    gate.reached_by(3, process)  # it has work, that of the lost one
-    gate.open()
-    assert _ended(process) == (0, "")
-    assert (out / "front.csv").read_bytes() == front
-    provenance = dse.load_result(out).provenance
-    assert (provenance["backend"], provenance["workers"]) == ("dask", 2)
 
-    # Ctrl-C, then a scheduler that is killed, then no cluster at all
-    out = tmp_path / "again"
+def test_a_run_that_lost_its_scheduler_goes_on_without_it(
+    place: Path,
+    there: Processes,
+    client: Client,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client.close()
+    path, out, gate = written(tmp_path / "study"), tmp_path / "out", _Gate(place)
+    whole = run(dse.load(path), None, 1)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.done > 50:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(exhaustive, "TASK_SECONDS", 0.005)  # so that nothing is left at the gate
+    with connected(there.address) as cluster:
+        found = run(dse.load(path), out, None, interrupt, cluster)
+    assert found.certificate.stopped == "interrupted"
     gate.close()
-    process = _started(path, out, address)
-    gate.reached_by(2, process)
-    process.send_signal(signal.SIGINT)
-    assert _ended(process)[0] == 130
-    assert dse.load_result(out).certificate.stopped == "interrupted"
-    gate.open()
-    with Client(address, set_as_default=False) as again:
-        until(lambda: not any(again.processing().values()), "what was under way")
-    gate.close()
-    process = _started(path, out, address)
-    gate.reached_by(2, process)
+    process = _started(path, out, there.address)
+    gate.reached_by(2, lambda: process.poll() is None)
     killed(there.scheduler)
-    status, told = _ended(process)
-    assert status == 1
-    assert f"the Dask scheduler at {address} is gone; what was finished is kept" in told
-    assert (out / "front.csv").read_bytes() != front
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 1
+    gone = f"toy: the Dask scheduler at {there.address} is gone; what was finished is kept, and "
+    assert told.startswith(gone)
+    assert told.count("\n") == 1
+    assert dse.load_result(out).certificate.stopped.startswith("error")
     found = run(dse.load(path), out, 1)
     assert any("went on from" in note for note in found.notes)
-    assert (out / "front.csv").read_bytes() == front
+    pd.testing.assert_frame_equal(found.designs, whole.designs)

@@ -13,7 +13,8 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
 
 from dse.problems import DseError, InputError, Problem
 from dse.search.versions import differences, versions
@@ -23,7 +24,9 @@ T = TypeVar("T")
 ANSWERS = 5.0  # seconds: a scheduler that has not answered by then does not
 _ALONE = 30.0  # seconds without any worker, after which a run ends
 _LOOKS = 1.0  # seconds between looks at the cluster while nothing comes
-_AHEAD = 3  # tasks under way for each thread, so that none waits for the next
+_TICK = 0.25  # seconds between looks at who has nothing to do
+_AHEAD = 2  # tasks for each thread that are sent and not done, so that none waits for the next
+_WAITING = 16  # and that are done but come after one that is not
 _HELD = 4  # things that tasks share and that are kept there
 
 
@@ -33,6 +36,13 @@ class ClusterError(DseError):
 
 class WorkerEndedError(Exception):
     """A task ended the worker that did it, several times in a row."""
+
+
+class _Task(NamedTuple):
+    """A task under way, and the worker that it was sent to: if that is lost, another does it."""
+
+    future: Any
+    worker: str
 
 
 class Cluster:
@@ -58,18 +68,24 @@ class Cluster:
         self.tasks, self.lost = 0, False
         self._names: tuple[str, ...] = ()  # packages whose code is compared
         self._shared: dict[str, Any] = {}  # futures, by what they hold
-        self._threads, self._asked = 0, -_LOOKS
+        self._workers: Mapping[str, int] = {}  # their threads, by address
+        self._asked = -_LOOKS
 
     @property
     def threads(self) -> int:
         """How many tasks it does at once, as of about now."""
+        return sum(self._known().values())
+
+    def _known(self) -> Mapping[str, int]:
+        """Return the threads of each worker, as of about now; it tells if the scheduler is gone."""
         if time.monotonic() - self._asked > _LOOKS:
+            asked = self._client.scheduler.ncores
             try:
-                found = self._client.sync(self._client.scheduler.ncores, callback_timeout=ANSWERS)
+                self._workers = self._client.sync(asked, callback_timeout=ANSWERS)
             except (OSError, ValueError, AttributeError, RuntimeError):
                 raise self._gone() from None
-            self._threads, self._asked = sum(found.values()), time.monotonic()
-        return self._threads
+            self._asked = time.monotonic()
+        return self._workers
 
     def check(self, names: tuple[str, ...]) -> None:
         """Hold what the workers run to what runs here.
@@ -128,21 +144,43 @@ class Cluster:
         WorkerEndedError
             If a task ends its workers.
         """
-        shared, left, under_way = self._sent(function), iter(tasks), deque[Any]()
+        shared, left, under_way = self._sent(function), iter(tasks), deque[_Task]()
         try:
             while True:
-                room = max(_AHEAD * self.threads, 1) - len(under_way)
-                under_way.extend(self._begun(shared, t) for t in itertools.islice(left, room))
+                self._fill(under_way, shared, left)
                 if not under_way:
                     return
-                self._wait_for(under_way[0], until)
-                ready = [*itertools.takewhile(lambda f: f.status == "finished", under_way)]
+                self._wait_for(under_way, until, lambda: self._fill(under_way, shared, left))
+                ready = [*itertools.takewhile(lambda t: t.future.status == "finished", under_way)]
                 for value in self._gathered(ready or [under_way[0]]):
                     under_way.popleft()
                     self.tasks += 1
                     yield value
         finally:
             under_way.clear()  # what nobody holds, the scheduler drops
+
+    def _fill(
+        self, under_way: deque[_Task], shared: Any, tasks: Iterator[tuple[object, ...]]
+    ) -> None:
+        """Begin tasks, so that each worker has some.
+
+        Left to itself, the scheduler sends tasks to where what they share is, and lets others idle.
+        """
+        workers = self._known()
+        room = {worker: _AHEAD * threads for worker, threads in workers.items()}
+        for task in under_way:
+            if task.worker in room and not task.future.done():
+                room[task.worker] -= 1
+        most = _WAITING * max(sum(workers.values()), 1)
+        while len(under_way) < most and (room or not under_way):
+            worker = max(room, key=room.__getitem__, default="")
+            if room.get(worker, 1) <= 0 or (new := next(tasks, None)) is None:
+                return
+            given = shared, _here(self._names), self._names, new
+            place = {"workers": [worker], "allow_other_workers": True} if worker else {}
+            under_way.append(_Task(self._submitted(_done, *given, **place), worker))
+            if worker:
+                room[worker] -= 1
 
     def _sent(self, function: Callable[..., T]) -> Any:
         """Return a task that gives a worker what tasks share; lost, it is done again."""
@@ -153,37 +191,36 @@ class Cluster:
         if name not in self._shared:
             while len(self._shared) >= _HELD:
                 self._shared.pop(next(iter(self._shared)))
-            self._shared[name] = self._submitted(_kept, packed, name)
+            self._shared[name] = self._submitted(_kept, packed, key=name)
         return self._shared[name]
 
-    def _begun(self, shared: Any, task: tuple[object, ...]) -> Any:
-        return self._submitted(_done, shared, None, _here(self._names), self._names, task)
-
-    def _submitted(self, function: Any, given: Any, key: str | None, *more: Any) -> Any:
+    def _submitted(self, function: Any, *given: Any, **place: Any) -> Any:
         from dask.config import set as setting
 
         with setting({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            return self._client.submit(function, given, *more, key=key, pure=False)
+            return self._client.submit(function, *given, pure=False, **place)
 
-    def _wait_for(self, future: Any, until: float) -> None:
-        """Wait, for as long as there is time, a scheduler and a worker."""
-        idle = 0.0
+    def _wait_for(
+        self, under_way: deque[_Task], until: float, meanwhile: Callable[[], None]
+    ) -> None:
+        """Wait for the first task, for as long as there is time, a scheduler and a worker."""
+        idle, future = time.monotonic(), under_way[0].future
         while not future.done():
             left = until - time.time()
             if left <= 0:
                 raise TimeoutError
-            try:
-                future.exception(timeout=min(left, _LOOKS))
-            except TimeoutError:
-                idle = 0.0 if self.threads else idle + _LOOKS  # tells if the scheduler is gone
-            if idle >= _ALONE:
+            with suppress(TimeoutError):
+                future.exception(timeout=min(left, _TICK))
+            meanwhile()
+            idle = time.monotonic() if self.threads else idle
+            if time.monotonic() - idle > _ALONE:
                 raise ClusterError(f"no worker is left at {self.address}")
 
-    def _gathered(self, futures: Sequence[Any]) -> list[Any]:
+    def _gathered(self, tasks: Sequence[_Task]) -> list[Any]:
         from distributed import KilledWorker
 
         try:
-            found: list[Any] = self._client.gather([*futures])
+            found: list[Any] = self._client.gather([task.future for task in tasks])
         except KilledWorker:
             raise WorkerEndedError from None
         except ModuleNotFoundError as error:

@@ -32,18 +32,9 @@ from dse.search.base import Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
-from dse.search.versions import packages
-from dse.search.workers import (
-    HANGS,
-    NEVER,
-    Configured,
-    EndedError,
-    LateError,
-    Workers,
-    configured,
-)
-from dse.study.beside import is_beside
+from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers
 from dse.study.study import ResolvedStudy
+from dse.study.team import team_of
 
 if TYPE_CHECKING:
     from dse.model.section import Section
@@ -89,7 +80,7 @@ def run(
     StoppedError
         If a model raised; what was done is saved first.
     """
-    team = _workers(study, workers, cluster)
+    team = team_of(study, workers, cluster)
     if out is None:
         with _storage(study, None) as store:
             return _run(study, None, store, team, progress, {})
@@ -134,18 +125,6 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     if edited or asked or not files.read_answer(out) or not (out / files.REPORT).is_file():
         report_into(study, result, out)
     return result
-
-
-def _workers(study: ResolvedStudy, count: int | None, cluster: Cluster | None) -> Workers:
-    table = study.file.run
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    given = configured() if cluster is None else Configured("dask", None, cluster)
-    if given.cluster is not None:
-        modules = {model.function.__module__ for model in study.evaluator.wiring.models}
-        given.cluster.check(packages(name for name in modules if not is_beside(name)))
-        return Workers(given.cluster.threads, "dask", NEVER, given.cluster, table.processes)
-    chosen = given.backend or ("loky" if table.processes else "threading")
-    return Workers(count or table.workers or given.jobs or cores or 1, chosen)
 
 
 @contextmanager

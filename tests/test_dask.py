@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import cloudpickle
 import joblib
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 
 import dse
 from dse.api import cluster as connection
@@ -25,6 +27,8 @@ from dse.search import cluster as clusters
 from dse.search import exhaustive, workers
 from dse.search.base import Progress
 from dse.search.versions import versions
+from dse.search.workers import EndedError, Workers
+from dse.study.team import Configured, configured
 from tests.clusters import Processes, killed, processes, until
 from tests.crashing import SEARCHES
 from tests.toy import MODEL, STUDY
@@ -141,6 +145,51 @@ def test_workers_with_other_versions_are_told_before_anything_is_done(
         assert f"numpy is {real['numpy']} there and 1.0 here" in problem.message
         assert "and 3.99 here" in problem.message
     assert not (tmp_path / "out").exists()
+
+
+def test_a_worker_that_comes_later_does_nothing_if_it_differs() -> None:
+    ours = dict(versions(("dse",)))
+    packed = cloudpickle.dumps(abs)
+    assert clusters._done(packed, ours, ("dse",), (-2,)) == 2
+    refused = clusters._done(packed, ours | {"scipy": "0.9"}, ("dse",), (-2,))
+    assert refused.told == f"scipy is {ours['scipy']} there and 0.9 here"
+
+
+class _Crashing:
+    """A client whose tasks end each worker that does them."""
+
+    status = "error"
+    scheduler = SimpleNamespace(ncores=None)
+
+    def sync(self, function: object, callback_timeout: float) -> dict[str, int]:
+        return {"tcp://there:1": 1}
+
+    def submit(self, *given: object, **place: object) -> _Crashing:
+        return self
+
+    def done(self) -> bool:
+        return True
+
+    def gather(self, futures: object) -> None:
+        raise KilledWorker("task", SimpleNamespace(address="tcp://there:1"), 3)
+
+
+def test_a_model_that_ends_worker_after_worker_is_told() -> None:
+    there = Workers(1, "dask", cluster=clusters.Cluster(_Crashing(), "tcp://there:0"))
+    with pytest.raises(EndedError, match="several workers of the cluster ended: a model crashed"):
+        list(there.each(abs, [(1,)]))
+
+
+def test_what_a_script_asks_of_joblib() -> None:
+    assert configured() == Configured()
+    with joblib.parallel_config(backend="loky", n_jobs=3):
+        assert configured() == Configured("loky", 3)
+    with joblib.parallel_config(n_jobs=2):
+        assert configured() == Configured(None, 2)
+    with joblib.parallel_config(backend="threading"):
+        assert configured() == Configured()
+        inner = joblib.Parallel(2)(joblib.delayed(configured)() for _ in range(2))
+    assert inner == [Configured(), Configured()]
 
 
 def test_a_scheduler_without_workers(tmp_path: Path) -> None:

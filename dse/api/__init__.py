@@ -8,6 +8,8 @@
     What limits a design: `Explanation`.
 `sweep`
     Runs along one input.
+`cluster`
+    The connection to Dask's scheduler: `connected`.
 `views`
     Studies and results in a line, and as HTML in notebooks.
 """

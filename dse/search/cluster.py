@@ -251,6 +251,13 @@ def _is_cancelled(error: BaseException) -> bool:
 # ------------------------------------------------------------------------------ on the workers
 
 
+def is_in_a_task() -> bool:
+    """Tell whether this is a task of a worker: it keeps a thread of the cluster."""
+    from distributed.worker import thread_state
+
+    return hasattr(thread_state, "execution_state")
+
+
 class _Differs:
     """What a worker returns that is not to work."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import importlib
 import itertools
 import math
 import multiprocessing
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import joblib
 
@@ -225,29 +224,6 @@ class Workers:
 
 ALONE = Workers(1)
 """One thread: this one."""
-
-
-class Configured(NamedTuple):
-    """What `joblib.parallel_config` says around a call; None if it does not say."""
-
-    backend: str | None = None
-    jobs: int | None = None
-    cluster: Cluster | None = None
-
-
-def configured() -> Configured:
-    """Return what a script asks of joblib around a run; nothing in what joblib itself spreads."""
-    backend, jobs = joblib.parallel.get_active_backend(prefer="threads")  # loky only if asked for
-    name = type(backend).__name__
-    if backend.nesting_level:
-        return Configured()
-    if client := getattr(backend, "client", None):
-        if hasattr(importlib.import_module("distributed.worker").thread_state, "execution_state"):
-            return Configured("threading", 1)  # a task of the cluster, which must not wait for it
-        return Configured("dask", None, Cluster(client, client.scheduler.address))
-    _, jobs = joblib.parallel.get_active_backend()
-    count = None if jobs is None else joblib.effective_n_jobs(jobs)
-    return Configured("loky" if name == "LokyBackend" else None, count)
 
 
 def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:

@@ -76,7 +76,7 @@ def run_command(
     the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
     """
     from dse.api import load
-    from dse.api.cluster import with_dask
+    from dse.api.cluster import connected
     from dse.result.claim import is_finished_run_of
     from dse.result.folder import MARKER, REPORT, default_folder, read_answer
     from dse.run import run
@@ -84,6 +84,8 @@ def run_command(
 
     if least and not targets:
         raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
+    if workers and dask:
+        raise click.UsageError("--workers goes without --dask: a cluster has its own workers")
     resolved = load(study, " and ".join(targets) if targets else None, least, seconds)
     folder = out or default_folder(resolved.name)
     place = folder.absolute()  # a model may change where paths begin
@@ -94,12 +96,9 @@ def run_command(
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, _ended)
     try:
-        with terminal.running(resolved) as watch:
-            result = with_dask(
-                dask,
-                lambda backend: run(
-                    resolved, folder, workers, watch, backend, fresh, asides.append, terminal.begins
-                ),
+        with connected(dask) as cluster, terminal.running(resolved) as watch:
+            result = run(
+                resolved, folder, workers, watch, cluster, fresh, asides.append, terminal.begins
             )
     except KeyboardInterrupt:
         when = "" if (place / MARKER).exists() else " before anything was evaluated"

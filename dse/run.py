@@ -30,11 +30,13 @@ from dse.result.status import Noting
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
+from dse.search.cluster import Cluster, ClusterError
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers
 from dse.study.settled import METHOD, settled
 from dse.study.study import ResolvedStudy
+from dse.study.team import team_of
 
 if TYPE_CHECKING:
     from dse.model.section import Section
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
 _CHECKPOINT_SECONDS = 2.0
 _AUDITED = 0.25  # of the time-out
+_KEPT = "what was finished is kept, and the next run goes on from there"
 _STARTING = 5.0  # seconds beyond the time-out until processes are there
 
 
@@ -54,7 +57,7 @@ def run(
     out: Path | None,
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
-    backend: str | None = None,
+    cluster: Cluster | None = None,
     fresh: bool = False,
     moved: Callable[[Path], None] | None = None,
     begins: Callable[[ResolvedStudy], None] | None = None,
@@ -63,8 +66,9 @@ def run(
 
     Parameters
     ----------
-    backend : str, optional
-        joblib's backend; threads or processes, as the study says, if it is None.
+    cluster : Cluster, optional
+        Who works; else what `joblib.parallel_config` says around the call, else threads or
+        processes, as the study says.
     fresh : bool
         Whether to start anew if the folder holds a run of the study; that is moved aside.
     moved : callable, optional
@@ -81,7 +85,7 @@ def run(
     StoppedError
         If a model raised; what was done is saved first.
     """
-    team = _workers(study, workers, backend)
+    team = team_of(study, workers, cluster)
     if out is None:
         with _storage(study, None) as store:
             return _run(study, None, store, team, progress, {}, begins)
@@ -100,16 +104,15 @@ def run(
 @contextmanager
 def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
     """Say of a full disk, and of whatever else refuses what a run writes, that the run goes on."""
-    kept = "What was finished is kept, and the next run goes on from there."
     try:
         yield
     except BrokenPipeError:  # who watches went away
         raise
     except OSError as error:
         why = error.strerror or error
-        raise StoppedError(f"{study.name}: {out} cannot be written: {why}. {kept}") from error
+        raise StoppedError(f"{study.name}: {out} cannot be written: {why}; {_KEPT}") from error
     except StorageError as error:
-        raise StoppedError(f"{study.name}: {error}. {kept}") from error
+        raise StoppedError(f"{study.name}: {error}; {_KEPT}") from error
 
 
 def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
@@ -128,13 +131,6 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     if edited or asked or not files.read_answer(out) or not (out / files.REPORT).is_file():
         report_into(study, result, out)
     return result
-
-
-def _workers(study: ResolvedStudy, count: int | None, backend: str | None) -> Workers:
-    table = study.file.run
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    chosen = backend or ("loky" if table.processes else "threading")
-    return Workers(count or table.workers or cores or 1, chosen)
 
 
 @contextmanager
@@ -251,7 +247,9 @@ def _run(
         spare = 0 if ended else explainable(study, result, outcome, left, earlier)
         report_into(study, result, out, spare)
     if error is not None:
-        raise StoppedError(f"{study.name}: {error}") from error
+        kept = out is not None and isinstance(error, ClusterError)
+        told = f"; {_KEPT}" if kept else ""
+        raise StoppedError(f"{study.name}: {error}{told}") from error
     return result
 
 

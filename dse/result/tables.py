@@ -68,6 +68,7 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
+            *_unused(workers),
             *skipped.notes(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
@@ -82,6 +83,13 @@ def result_of(
         constants=_constants(study),
         cuts=cuts_of(study.evaluator.constraints, outcome),
     )
+
+
+def _unused(workers: Workers) -> tuple[str, ...]:
+    """Return that a cluster had nothing to do, if that is so."""
+    if workers.cluster is None or workers.cluster.tasks:
+        return ()
+    return ("The cluster did nothing: no piece of this search takes longer than sending it.",)
 
 
 def front_of(study: ResolvedStudy, result: Result) -> Outcome:
@@ -358,8 +366,8 @@ def _provenance(
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
         "designs_per_second": round(done / max(seconds, 1e-9)),
-        "workers": workers.count,
-        "backend": workers.backend,
+        "workers": workers.worked.count,
+        "backend": workers.worked.backend,
         "seed": study.plan.seed,
         **({} if study.plan.timeout is None else {"timeout": study.plan.timeout}),
         "study": study.path.name if study.path else "",

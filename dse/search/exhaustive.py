@@ -7,6 +7,7 @@ are cut into slabs and chunks, nor on how many workers there are.
 from __future__ import annotations
 
 import collections
+import functools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -156,9 +157,10 @@ def enumerate_designs(
         most = _slab_size(0.0, chunk, total - state.done, workers.count)
         cuts = _Cuts(state.done, total, most, first)
         piece = max(1, int(TASK_SECONDS / max(pace, 1e-9)))
-        tasks = ((evaluator, tables, low, high, chunk, until, piece) for low, high in cuts)
+        work = functools.partial(slab, evaluator, tables)
+        tasks = ((low, high, chunk, until, piece) for low, high in cuts)
         try:
-            for done in workers.each(slab, tasks):
+            for done in workers.each(work, tasks):
                 low, high = cuts.under_way.popleft()
                 if done.done > low:
                     latest = done.seconds / (done.done - low)

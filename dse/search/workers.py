@@ -19,6 +19,7 @@ import joblib
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.judging import DesignError, joined, judge, nothing
 from dse.evaluate.space import Points
+from dse.search.cluster import Cluster, WorkerEndedError
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -28,12 +29,13 @@ TASK_SECONDS = 0.4
 PROBE_SECONDS = 0.03
 """What tells how long a design takes: longer than what a busy machine does to a cheap model."""
 _ENDED = (
-    "a process of the workers ended: a model crashed, left with os._exit, or took more memory than "
+    "{} ended: a model crashed, left with os._exit, or took more memory than "
     "there is; it was at the designs after those that are done"
 )
 NEVER = float("inf")
 """A deadline that does not come."""
 HANGS = "a model hangs, or takes that long; its process was ended"
+_HANGS_THERE = "a model hangs, or takes that long; it may still be at it on the cluster"
 _HANGS, _TIMES = 2.0, 10  # seconds, and of what is expected: a process that takes longer hangs
 _AT_ONCE = 1e-3  # seconds
 
@@ -51,11 +53,13 @@ class LateError(Exception):
         The first task that was not done, from 0.
     waited : float
         Seconds that were waited for it.
+    why : str
+        What that means if it is too long.
     """
 
-    def __init__(self, task: int, waited: float) -> None:
-        super().__init__(task, waited)
-        self.task, self.waited = task, waited
+    def __init__(self, task: int, waited: float, why: str = HANGS) -> None:
+        super().__init__(task, waited, why)
+        self.task, self.waited, self._why = task, waited, why
 
     def told(self, first: int, last: int, expected: float) -> EndedError | None:
         """Return that these designs hang; None if they were just not done in time.
@@ -71,7 +75,7 @@ class LateError(Exception):
             return None
         which = f"design {first} was" if first == last else f"designs {first} to {last} were"
         return EndedError(
-            f"{which} not done after {self.waited:.1f} s, when the time was over: {HANGS}"
+            f"{which} not done after {self.waited:.1f} s, when the time was over: {self._why}"
         )
 
 
@@ -87,21 +91,34 @@ class Workers:
         joblib's name; threads serve models that release the interpreter lock, as numpy does.
     until : float
         The `time.time` at which processes that still work are ended; threads cannot be.
+    cluster : Cluster, optional
+        Where Dask's workers are.
+    apart : bool
+        Whether models are to run in other processes than this one even if that takes longer.
     """
 
     count: int
     backend: str = "threading"
     until: float = NEVER
+    cluster: Cluster | None = None
+    apart: bool = False
 
     @property
     def one_thread(self) -> bool:
         """Whether there is nobody to spread work over."""
+        if self.cluster is not None:
+            return self.cluster.lost
         return self.count == 1 and self.backend == "threading"
 
     @property
+    def worked(self) -> Workers:
+        """Those who did the work: a cluster gets none that takes less time than sending it."""
+        return ALONE if self.cluster is not None and not self.cluster.tasks else self
+
+    @property
     def asked_for(self) -> bool:
-        """Whether the work is to be done elsewhere, cheap or not: processes or a cluster."""
-        return self.backend != "threading"
+        """Whether the work is to be done in other processes, cheap or not."""
+        return self.backend == "loky" or self.apart
 
     @property
     def midway(self) -> float:
@@ -118,14 +135,21 @@ class Workers:
         """
         if not self.asked_for:
             return function(*task)
-        (found,) = self.each(function, [task])
+        (found,) = self.each(partial(function, *task), [()])
         return found
 
     def each(self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> Iterator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest.
 
+        Parameters
+        ----------
+        function : callable
+            What tasks share is bound to it: it travels to a cluster once.
+
         Raises
         ------
+        ClusterError
+            If the cluster is gone.
         DesignError
             If a model raises: of several errors the first in order, not the first in time. If a
             process that works ends.
@@ -135,12 +159,15 @@ class Workers:
         if self.one_thread:
             yield from (function(*task) for task in tasks)
             return
+        if self.cluster is not None:
+            yield from self._there(self.cluster, function, tasks)
+            return
         wanted = [True]
 
         def unless_dropped(*task: object) -> T | DesignError | None:
             return _attempt(function, *task) if wanted[0] else None
 
-        # what waits in a thread sees that it is dropped; a process or a cluster cannot
+        # what waits in a thread sees that it is dropped; a process cannot
         here = self.backend == "threading"
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             work = joblib.delayed(unless_dropped if here else partial(_attempt, function))
@@ -153,13 +180,32 @@ class Workers:
                         raise result
                     yield result
             except BrokenExecutor:
-                raise EndedError(_ENDED) from None
+                raise EndedError(_ENDED.format("a process of the workers")) from None
             finally:
                 wanted[0] = False  # threads under way end: to drop them races with joblib
                 if self.backend == "loky":
                     parallel.timeout = _AT_ONCE
                 with contextlib.suppress(Exception):
                     collections.deque(results, maxlen=0)
+
+    def _there(
+        self, cluster: Cluster, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
+    ) -> Iterator[T]:
+        """Yield what a function returns for each task, from a cluster."""
+        results = cluster.each(partial(_attempt, function), tasks, self.until)
+        for task in itertools.count():
+            began = time.time()
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            except TimeoutError:
+                raise LateError(task, time.time() - began, _HANGS_THERE) from None
+            except WorkerEndedError:
+                raise EndedError(_ENDED.format("several workers of the cluster")) from None
+            if isinstance(result, DesignError):
+                raise result
+            yield result
 
     def _in_time(self, parallel: joblib.Parallel, results: Iterator[T]) -> Iterator[T]:
         """Yield results; if processes work, for as long as there is time."""
@@ -267,13 +313,13 @@ class Judges:
         if spread:
             size = min(size, -(-left // (2 * workers.count)))
         bounds = [(low, min(low + size, count)) for low in range(done, count, size)]
+        work = partial(_timed, self._evaluator)
         tasks = (
-            (self._evaluator, *_cut(points, first, low, high), NEVER if low == 0 else until)
-            for low, high in bounds
+            (*_cut(points, first, low, high), NEVER if low == 0 else until) for low, high in bounds
         )
         parts, spent = [], 0.0
         try:
-            for part, seconds in (workers if spread else Workers(1)).each(_timed, tasks):
+            for part, seconds in (workers if spread else ALONE).each(work, tasks):
                 parts.append(part)
                 spent += seconds
                 if len(part) == 0 or is_late(until):

@@ -21,7 +21,7 @@ def settled(study: ResolvedStudy, workers: Workers = ALONE, began: str = "") -> 
     workers : Workers
         If processes work, models are run in one of them.
     began : str
-        The method that an earlier session began with, which goes on; empty if there is none.
+        The method that an earlier run began with, which goes on; empty if there is none.
     """
     plan = study.plan
     if plan.guided is None or study.file.run.storage is not None or began == plan.method:

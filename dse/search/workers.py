@@ -9,10 +9,10 @@ import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import joblib
 
@@ -31,6 +31,8 @@ _ENDED = (
     "a process of the workers ended: a model crashed, left with os._exit, or took more memory than "
     "there is; it was at the designs after those that are done"
 )
+PIECE = 8_192
+"""Rows worked on at once: their columns stay in the processor's cache."""
 NEVER = float("inf")
 """A deadline that does not come."""
 HANGS = "a model hangs, or takes that long; its process was ended"
@@ -102,6 +104,10 @@ class Workers:
     def asked_for(self) -> bool:
         """Whether the work is to be done elsewhere, cheap or not: processes or a cluster."""
         return self.backend != "threading"
+
+    def threads(self) -> Threads:
+        """Return threads of this process for pieces of work that are too short for `each`."""
+        return Threads(1 if self.asked_for else self.count)
 
     @property
     def midway(self) -> float:
@@ -176,6 +182,32 @@ class Workers:
             yield result
 
 
+class Threads:
+    """Threads that wait for pieces of milliseconds, kept for a search; numpy lets them run at once.
+
+    Pieces do not depend on how many threads there are, so that no last bit does.
+
+    Parameters
+    ----------
+    count : int
+        How many; one is this one.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self._pool = ThreadPoolExecutor(count, "piece") if count > 1 else None
+
+    def each(self, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """Yield what a function returns for each task, in order; leaving early drops the rest."""
+        if self._pool is None:
+            return (function(*task) for task in tasks)
+        return self._pool.map(lambda task: function(*task), tasks)
+
+    def rows(self, function: Callable[[slice], T], count: int) -> list[T]:
+        """Return what a function returns for each run of `PIECE` rows, in order; one at least."""
+        runs = range(0, max(count, 1), PIECE)
+        return list(self.each(function, ((slice(low, low + PIECE),) for low in runs)))
+
+
 ALONE = Workers(1)
 """One thread: this one."""
 
@@ -208,6 +240,7 @@ class Judges:
 
     def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
         self._evaluator, self._workers = evaluator, workers
+        self._threads = workers.threads()
         self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
         self._pace: float | None = None  # seconds that a design takes
 
@@ -264,8 +297,7 @@ class Judges:
         size = self._most
         if self._pace:
             size = max(1, min(size, int(TASK_SECONDS / self._pace)))
-        if spread:
-            size = min(size, -(-left // (2 * workers.count)))
+        size = min(size, -(-left // (2 * workers.count)) if spread else PIECE)
         bounds = [(low, min(low + size, count)) for low in range(done, count, size)]
         tasks = (
             (self._evaluator, *_cut(points, first, low, high), NEVER if low == 0 else until)
@@ -273,7 +305,7 @@ class Judges:
         )
         parts, spent = [], 0.0
         try:
-            for part, seconds in (workers if spread else Workers(1)).each(_timed, tasks):
+            for part, seconds in (workers if spread else self._threads).each(_timed, tasks):
                 parts.append(part)
                 spent += seconds
                 if len(part) == 0 or is_late(until):

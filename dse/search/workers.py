@@ -38,6 +38,7 @@ NEVER = float("inf")
 HANGS = "a model hangs, or takes that long; its process was ended"
 _HANGS, _TIMES = 2.0, 10  # seconds, and of what is expected: a process that takes longer hangs
 _AT_ONCE = 1e-3  # seconds
+_INSTANT = 1e-12  # seconds
 
 
 class EndedError(DesignError):
@@ -271,7 +272,8 @@ class Judges:
     def _probed(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
         """Judge pieces that grow, until two in a row tell how long a design takes.
 
-        One is not enough: the first of all loads what was not needed before.
+        One is not enough: the first of all loads what was not needed before. Nor are two of which
+        the larger takes as long: what a call takes, however few its designs, is no pace.
         """
         low, size, last = 0, 1, 0.0  # `last`: what a design took in the piece before, if slow
         while low < count and self._pace is None:
@@ -279,12 +281,12 @@ class Judges:
             part, seconds = _timed(self._evaluator, *_cut(points, first, low, high), NEVER)
             yield part
             pace = seconds / (high - low)
-            if last or size >= self._most or high == count or is_late(until):
+            known = 0 < last < 2 * pace
+            if known or size >= self._most or high == count or is_late(until):
                 self._pace = min(pace, last or pace)
-            if seconds > PROBE_SECONDS:
+            if seconds > PROBE_SECONDS or last:
                 last = pace
-            else:
-                size = min(8 * size, self._most)
+            size = max(1, min(8 * size, int(TASK_SECONDS / max(pace, _INSTANT)), self._most))
             low = high
 
     def _rest(

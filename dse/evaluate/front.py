@@ -101,12 +101,17 @@ class Archive:
         return cls(np.zeros(0, dtype=np.int64), np.zeros((0, objectives)), np.zeros((0, columns)))
 
     def merged(self, *others: Archive) -> Archive:
-        """Return the archive with the designs of others; the order of merging does not matter."""
+        """Return the archive with the designs of others; the order of merging does not matter.
+
+        What has the same number is the same design, and stands there once.
+        """
         whole = self.joined(*others)
         if len(whole.index) == len(self.index):
             return self
-        kept = whole.rows(is_nondominated(whole.points))
-        return kept.rows(np.argsort(kept.index, kind="stable"))
+        rows = np.flatnonzero(is_nondominated(whole.points))
+        rows = rows[np.argsort(whole.index[rows], kind="stable")]
+        index = whole.index[rows]
+        return whole.rows(rows[np.append(True, index[1:] != index[:-1])[: len(rows)]])
 
     def joined(self, *others: Archive) -> Archive:
         """Return the designs of all, dominated ones included."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.cells import Bounds, Boxes
 from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.front import Archive, FrontBuilder, distinct_front
+from dse.evaluate.front import FrontBuilder, distinct_front
 from dse.evaluate.grounds import grounds
 from dse.evaluate.judging import joined, nothing, some
 from dse.evaluate.memory import remembering
@@ -48,6 +48,7 @@ from dse.search.boxes import (
 )
 from dse.search.cover import Cover, missed, reached, relaxed
 from dse.search.outcome import Gap, Outcome, Tolerance, bounded
+from dse.search.placed import KEPT, first, kept, numbers, placed
 from dse.search.tally import Tally
 from dse.search.workers import NEVER, is_late
 
@@ -58,7 +59,6 @@ _MOST = 1 << 16  # boxes worked on together
 _FEWEST = 1 << 10
 _SECONDS = 0.3  # that a batch should take
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
-_KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
 _BILLION = 10**9  # what the progress through a continuum is counted in
 
@@ -108,7 +108,8 @@ class _Bounding:
         self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
         self._numbered = size is not None and size < np.iinfo(np.int64).max
         constraints = len(evaluator.constraints)
-        self._front = FrontBuilder(len(evaluator.objectives), constraints + len(self._ranges.axes))
+        columns = constraints + (0 if self._numbered else len(self._ranges.axes))
+        self._front = FrontBuilder(len(evaluator.objectives), columns)
         self._cover = Cover(len(evaluator.objectives), self._threads)
         self._settled = 0  # points of the cover when it was last thinned
         self._swept = 0  # and when all open boxes were last asked
@@ -142,12 +143,14 @@ class _Bounding:
             self._work()
             self._batch = min(_MOST, 2 * self._batch)  # not by the clock: the front would follow
             yield
+        if not len(self._open):
+            self._cover.rest()
 
     def progress(self) -> Progress:
         size = self._evaluator.space.size or _BILLION
         done = size if not len(self._open) else min(int(size * self._decided()), size - 1)
         found = len(self._cover)
-        return Progress(max(done, self._tally.evaluated and 1), size, found, kept=found + _KEPT)
+        return Progress(max(done, self._tally.evaluated and 1), size, found, kept=found + KEPT)
 
     def earlier(self) -> Progress:
         return self._earlier
@@ -184,14 +187,19 @@ class _Bounding:
         self._tally = Tally.from_arrays(arrays)
 
     def outcome(self) -> Outcome:
-        archive = self._front.archive()
-        same = archive.index if self._numbered else archive.beside  # looked at twice: a seed, say
-        _, first = np.unique(same, axis=0, return_index=True)
-        archive = archive.rows(np.sort(first))
+        archive, constraints = self._front.archive(), len(self._evaluator.constraints)
+        if self._numbered:
+            places = placed(self._ranges, archive.index)
+        else:  # some were looked at twice
+            archive = archive.rows(first(archive.beside))
+            places = archive.beside[:, constraints:].astype(np.int64)
+        every = np.ones(len(places), dtype=bool)
+        values = archive.points * self._evaluator.signs
+        judged = Evaluated(values, archive.beside[:, :constraints], every)
         return bounded(
             self._evaluator,
-            self._kept(archive),
-            archive,
+            kept(self._ranges, (places, judged), self._early, self._numbered),
+            archive.points,
             self._tally,
             Gap(
                 float(self._tolerance.max()),
@@ -340,20 +348,21 @@ class _Bounding:
         judged = self._judges.judge(points, self._tally.evaluated, self._until)
         if seeds:
             places = places[: len(judged)]
-            points = {name: values[: len(judged)] for name, values in points.items()}
         elif len(judged) < len(places):
             raise _LateError
         audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, self._until)
         if not seeds:
             every = np.column_stack([judged.objectives, judged.constrained])
             self._undefined |= bool(np.isnan(every).any())
-        index = self._numbers(points)
+        index = self._numbers(places)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
-        if sum(len(each) for _, each in self._early) < _KEPT:
-            self._early.append((places[:_KEPT], some(judged, slice(_KEPT))))
+        if sum(len(each) for _, each in self._early) < KEPT:
+            self._early.append((places[:KEPT], some(judged, slice(KEPT))))
         keep = judged.feasible
         values = (judged.objectives * self._evaluator.signs)[keep]
-        beside = np.column_stack([judged.constrained[keep], places[keep]])
+        beside = judged.constrained[keep]
+        if not self._numbered:
+            beside = np.column_stack([beside, places[keep]])
         self._front.add(index[keep], values, beside)
         values = values[distinct_front(values)]
         thin = values
@@ -365,31 +374,7 @@ class _Bounding:
             self._cover.thin()
             self._settled = len(self._cover)
 
-    def _numbers(self, points: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+    def _numbers(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._numbered:
-            return self._evaluator.space.to_index(points)
-        count = len(next(iter(points.values())))
-        return np.arange(self._tally.evaluated, self._tally.evaluated + count)
-
-    # ------------------------------------------------------------------------------ what came out
-
-    def _kept(
-        self, archive: Archive
-    ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]], Evaluated]:
-        """Return the front and some designs behind it: numbers, designs, and what they give."""
-        constraints = len(self._evaluator.constraints)
-        front = archive.beside[:, constraints:].astype(np.int64)
-        judged = Evaluated(
-            archive.points * self._evaluator.signs,
-            archive.beside[:, :constraints],
-            np.ones(len(front), dtype=bool),
-        )
-        places = np.concatenate([front, *(each for each, _ in self._early)])
-        every = joined([judged, *(each for _, each in self._early), nothing(self._evaluator)])
-        points = self._ranges.points(places)
-        numbers = self._evaluator.space.to_index(points) if self._numbered else places
-        _, first = np.unique(numbers, axis=0, return_index=True)
-        first = np.sort(first)[: len(front) + _KEPT]
-        points = {name: values[first] for name, values in points.items()}
-        numbers = numbers[first] if self._numbered else np.arange(len(first))
-        return numbers, points, some(every, first)
+            return numbers(self._ranges, places)
+        return self._tally.evaluated + np.arange(len(places))

@@ -81,6 +81,10 @@ class Cover:
     def thin(self) -> None:
         """Keep the front of all that were added, each point once."""
         self._points = self._points[distinct_front(self._points)]
+        self.rest()
+
+    def rest(self) -> None:
+        """Keep no more than the designs until it is asked again."""
         self._forgotten += len(self._blocks)
         self._blocks, self._fresh = [], 0
 

@@ -244,6 +244,7 @@ class Judges:
         self._threads = workers.threads()
         self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
         self._pace: float | None = None  # seconds that a design takes
+        self._size = 1  # designs that one thread judges at once
 
     def judge(self, points: Points, first: int, until: float = NEVER) -> Evaluated:
         """Judge designs numbered from `first`: all, or the first of them if the deadline comes.
@@ -258,6 +259,9 @@ class Judges:
         count = len(next(iter(points.values())))
         parts: list[Evaluated] = []
         done = 0
+        if self._workers.one_thread:
+            parts = list(self._alone(points, first, count, until))
+            return joined(parts)
         if self._pace is None and not self._workers.asked_for:
             for part in self._probed(points, first, count, until):
                 parts.append(part)
@@ -268,6 +272,20 @@ class Judges:
         if done < count and not (parts and is_late(until)):
             parts += self._rest(points, first, done, count, until)
         return joined(parts) if parts else nothing(self._evaluator)
+
+    def _alone(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
+        """Judge here, in pieces that follow what they take: a call takes time, however few."""
+        low = 0
+        while low < count and not (low and is_late(until)):
+            high = min(low + self._size, count)
+            part, seconds = _timed(self._evaluator, *_cut(points, first, low, high), NEVER)
+            yield part
+            if seconds > 2 * TASK_SECONDS:
+                self._size = max(1, int((high - low) * TASK_SECONDS / seconds))
+            elif seconds < TASK_SECONDS:
+                larger = self._size * (8 if seconds < TASK_SECONDS / 8 else 2)
+                self._size = min(larger, self._most, PIECE)
+            low = high
 
     def _probed(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
         """Judge pieces that grow, until two in a row tell how long a design takes.

@@ -20,7 +20,7 @@ from dse.model import moves
 from dse.problems import InputError
 from dse.result.refutation import refute
 from dse.search.base import Plan, Start, method_of
-from dse.search.boxes import MEASURED, Open, measured
+from dse.search.boxes import MEASURED, Open, measured, never
 from dse.search.cover import DOUBLINGS, Cover, missed, relaxed
 from dse.search.outcome import Outcome
 from tests.core_examples import objective
@@ -368,5 +368,5 @@ def test_a_choice_whose_middle_bounds_alone_is_halved_too() -> None:
     ).evaluator
     found = Ranges(part)
     whole, age = found.whole(), np.full(1, MEASURED, dtype=np.int8)
-    kept = Open(whole, found(whole).ideal, np.ones((1, 2), dtype=np.float32), age, age)
+    kept = Open(whole, found(whole).ideal, np.ones((1, 2), dtype=np.float32), age, age, never(1))
     assert (measured(found, found, kept).widths > 0.01).all()

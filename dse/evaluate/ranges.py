@@ -62,12 +62,13 @@ class Ranges:
         return tuple(Axis(n, v) for n, v in self.evaluator.space.variables.items())
 
     @cached_property
-    def _owners(self) -> dict[str, int]:
+    def owners(self) -> dict[str, int]:
+        """Which variable sets which quantity, by its place in the space's order."""
         places = {name: i for i, name in enumerate(self.evaluator.space.variables)}
         return {q: places[v] for q, v in self.evaluator.space.quantities().items()}
 
     @cached_property
-    def _cells(self) -> dict[str, tuple[Array, Array]]:
+    def cells(self) -> dict[str, tuple[Array, Array]]:
         """The extremes of what finite variables set, over all their cells."""
         return {
             name: (pyramid(values, 0, np.minimum), pyramid(values, 0, np.maximum))
@@ -115,11 +116,6 @@ class Ranges:
         """Return the designs at places (designs, variables) of the ascending orders."""
         return {axis.name: axis.at(places[:, i]) for i, axis in enumerate(self.axes)}
 
-    def index(self, boxes: Boxes, variable: int) -> NDArray[np.int64]:
-        """Return where the cells of a finite variable stand in its pyramids."""
-        starts = self.axes[variable].starts
-        return np.asarray(starts[boxes.level[:, variable]] + boxes.cell[:, variable])
-
     def table(self, key: Key, name: str) -> Extremes | None:
         """Return the table of a model's output under some conditions; None if it is too large."""
         if (key, name) not in self._tables:
@@ -132,7 +128,7 @@ class Ranges:
 
     def variables(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return which variables set some quantities, in the space's order."""
-        return tuple(sorted({self._owners[name] for name in names if name in self._owners}))
+        return tuple(sorted({self.owners[name] for name in names if name in self.owners}))
 
     def is_tabled(self, key: Key, name: str) -> bool:
         """Tell whether an output has a table, or will have one once it is asked for."""
@@ -186,20 +182,6 @@ class Ranges:
                 columns |= {n: v[0] for n, v in axis.quantities().items()}
         return columns
 
-    def cells_of(self, name: str, side: Side, boxes: Boxes) -> Array | None:
-        """Return an end of what a variable sets in each box; None if no variable sets it."""
-        if name not in self._owners:
-            return None
-        place = self._owners[name]
-        axis = self.axes[place]
-        if not axis.continuous:
-            return self._cells[name][side > 0][self.index(boxes, place)]
-        level, cell = boxes.level[:, place], boxes.cell[:, place]
-        end = axis.ends(level, cell)[side > 0]
-        if side > 0:  # the finest cells are points, or what is around a jump would never end
-            end = np.where((level == 0) & (end < axis.count - 1), cell, end)
-        return np.asarray(axis.at(end), dtype=np.float64)
-
 
 def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
     """Return all tables: the box of all designs asks for each."""
@@ -215,6 +197,8 @@ class Walk:
         self._wiring = ranges.evaluator.wiring
         self._ends: dict[tuple[Any, ...], Any] = {}
         self._runs: dict[tuple[Any, ...], Mapping[str, Array]] = {}
+        self._own: dict[tuple[str, Side], Array] = {}
+        self._places: dict[int, NDArray[np.int64]] = {}
         self._empty = np.zeros(len(boxes.level), dtype=bool)
 
     def bounds(self) -> Bounds:
@@ -266,8 +250,8 @@ class Walk:
             return np.array(bound)[:, None] if isinstance(bound, tuple) else bound
         producer = self._wiring.producers.get(name)
         if producer is None:
-            own = self._ranges.cells_of(name, side, self._boxes)
-            return self._wiring.constants[name] if own is None else own
+            own = name in self._ranges.owners
+            return self._set(name, side) if own else self._wiring.constants[name]
         relevant, key = self._wiring.relevant(producer, conditions)
         found = self._ends.get((name, key, side))
         if found is None:
@@ -279,8 +263,34 @@ class Walk:
             self._ends[name, key, side] = found
         return found
 
+    def _set(self, name: str, side: Side) -> Array:
+        """Return an end of what a variable sets in each box."""
+        found = self._own.get((name, side))
+        if found is None:
+            found = self._own[name, side] = self._end_of(name, side)
+        return found
+
+    def _end_of(self, name: str, side: Side) -> Array:
+        place = self._ranges.owners[name]
+        axis = self._ranges.axes[place]
+        if not axis.continuous:
+            return self._ranges.cells[name][side > 0][self._index(place)]
+        level, cell = self._boxes.level[:, place], self._boxes.cell[:, place]
+        end = axis.ends(level, cell)[side > 0]
+        if side > 0:  # the finest cells are points, or what is around a jump would never end
+            end = np.where((level == 0) & (end < axis.count - 1), cell, end)
+        return np.asarray(axis.at(end), dtype=np.float64)
+
+    def _index(self, variable: int) -> NDArray[np.int64]:
+        """Return where the cells of a finite variable stand in its pyramids."""
+        found = self._places.get(variable)
+        if found is None:
+            level, cell = self._boxes.level[:, variable], self._boxes.cell[:, variable]
+            found = self._places[variable] = self._ranges.axes[variable].starts[level] + cell
+        return found
+
     def _looked_up(self, variables: tuple[int, ...], values: Array) -> Array:
-        rows: tuple[Any, ...] = tuple(self._ranges.index(self._boxes, i) for i in variables)
+        rows: tuple[Any, ...] = tuple(self._index(i) for i in variables)
         return np.asarray(values[(..., *rows)] if rows else values[..., None])
 
     def _at_corner(
@@ -350,7 +360,7 @@ class Walk:
         pattern: list[Side | None] = []
         for each, declared in model.inputs.items():
             known = any(each in origin for origin in origins)
-            if not known and self._ranges.cells_of(each, -1, self._boxes) is None:
+            if not known and each not in self._ranges.owners:
                 continue  # left to its default
             if isinstance(declared, Resource):
                 taken[each] = self._wiring.constants[each]

@@ -9,10 +9,10 @@ import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import joblib
 
@@ -32,12 +32,15 @@ _ENDED = (
     "{} ended: a model crashed, left with os._exit, or took more memory than "
     "there is; it was at the designs after those that are done"
 )
+PIECE = 8_192
+"""Rows worked on at once: their columns stay in the processor's cache."""
 NEVER = float("inf")
 """A deadline that does not come."""
 HANGS = "a model hangs, or takes that long; its process was ended"
 _HANGS_THERE = "a model hangs, or takes that long; it may still be at it on the cluster"
 _HANGS, _TIMES = 2.0, 10  # seconds, and of what is expected: a process that takes longer hangs
 _AT_ONCE = 1e-3  # seconds
+_INSTANT = 1e-12  # seconds
 
 
 class EndedError(DesignError):
@@ -119,6 +122,10 @@ class Workers:
     def asked_for(self) -> bool:
         """Whether the work is to be done in other processes, cheap or not."""
         return self.backend == "loky" or self.apart
+
+    def threads(self) -> Threads:
+        """Return threads of this process for pieces of work that are too short for `each`."""
+        return Threads(1 if self.asked_for else self.count)
 
     @property
     def midway(self) -> float:
@@ -222,6 +229,32 @@ class Workers:
             yield result
 
 
+class Threads:
+    """Threads that wait for pieces of milliseconds, kept for a search; numpy lets them run at once.
+
+    Pieces do not depend on how many threads there are, so that no last bit does.
+
+    Parameters
+    ----------
+    count : int
+        How many; one is this one.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self._pool = ThreadPoolExecutor(count, "piece") if count > 1 else None
+
+    def each(self, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """Yield what a function returns for each task, in order; leaving early drops the rest."""
+        if self._pool is None:
+            return (function(*task) for task in tasks)
+        return self._pool.map(lambda task: function(*task), tasks)
+
+    def rows(self, function: Callable[[slice], T], count: int) -> list[T]:
+        """Return what a function returns for each run of `PIECE` rows, in order; one at least."""
+        runs = range(0, max(count, 1), PIECE)
+        return list(self.each(function, ((slice(low, low + PIECE),) for low in runs)))
+
+
 ALONE = Workers(1)
 """One thread: this one."""
 
@@ -254,8 +287,10 @@ class Judges:
 
     def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
         self._evaluator, self._workers = evaluator, workers
+        self._threads = workers.threads()
         self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
         self._pace: float | None = None  # seconds that a design takes
+        self._size = 1  # designs that one thread judges at once
 
     def judge(self, points: Points, first: int, until: float = NEVER) -> Evaluated:
         """Judge designs numbered from `first`: all, or the first of them if the deadline comes.
@@ -270,6 +305,9 @@ class Judges:
         count = len(next(iter(points.values())))
         parts: list[Evaluated] = []
         done = 0
+        if self._workers.one_thread:
+            parts = list(self._alone(points, first, count, until))
+            return joined(parts)
         if self._pace is None and not self._workers.asked_for:
             for part in self._probed(points, first, count, until):
                 parts.append(part)
@@ -281,10 +319,25 @@ class Judges:
             parts += self._rest(points, first, done, count, until)
         return joined(parts) if parts else nothing(self._evaluator)
 
+    def _alone(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
+        """Judge here, in pieces that follow what they take: a call takes time, however few."""
+        low = 0
+        while low < count and not (low and is_late(until)):
+            high = min(low + self._size, count)
+            part, seconds = _timed(self._evaluator, *_cut(points, first, low, high), NEVER)
+            yield part
+            if seconds > 2 * TASK_SECONDS:
+                self._size = max(1, int((high - low) * TASK_SECONDS / seconds))
+            elif seconds < TASK_SECONDS:
+                larger = self._size * (8 if seconds < TASK_SECONDS / 8 else 2)
+                self._size = min(larger, self._most, PIECE)
+            low = high
+
     def _probed(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
         """Judge pieces that grow, until two in a row tell how long a design takes.
 
-        One is not enough: the first of all loads what was not needed before.
+        One is not enough: the first of all loads what was not needed before. Nor are two of which
+        the larger takes as long: what a call takes, however few its designs, is no pace.
         """
         low, size, last = 0, 1, 0.0  # `last`: what a design took in the piece before, if slow
         while low < count and self._pace is None:
@@ -292,12 +345,12 @@ class Judges:
             part, seconds = _timed(self._evaluator, *_cut(points, first, low, high), NEVER)
             yield part
             pace = seconds / (high - low)
-            if last or size >= self._most or high == count or is_late(until):
+            known = 0 < last < 2 * pace
+            if known or size >= self._most or high == count or is_late(until):
                 self._pace = min(pace, last or pace)
-            if seconds > PROBE_SECONDS:
+            if seconds > PROBE_SECONDS or last:
                 last = pace
-            else:
-                size = min(8 * size, self._most)
+            size = max(1, min(8 * size, int(TASK_SECONDS / max(pace, _INSTANT)), self._most))
             low = high
 
     def _rest(
@@ -310,8 +363,7 @@ class Judges:
         size = self._most
         if self._pace:
             size = max(1, min(size, int(TASK_SECONDS / self._pace)))
-        if spread:
-            size = min(size, -(-left // (2 * workers.count)))
+        size = min(size, -(-left // (2 * workers.count)) if spread else PIECE)
         bounds = [(low, min(low + size, count)) for low in range(done, count, size)]
         work = partial(_timed, self._evaluator)
         tasks = (
@@ -319,7 +371,7 @@ class Judges:
         )
         parts, spent = [], 0.0
         try:
-            for part, seconds in (workers if spread else ALONE).each(work, tasks):
+            for part, seconds in (workers if spread else self._threads).each(work, tasks):
                 parts.append(part)
                 spent += seconds
                 if len(part) == 0 or is_late(until):

@@ -39,7 +39,6 @@ from dse.study.study import ResolvedStudy
 from dse.study.team import team_of
 
 if TYPE_CHECKING:
-    from dse.model.section import Section
     from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
@@ -376,8 +375,9 @@ def report(
     from dse.explain.explained import explain_the_first
     from dse.explain.trends import trends
     from dse.report import write_report
+    from dse.report.sections import written
 
-    sections, failed = _sections(study, result)
+    sections, failed = written(study, result)
     explanations = []
     try:
         explanations = explain_the_first(study, result, explained)
@@ -390,21 +390,3 @@ def report(
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
     return answer_data(answer)
-
-
-def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
-    """Return the sections, and what went wrong with those that could not be written."""
-    from dse.model.section import Section
-
-    written, failed = [], []
-    for name, write in study.sections if len(result.front) else ():
-        try:
-            section = write(study, result)
-        except (Exception, SystemExit) as error:  # whatever a user's function raises
-            failed.append(f"the section {name}, which raised {type(error).__name__}: {error}")
-            continue
-        if isinstance(section, Section):
-            written.append(section)
-        else:
-            failed.append(f"the section {name}, which returned {type(section).__name__}")
-    return written, failed

@@ -17,6 +17,7 @@ from dse.cli import commands
 from dse.run import run
 from dse.search import cost
 from dse.search.base import Progress
+from dse.study.settled import settled
 from tests.toy import MODEL, STUDY
 
 
@@ -140,3 +141,31 @@ def test_check_is_quick_whatever_the_models_take(
     told = " ".join(done.output.split())
     assert "not held to their contract: one design took 100.0 s, too long for the 5 s" in told
     assert "guided search" in told
+
+
+@pytest.mark.parametrize(
+    ("search", "told"),
+    [
+        ('method = "RandomSampler"\nevaluations = 30_000', True),
+        ('method = "guided"\nevaluations = 19_200', True),
+        ('method = "evolution"\nevaluations = 5_000', False),
+        ('method = "exhaustive"', False),
+    ],
+)
+def test_who_asks_for_a_sampler_of_a_small_space_is_told_of_enumeration(
+    search: str, told: bool, tmp_path: Path
+) -> None:
+    _study(tmp_path, search)
+    shown = CliRunner().invoke(commands, ["check", str(tmp_path / "study.toml")]).output
+    better = 'method = "exhaustive" evaluates no more than all 19,200 designs, and is certain'
+    assert (better in " ".join(shown.split())) == told
+
+
+def test_runs_on_a_shared_storage_go_by_size_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them would measure something else, and they divide one search."""
+    monkeypatch.setattr(cost, "pace", lambda _: 2.0)
+    assert settled(_study(tmp_path)).plan.method == "guided"
+    text = f"[run]\nstorage = 'sqlite:///{tmp_path / 'shared.db'}'\n"
+    assert settled(_study(tmp_path, text)).plan.method == "exhaustive"

@@ -170,7 +170,7 @@ def test_a_server_that_is_killed_leaves_a_message_and_the_same_command_goes_on(
         server.stop()
         told = process.ended(1)
         assert "cut: postgresql+psycopg://postgres:***@/postgres cannot be used: " in told
-        assert "What was finished is kept, and the next run goes on from there." in told
+        assert "what was finished is kept, and the next run goes on from there" in told
         with pytest.raises(
             dse.InputError, match=r"run\.storage: postgresql\+psycopg://postgres:\*"
         ):

@@ -15,8 +15,8 @@ from typing import Any
 from numpy.typing import NDArray
 from optuna.trial import FrozenTrial
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import Judged
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.judging import Judged, arrays_of, of_arrays
 from dse.evaluate.space import Points
 from dse.search.asking import (
     Snapping,
@@ -95,7 +95,7 @@ class _Together:
                 batch = recalled(self._evaluator, trials[low:high], self._judges)
             else:
                 high = low + len(given["feasible"])
-                judged = Evaluated(given["objectives"], given["constrained"], given["feasible"])
+                judged = of_arrays(given)
                 batch = Judged(self._points(trials[low:high]), judged, low not in self._own)
             recall(self._study, trials[low:high], state)
             registered(trials[low:high], self._shared, self._first)
@@ -115,11 +115,6 @@ class _Together:
             for i, trial in enumerate(asked[: len(judged)]):
                 tell(self._study, trial, self._evaluator, judged, i)
             told = self._study.get_trials(deepcopy=False)[self._known :][: len(judged)]
-        content = {
-            "objectives": judged.objectives,
-            "constrained": judged.constrained,
-            "feasible": judged.feasible,
-        }
 
         def made(first: int) -> list[FrozenTrial]:
             others = self._trials.trials()[self._known : first]
@@ -129,7 +124,7 @@ class _Together:
 
         state = self._study._storage.get_study_system_attrs(self._study._study_id)
         done = part._replace(high=part.low + len(judged))
-        self._trials.append_part(done, made, state, content)
+        self._trials.append_part(done, made, state, arrays_of(judged))
         memory = self._study._storage
         if isinstance(memory, Snapping):
             memory.forget(self._known)

@@ -51,6 +51,7 @@ SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
 }
 LIMITED: dict[str, Callable[[], Evaluator]] = {
     "lanes, finest": lambda: lanes(6300, 1000, 1250),
+    "shared, 1e9": lambda: shared_aes(31, 64_000),
     "shared, 1e13": lambda: shared_aes(3_100, 64_000, 80),
 }
 LONG = 0.01

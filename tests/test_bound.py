@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dse
+from benchmarks.bound_wirings import wired
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
@@ -105,6 +106,14 @@ def test_random_objectives_of_shipped_models_have_the_fronts_of_enumeration(name
     for _ in range(4):
         part = redirected(narrowed(evaluator, rng), rng)
         assert_equal(searched(part, "bound"), searched(part, "exhaustive"))
+
+
+def test_random_wirings_of_shipped_models_have_the_fronts_of_enumeration() -> None:
+    for seed in range(20):
+        judge = wired(np.random.default_rng((7, 8, seed)))
+        whole = searched(judge, "exhaustive")
+        assert_equal(searched(judge, "bound"), whole)
+        assert covers(searched(judge, "bound", 0.01), whole, judge.signs, 0.01)
 
 
 def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:

@@ -30,10 +30,8 @@ from dse.model.quantity import Array, Resource
 
 Side: TypeAlias = int
 """-1 for the least value, 1 for the greatest."""
-_ROWS = 1 << 17
-"""Combinations beyond which there is no table."""
-_CELLS = 1 << 20
-"""Combinations of cells beyond which there is no table."""
+_ROWS = 1 << 17  # combinations beyond which there is no table
+_CELLS = 1 << 20  # combinations of cells beyond which there is none
 
 
 @dataclass(frozen=True)
@@ -205,8 +203,7 @@ class Walk:
         """Return what is known of the designs of each box."""
         evaluator, count = self._ranges.evaluator, len(self._boxes.level)
         ideal = np.empty((count, len(evaluator.objectives)))
-        least = np.empty((count, len(evaluator.constraints)))
-        most = np.empty_like(least)
+        least, most = np.empty((2, count, len(evaluator.constraints)))
         with np.errstate(all="ignore"):
             for i, objective in enumerate(evaluator.objectives):
                 side = -1 if objective.sign > 0 else 1
@@ -265,10 +262,9 @@ class Walk:
 
     def _set(self, name: str, side: Side) -> Array:
         """Return an end of what a variable sets in each box."""
-        found = self._own.get((name, side))
-        if found is None:
-            found = self._own[name, side] = self._end_of(name, side)
-        return found
+        if (name, side) not in self._own:
+            self._own[name, side] = self._end_of(name, side)
+        return self._own[name, side]
 
     def _end_of(self, name: str, side: Side) -> Array:
         place = self._ranges.owners[name]
@@ -283,11 +279,10 @@ class Walk:
 
     def _index(self, variable: int) -> NDArray[np.int64]:
         """Return where the cells of a finite variable stand in its pyramids."""
-        found = self._places.get(variable)
-        if found is None:
+        if variable not in self._places:
             level, cell = self._boxes.level[:, variable], self._boxes.cell[:, variable]
-            found = self._places[variable] = self._ranges.axes[variable].starts[level] + cell
-        return found
+            self._places[variable] = self._ranges.axes[variable].starts[level] + cell
+        return self._places[variable]
 
     def _looked_up(self, variables: tuple[int, ...], values: Array) -> Array:
         rows: tuple[Any, ...] = tuple(self._index(i) for i in variables)

@@ -291,6 +291,7 @@ class Judges:
         self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
         self._pace: float | None = None  # seconds that a design takes
         self._size = 1  # designs that one thread judges at once
+        self._spent, self._judged = 0.0, 0  # by one thread
 
     def judge(self, points: Points, first: int, until: float = NEVER) -> Evaluated:
         """Judge designs numbered from `first`: all, or the first of them if the deadline comes.
@@ -326,12 +327,23 @@ class Judges:
             high = min(low + self._size, count)
             part, seconds = _timed(self._evaluator, *_cut(points, first, low, high), NEVER)
             yield part
-            if seconds > 2 * TASK_SECONDS:
-                self._size = max(1, int((high - low) * TASK_SECONDS / seconds))
-            elif seconds < TASK_SECONDS:
-                larger = self._size * (8 if seconds < TASK_SECONDS / 8 else 2)
-                self._size = min(larger, self._most, PIECE)
+            self._follow(seconds, high - low)
             low = high
+
+    def _follow(self, seconds: float, count: int) -> None:
+        """Choose how many designs one thread judges next, if the last so many took these seconds.
+
+        A quick piece may have been of designs that a model remembers: the mean of all tells.
+        """
+        self._spent, self._judged = self._spent + seconds, self._judged + count
+        pace = max(self._spent / self._judged, _INSTANT)
+        if seconds > 2 * TASK_SECONDS:
+            self._size = max(1, int(count * TASK_SECONDS / seconds))
+        elif seconds < TASK_SECONDS:
+            larger = min(8 * self._size, int(TASK_SECONDS / pace))
+            if seconds > TASK_SECONDS / 8:  # which may be what a call takes, however few
+                larger = max(larger, 2 * self._size)
+            self._size = min(max(self._size, larger), self._most, PIECE)
 
     def _probed(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
         """Judge pieces that grow, until two in a row tell how long a design takes.

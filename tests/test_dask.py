@@ -130,6 +130,19 @@ def test_what_is_quick_is_not_sent_and_the_result_says_so(
     assert any("The cluster did nothing" in note for note in found.notes)
 
 
+def test_models_that_are_to_run_apart_run_there_however_quick(
+    there: Processes, client: Client, tmp_path: Path
+) -> None:
+    assert client.status == "running"
+    path = written(tmp_path, "evolution", slow=False)
+    serial = run(dse.load(path), None, 1)
+    path.write_text(path.read_text() + "processes = true\n")
+    with connected(there.address) as cluster:
+        found = run(dse.load(path), None, cluster=cluster)
+    assert found.provenance["backend"] == "dask"
+    pd.testing.assert_frame_equal(found.designs, serial.designs)
+
+
 def test_workers_with_other_versions_are_told_before_anything_is_done(
     there: Processes, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,11 +109,11 @@ class Cluster:
         except (OSError, ValueError, RuntimeError) as error:
             why = str(error) or type(error).__name__
             raise InputError(
-                self.address, [Problem("--dask", f"its workers do not answer: {why}")]
+                self.address, [Problem("", f"its workers do not answer: {why}")]
             ) from None
         if not given:
             remedy = f"start some there: dask worker {self.address}"
-            raise InputError(self.address, [Problem("--dask", "it has no workers", remedy)])
+            raise InputError(self.address, [Problem("", "it has no workers", remedy)])
         problems = [
             Problem(worker, told, "install there what is installed here")
             for worker, theirs in given.items()

@@ -15,7 +15,8 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Integer
 from dse.search import workers as module
 from dse.search.base import Plan, Search, Start, method_of
-from dse.search.workers import Judges, Threads, Workers
+from dse.search.judges import Judges
+from dse.search.workers import Threads, Workers
 from tests.core_examples import evaluator, model, objective
 from tests.test_bound import made, study
 

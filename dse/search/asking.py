@@ -24,7 +24,8 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.judging import Judged
 from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values
 from dse.search.base import Plan
-from dse.search.workers import Judges, is_late
+from dse.search.judges import Judges
+from dse.search.workers import is_late
 
 _REPEATS = "repeats"  # the attribute of a trial whose design an earlier one has: its number
 _REFUSED = 1e300  # a violation for what is not a number: Optuna takes no NaN

@@ -17,9 +17,10 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
+from dse.search.judges import Judges
 from dse.search.outcome import Outcome, Tolerance
 from dse.search.parts import Part, Parts
-from dse.search.workers import ALONE, NEVER, Judges, Workers
+from dse.search.workers import ALONE, NEVER, Workers
 
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",

@@ -8,9 +8,9 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.judging import joined, some
 from dse.evaluate.table import TableSpace
 from dse.search.convergence import convergence
+from dse.search.judges import Judges
 from dse.search.outcome import Outcome, statement
 from dse.search.slabs import EARLY, State
-from dse.search.workers import Judges
 
 SAMPLE = 2_000
 """Designs that are kept beside the front, to draw what lies behind it."""

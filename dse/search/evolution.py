@@ -23,11 +23,12 @@ from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.drawing import Drawing
+from dse.search.judges import Judges
 from dse.search.outcome import Outcome, of_sample
 from dse.search.selection import selected
 from dse.search.stall import GROWTH, Stall
 from dse.search.variation import children, first
-from dse.search.workers import NEVER, Judges, is_late
+from dse.search.workers import NEVER, is_late
 
 EVALUATIONS = 100_000
 """Designs that are evaluated if the study does not say."""

@@ -41,9 +41,10 @@ from dse.search.asking import (
     tell,
 )
 from dse.search.base import Plan, Progress, Search, Settings, Start, Trials
+from dse.search.judges import Judges
 from dse.search.outcome import Outcome, of_sample
 from dse.search.together import sample_together
-from dse.search.workers import NEVER, Judges, is_late
+from dse.search.workers import NEVER, is_late
 
 _GENERATIONS = {
     "NSGAIISampler": 50,

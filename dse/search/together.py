@@ -30,8 +30,9 @@ from dse.search.asking import (
     tell,
 )
 from dse.search.base import Plan, Trials
+from dse.search.judges import Judges
 from dse.search.parts import WAIT, Part, Parts, cuts
-from dse.search.workers import Judges, is_late
+from dse.search.workers import is_late
 
 _FEWEST = 16  # parts, if there are as many draws
 

@@ -24,7 +24,7 @@ from dse.api.cluster import connected
 from dse.problems import InputError
 from dse.run import run
 from dse.search import cluster as clusters
-from dse.search import exhaustive, workers
+from dse.search import exhaustive, judges, workers
 from dse.search.base import Progress
 from dse.search.versions import versions
 from dse.search.workers import EndedError, Workers
@@ -105,7 +105,8 @@ def client(there: Processes) -> Iterator[Client]:
 def test_a_script_spreads_what_is_slow_and_workers_need_no_copy_of_its_study(
     search: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "TASK_SECONDS", 0.005)  # worth sending: for the test to be quick
+    for module in (workers, judges, exhaustive):  # worth sending: for the test to be quick
+        monkeypatch.setattr(module, "TASK_SECONDS", 0.005)
     path = written(tmp_path / "study", search)
     study, alone = dse.load(path), dse.load(path)
     serial = run(alone, None, 1)

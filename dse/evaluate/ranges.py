@@ -92,8 +92,7 @@ class Ranges:
         """
         if self.elsewhere is None:
             return Walk(self, boxes).bounds()
-        if not self._tables:
-            self._tables.update(self.elsewhere(_tables, self._here))
+        self._make_tables()
         bounds: Bounds = self.elsewhere(self._here, boxes)
         return bounds
 
@@ -116,9 +115,15 @@ class Ranges:
 
     def table(self, key: Key, name: str) -> Extremes | None:
         """Return the table of a model's output under some conditions; None if it is too large."""
-        if (key, name) not in self._tables:
+        self._make_tables()
+        if (key, name) not in self._tables and self.elsewhere is None:
             self._tables[key, name] = self._tabulated(key, name)
-        return self._tables[key, name]
+        return self._tables.get((key, name))
+
+    def _make_tables(self) -> None:
+        """Make all tables at once, if models are not to run in this process."""
+        if self.elsewhere is not None and not self._tables:
+            self._tables.update(self.elsewhere(_tables, self._here))
 
     def tables(self) -> Mapping[tuple[Key, str], Extremes | None]:
         """Return the tables that were asked for by now; None for one that is too large."""

@@ -153,7 +153,7 @@ def _instrumented(records: Sequence[Record]) -> bool:
 def _told(name: str, records: Sequence[Record]) -> str:
     reasons = [each for each in records if each.kind == "native"]
     if not reasons:
-        return f"{name} (built by another compiler)"
+        return f"{name} (not built by dse profile cc)"
     return f"{Path(reasons[0].about['source']).name} ({reasons[0].about['why']})"
 
 

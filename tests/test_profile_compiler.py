@@ -103,6 +103,13 @@ def compiler(*words: str, folder: Path, cxx: bool = False) -> subprocess.Complet
     return run(sys.executable, "-m", "dse.profile", name, *words, folder=folder)
 
 
+@pytest.fixture(autouse=True)
+def cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep no program of the tests in the user's cache; the compiler's own stays where it is."""
+    monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(Path.home() / ".cache" / "zig"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 def calls(profile: Profile) -> dict[str, int]:
     return {f.name: f.invocations for f in profile.functions if not f.foreign}
 
@@ -113,7 +120,9 @@ def profiled(program: Path, folder: Path, *arguments: str) -> tuple[Profile, byt
     return *run_built(built, arguments, b""), built
 
 
-def test_a_makefile_builds_once_and_runs_are_many(tmp_path: Path) -> None:
+def test_a_makefile_builds_once_and_runs_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (make,) = needs("make")
     project(tmp_path)
     done = run(make, "-j2", f"CC={sys.executable} -m dse.profile cc", "program", folder=tmp_path)
@@ -131,6 +140,13 @@ def test_a_makefile_builds_once_and_runs_are_many(tmp_path: Path) -> None:
     assert {line.file for line in profile.lines} == {"main.c", "twice.c"}
     again, _ = run_built(built, ("7",), b"")
     assert calls(again) == {"main": 1, "twice": 7}
+    # another profile takes the object that is kept, with other options too
+    assert len(list((tmp_path / "cache" / "dse" / "profile").iterdir())) == 1
+    (tmp_path / "third").mkdir()
+    options = Options((tmp_path / "program",), ("8",), caches=(), transfers=False)
+    monkeypatch.setattr("dse.profile.build.kept.build_object", None)
+    third, _ = run_built(build_program(options, tmp_path / "third"), ("8",), b"")
+    assert calls(third) == {"main": 1, "twice": 8}
 
 
 def test_cmake_builds_with_its_checks_and_a_shared_library(tmp_path: Path) -> None:

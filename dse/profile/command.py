@@ -17,6 +17,7 @@ from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
 from dse.profile.build.effects import refuse
 from dse.profile.build.frontend import link_program, modelled_functions
+from dse.profile.build.kept import build_kept
 from dse.profile.build.runtime_options import (
     cache_definition,
     cache_problems,
@@ -116,7 +117,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
         trace=trace is not None,
         modelled=list(modelled_functions()),
     )
-    tables = build_object(job, folder)
+    tables = build_kept(job, folder) if parts.directory else build_object(job, folder)
     refuse(tables["foreign"])
     files = {"result_file": str(result), "trace_file": str(trace.resolve()) if trace else ""}
     compile_settings(_framed(options, tables), files, folder / "settings.o")

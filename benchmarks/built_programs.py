@@ -31,7 +31,7 @@ from dse.profile.command import Built, Options, build_program, measure
 CC = f"{sys.executable} -m dse.profile cc"
 LUA = b"""
 local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
-local t = {} for i = 1, 2000 do t[i] = (i * 7919) % 1000 end table.sort(t)
+local t = {} for i = 1, 90 do t[i] = (i * 7919) % 1000 end table.sort(t)
 print(fib(16), t[1], t[#t], ("the quick brown fox"):gsub("%a+", string.upper))
 """
 XML = b"<r>" + b"".join(b'<a i="%d">t &amp; %d</a>' % (i, i * i) for i in range(3000)) + b"</r>"
@@ -51,7 +51,9 @@ class Package:
 PACKAGES = {
     "bzip2": Package("make CC='{cc}' bzip2", "bzip2", ("-c",), TEXT),
     "zlib": Package("CC='{cc}' ./configure && make minigzip", "minigzip", ("-c",), TEXT),
-    "lua5.4": Package("make -C src CC='{cc}' lua", "src/lua", ("-",), LUA),
+    "lua5.4": Package(  # its hashes begin with an address unless told, long sorts with the time
+        """make -C src CC='{cc}' MYCFLAGS="-D'luai_makeseed()=0'" lua""", "src/lua", ("-",), LUA
+    ),
     "expat": Package(
         "cmake -S expat -B out -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER={one} "
         "-DEXPAT_BUILD_DOCS=OFF -DEXPAT_BUILD_TESTS=OFF -DEXPAT_BUILD_EXAMPLES=OFF "

@@ -51,8 +51,8 @@ class Package:
 PACKAGES = {
     "bzip2": Package("make CC='{cc}' bzip2", "bzip2", ("-c",), TEXT),
     "zlib": Package("CC='{cc}' ./configure && make minigzip", "minigzip", ("-c",), TEXT),
-    "lua5.4": Package(  # its hashes begin with an address unless told, long sorts with the time
-        """make -C src CC='{cc}' MYCFLAGS="-D'luai_makeseed()=0'" lua""", "src/lua", ("-",), LUA
+    "lua5.4": Package(  # it hashes by address: calls differ where addresses do
+        """make -C src CC='{cc}' MYCFLAGS="-D'luai_makeseed(L)=7'" lua""", "src/lua", ("-",), LUA
     ),
     "expat": Package(
         "cmake -S expat -B out -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER={one} "

@@ -18,6 +18,9 @@ INSTALLED_BY = {
     "callgrind_annotate": "apt-get install valgrind libc6-dbg",
     "openssl": "apt-get install openssl",
     "postgres": "apt-get install postgresql",
+    "make": "apt-get install make",
+    "cmake": "apt-get install cmake make",
+    "ar": "apt-get install binutils",
 }
 
 

@@ -123,7 +123,7 @@ def test_figures_of_the_profile_format() -> None:
     doc.given(
         "the format, tests/test_profile.py", r"`size` 0 is", r"words of 4 bytes", r"-1 for a root"
     )
-    doc.given("how the program is laid out, tests/test_profile_addresses.py", r"1 MiB and 256 KiB")
+    doc.given("how the program is laid out, tests/test_profile_addresses.py", r"16 MiB and 256 KiB")
     doc.given("benchmarks/profile.py", r"14\.5 bytes for", r"pages of 64 KiB, and 4 bytes")
     doc.check()
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from dse.profile import Options, Profile
-from dse.profile.command import build_program, measure
-from tests.profile_examples import CACHES, needs_compiler
+from dse.profile.command import KENTER, build_program, measure
+from dse.profile.document import CacheLevels
+from tests.profile_examples import CACHES, needs_compiler, run_built
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -42,11 +43,11 @@ int main(int count, char **arguments) {
 MORE = "int more(int n) { static int kept[999] = {1}; return n ? more(n - 1) * kept[n] + 3 : 7; }\n"
 
 
-def profiled(folder: Path, **settings: Any) -> Profile:
+def profiled(folder: Path, caches: tuple[CacheLevels, ...] = CACHES, **settings: Any) -> Profile:
     folder.mkdir(parents=True)
     source = folder / "program.c"
     source.write_text(PROGRAM)
-    options = Options((source,), ("argument",), caches=CACHES, **settings)
+    options = Options((source,), ("argument",), caches=caches, **settings)
     with (folder / "out").open("wb") as out:
         profile = measure(build_program(options, folder), stdout=out)
     assert profile.run.complete
@@ -93,3 +94,74 @@ def test_the_arguments_are_read_where_they_were_put(tmp_path: Path) -> None:
     # an invocation counts a byte once: of the pointer and the argument's first letters in main, of
     # five letters in each of 21 calls
     assert read == {"main": 8 + 7, "deep": 21 * 5}
+
+
+PLACES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+struct record { long kept[10]; };
+static int zero[1000], given[] = {1, 2, 3};
+static const char constant[] = "constant";
+static long passed(struct record r, int n) {
+    printf("argument %p\n", (void *)&r);
+    return r.kept[n];
+}
+static int compare(const void *a, const void *b) {
+    volatile int local = *(const int *)a - *(const int *)b;
+    printf("called back %p\n", (void *)&local);
+    return local;
+}
+static int deep(int n) {
+    volatile int local[10];
+    local[n] = n;
+    printf("stack %p\n", (void *)local);
+    return n ? deep(n - 1) + local[n] : 0;
+}
+int main(int count, char **arguments) {
+    struct record r = {{1, 2}};
+    printf("static %p %p %p\n", (void *)zero, (void *)given, (void *)constant);
+    void *map = mmap(0, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 9; i++)
+        printf("heap %p %p\n", malloc(10 << i), malloc(100000 << i));
+    printf("mapping %p, arguments %p\n", map, (void *)arguments[0]);
+    qsort(given, 3, sizeof *given, compare);
+    return (int)(deep(3) + passed(r, count)) < 0;
+}
+"""
+
+
+@needs_compiler
+def test_no_option_moves_an_object_of_the_program(tmp_path: Path) -> None:
+    """Whatever is measured: the mappings of the profiler, its tables and hooks are not seen."""
+    settings: list[dict[str, Any]] = [
+        {},
+        {"caches": ()},
+        {"transfers": False},
+        {"caches": (), "transfers": False},
+        {"caches": CACHES},
+        {"caches": (KENTER, KENTER), "chunk": 8},
+        {"caches": (CacheLevels(l1=1 << 20, l2=1 << 22, line=64, l1_ways=4, l2_ways=4),)},
+        {"functions": ("deep",)},
+        {"region": "passed"},
+    ]
+    told = set()
+    for number, each in enumerate(settings):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "places.c").write_text(PLACES)
+        built = build_program(Options((folder / "places.c",), **each), folder)
+        profile, said = run_built(built, (), b"")
+        if not profile.run.addresses_fixed:
+            pytest.skip("addresses are random on this machine: its rules refuse to fix them")
+        told.add(said)
+    assert len(told) == 1
+
+
+@needs_compiler
+def test_what_a_cache_finds_does_not_depend_on_what_else_is_measured(tmp_path: Path) -> None:
+    alone = profiled(tmp_path / "alone", transfers=False)
+    again = profiled(tmp_path / "again", caches=(*CACHES, *CACHES), chunk=4)
+    hits = [access.hits for access in alone.accesses]
+    assert [access.hits for access in again.accesses] == [(*each, *each) for each in hits]
+    assert sum(each[0][1] + each[0][2] for each in hits) > 1000

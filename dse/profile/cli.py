@@ -20,7 +20,11 @@ class ProfileCommand(click.Command):
     """A command whose line ends, behind ``--``, in the profiled program's own arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the program's arguments out of what click reads."""
+        """Keep the program's arguments, and all of a compiler's, out of what click reads."""
+        if args and args[0] in ("cc", "c++"):
+            from dse.profile.compiler.driver import main
+
+            sys.exit(main(args[0] == "c++", args[1:]))
         at = args.index("--") if "--" in args else len(args)
         ctx.meta["arguments"] = tuple(args[at + 1 :])
         return super().parse_args(ctx, args[:at])
@@ -49,7 +53,8 @@ class ProfileCommand(click.Command):
     "caches",
     multiple=True,
     metavar="L1,L2[,LINE[,WAYS[,WAYS]]]",
-    help="Simulate these caches, such as 32K,4M,64,1,1 (the default); may be given several times.",
+    help="Simulate these caches, such as 32K,4M,64,8,16 (the default) or kenter (the paper's: "
+    "32K,4M,64,1,1); may be given several times.",
 )
 @click.option("--no-cache", is_flag=True, help="Simulate no cache.")
 @click.option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
@@ -96,12 +101,15 @@ def profile(
 ) -> None:
     """Build SOURCE with instrumentation, run it with ARGUMENT, write what it did as a profile.
 
-    The program reads this command's standard input and writes to its standard output. A single
-    profile (.json) as SOURCE is shown again without a run.
+    SOURCE is C, C++, assembly, an object, an archive, compile_commands.json, or a program that was
+    built with "dse profile cc" (make CC="dse profile cc", cmake -DCMAKE_C_COMPILER=dse-cc). The
+    program reads this command's standard input and writes to its standard output. A single profile
+    (.json) as SOURCE is shown again without a run.
     """
+    from dse.profile.compiler.mixed import DATABASE
     from dse.profile.document import Profile
 
-    if [source.suffix for source in sources] == [".json"]:
+    if [source.suffix for source in sources] == [".json"] and sources[0].name != DATABASE:
         found = Profile.load(sources[0])
         show = show or html is None
     else:
@@ -126,12 +134,10 @@ def profile(
 def _measured(
     sources: tuple[Path, ...], arguments: tuple[str, ...], settings: dict[str, Any], quiet: bool
 ) -> Profile:
-    from dse.profile.command import KENTER, Options, profile_program
+    from dse.profile.command import USUAL, Options, profile_program
     from dse.profile.run.run import Limits, report_progress
 
-    caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (
-        KENTER,
-    )
+    caches: tuple[CacheLevels, ...] = tuple(_cache(text) for text in settings["caches"]) or (USUAL,)
     names = settings["functions"]
     memory = settings["memory_limit"]
     options = Options(
@@ -172,12 +178,15 @@ def _check_writable(*files: Path | None) -> None:
 
 
 def _cache(text: str) -> CacheLevels:
+    from dse.profile.command import KENTER
     from dse.profile.document import CacheLevels
 
+    if text.strip().lower() == "kenter":
+        return KENTER
     given: Sequence[str] = text.split(",")
     if not 2 <= len(given) <= 5:
         raise click.BadParameter(
-            f"'{text}': give L1,L2 and perhaps LINE,WAYS,WAYS", param_hint="--cache"
+            f"'{text}': give L1,L2 and perhaps LINE,WAYS,WAYS, or kenter", param_hint="--cache"
         )
     sizes = [_size(part, "--cache") for part in given]
     defaults = [0, 0, 64, 1, 1]

@@ -5,7 +5,6 @@ profile = profile_program(Options(sources=(Path("rotate.c"),), arguments=("i",))
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import tempfile
@@ -17,9 +16,16 @@ from typing import IO, Any
 from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
 from dse.profile.build.effects import refuse
-from dse.profile.build.frontend import compile_to_ir, is_cxx, link_program, modelled_functions
-from dse.profile.build.runtime_options import cache_definition, cache_problems, compile_runtime
+from dse.profile.build.frontend import link_program, modelled_functions
+from dse.profile.build.kept import build_kept
+from dse.profile.build.runtime_options import (
+    cache_definition,
+    cache_problems,
+    compile_runtime,
+    compile_settings,
+)
 from dse.profile.build.toolchain import Choice, Toolchain, find_toolchain
+from dse.profile.compiler.parts import Parts, parts_of
 from dse.profile.document import CacheLevels, Profile, Program, Run, Settings
 from dse.profile.errors import cannot
 from dse.profile.run.assembly import Assembly
@@ -30,6 +36,9 @@ from dse.profile.run.run import Limits, Outcome, environment, run_program
 
 KENTER = CacheLevels(l1=32 << 10, l2=4 << 20, line=64)
 """Private L1 and shared L2 of Table I of Kenter et al. (2010), direct-mapped; line as usual."""
+
+USUAL = CacheLevels(l1=32 << 10, l2=4 << 20, line=64, l1_ways=8, l2_ways=16)
+"""The same sizes in as many ways as usual: where an array happens to begin decides little."""
 
 NARROW = 2**16 - 2
 """Blocks that fit in two bytes a cell of the shadow memory; more take four."""
@@ -68,7 +77,7 @@ class Options:
 
     sources: tuple[Path, ...]
     arguments: tuple[str, ...] = ()
-    caches: tuple[CacheLevels, ...] = (KENTER,)
+    caches: tuple[CacheLevels, ...] = (USUAL,)
     transfers: bool = True
     chunk: int = 1
     optimisation: int = 1
@@ -90,6 +99,7 @@ class Built:
     result: Path
     tables: dict[str, Any]
     toolchain: Toolchain
+    parts: Parts
 
 
 def build_program(options: Options, folder: Path, trace: Path | None = None) -> Built:
@@ -97,37 +107,33 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     _check(options)
     folder = folder.resolve()
     toolchain = find_toolchain(options.compiler)
-    level = options.optimisation
-    modules = compile_to_ir(toolchain, options.sources, folder, level, options.flags)
-    accesses = bool(options.caches) or options.transfers
+    given = options.sources, options.optimisation, options.flags, options.link_flags
+    parts = parts_of(*given, toolchain, folder)
     result = folder / "result"
     job = Job(
-        modules=[str(path) for path in modules],
+        modules=[str(path) for path in parts.modules],
         object=str(folder / "program.o"),
         tables=str(folder / "tables.json"),
-        accesses=accesses,
-        tree=options.transfers or options.region is not None or trace is not None,
-        result=str(result),
-        trace=None if trace is None else str(trace.resolve()),
-        framed=None if options.functions is None else list(options.functions),
+        trace=trace is not None,
         modelled=list(modelled_functions()),
     )
-    tables = build_object(job, folder)
+    tables = build_kept(job, folder) if parts.directory else build_object(job, folder)
     refuse(tables["foreign"])
-    _check_functions(options, tables)
+    files = {"result_file": str(result), "trace_file": str(trace.resolve()) if trace else ""}
+    compile_settings(_framed(options, tables), files, folder / "settings.o")
     definitions: dict[str, str | int | None] = {}
     if options.caches:
         name, value = cache_definition(options.caches).split("=", 1)
         definitions[name] = value
     if any(function["symbol"] == "main" for function in tables["functions"]):
         definitions["DSE_MAIN"] = None
-    if job.tree:
+    if options.transfers or options.region is not None or trace is not None:
         definitions["DSE_TREE"] = None
     if options.transfers:
         definitions |= {"DSE_TRANSFERS": None, "DSE_CHUNK": options.chunk.bit_length() - 1}
     if options.region:
         definitions |= _region(options.region, tables)
-    cxx = is_cxx(options.sources) or any(name.startswith("_Z") for name in tables["foreign"])
+    cxx = parts.cxx or any(name.startswith("_Z") for name in tables["foreign"])
     if cxx:
         definitions["DSE_CXX"] = None
     if len(tables["blocks"]) + len(tables["foreign"]) > NARROW:
@@ -135,10 +141,11 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     if trace:
         definitions["DSE_TRACE"] = None
     compile_runtime(toolchain, definitions, folder / "runtime.o")
-    executable = folder / options.sources[0].stem
-    objects = (folder / "program.o", folder / "runtime.o")
-    link_program(toolchain, objects, executable, cxx, options.link_flags)
-    return Built(options, executable, result, tables, toolchain)
+    executable = folder / parts.name
+    # the program's own last: what is before it does not move the heap, which begins behind it
+    objects = (folder / "runtime.o", folder / "settings.o", folder / "program.o")
+    link_program(toolchain, objects, executable, cxx, parts.arguments, parts.directory)
+    return Built(options, executable, result, tables, toolchain, parts)
 
 
 def measure(
@@ -164,15 +171,13 @@ def measure(
     status = [int(x) for x in result.sections["status"]]
     assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
     shadow = int(result.sections.get("shadow", [0])[0])
-    digest = hashlib.sha256()
-    for source in options.sources:
-        digest.update(source.read_bytes())
+    parts = built.parts
     program = Program(
-        sources=tuple(source.name for source in options.sources),
-        digest=digest.hexdigest(),
+        sources=tuple(source.name for source in parts.sources),
+        digest=parts.digest,
         arguments=given,
-        optimisation=options.optimisation,
-        flags=options.flags,
+        optimisation=parts.optimisation,
+        flags=parts.flags,
         compiler=built.toolchain.version,
         target=re.sub(r"(linux)[\d.]*", r"\1", built.tables["triple"]),
     )
@@ -184,7 +189,8 @@ def measure(
         region=options.region,
     )
     run = _run(outcome, result.reason, status, shadow)
-    return with_lines(assembly.profile(program, settings, run), options.sources)
+    profile = with_lines(assembly.profile(program, settings, run), parts.sources)
+    return profile.model_copy(update={"notes": (*parts.notes, *profile.notes)})
 
 
 def profile_program(
@@ -234,9 +240,16 @@ def _check(options: Options) -> None:
         raise InputError("profile", problems)
 
 
-def _check_functions(options: Options, tables: dict[str, Any]) -> None:
-    for name in options.functions or ():
-        _number(name, tables)
+def _framed(options: Options, tables: dict[str, Any]) -> list[bool]:
+    """Tell of each function whether its calls are invocations of their own."""
+    own, foreign = tables["functions"], list(tables["foreign"])
+    if options.functions is None:
+        return [True] * (len(own) + len(foreign))
+    told = {_number(name, tables) for name in options.functions}
+    wanted = {*options.functions, "main"}
+    named = [f["name"] in wanted or f["symbol"] in wanted for f in own]
+    named += [symbol in wanted for symbol in foreign]
+    return [i in told or each for i, each in enumerate(named)]
 
 
 def _number(name: str, tables: dict[str, Any]) -> int:

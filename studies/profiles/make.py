@@ -15,7 +15,7 @@ from pathlib import Path
 
 from dse.profile import Options, Profile
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import build_program, measure
+from dse.profile.command import KENTER, build_program, measure
 
 PROFILES = Path(__file__).parent
 PROGRAMS = PROFILES.parent / "programs"
@@ -63,7 +63,8 @@ def profile_workload(name: str) -> Profile:
         folder = Path(text)
         given = folder / "given"
         given.write_bytes(given_to(workload, folder))
-        built = build_program(Options((PROGRAMS / f"{name}.c",), workload.arguments), folder)
+        options = Options((PROGRAMS / f"{name}.c",), workload.arguments, caches=(KENTER,))
+        built = build_program(options, folder)
         with given.open("rb") as stdin:
             return measure(built, stdin=stdin, stdout=subprocess.DEVNULL)
 

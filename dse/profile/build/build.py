@@ -36,14 +36,8 @@ class Job:
         Files of LLVM IR.
     object, tables : str
         The files to write.
-    accesses, tree : bool
+    trace : bool
         As in :class:`dse.profile.build.hooks.Hooks`.
-    result : str
-        The file that the program is to leave.
-    trace : str or None
-        The file for its full trace; None for none.
-    framed : list of str or None
-        Function names that are invocations of their own; None for all.
     modelled : list of str
         Library functions that the runtime wraps.
     """
@@ -51,11 +45,7 @@ class Job:
     modules: list[str]
     object: str
     tables: str
-    accesses: bool
-    tree: bool
-    result: str
-    trace: str | None
-    framed: list[str] | None
+    trace: bool
     modelled: list[str]
 
 
@@ -81,13 +71,7 @@ def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
     binding.initialize_native_asmparser()
     linked: Any = None
     for file in files:
-        # The instruction namer passes by functions that are not to be optimised.
-        text = Path(file).read_text()
-        text = "\n".join(
-            _OPTNONE.sub("", line) if line.startswith("attributes #") else line
-            for line in text.splitlines()
-        )
-        module = binding.parse_assembly(text)
+        module = _parsed(Path(file).read_bytes())
         if linked is None:
             linked = module
         else:
@@ -101,6 +85,23 @@ def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
         linked, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
     )
     return linked, machine
+
+
+def _parsed(content: bytes) -> Any:
+    """Return a module of bitcode or text."""
+    from llvmlite import binding
+
+    if content.startswith(b"BC"):
+        module = binding.parse_bitcode(content)
+        if not any(b"optnone" in part for f in module.functions for part in f.attributes):
+            return module
+        content = str(module).encode()
+    # The instruction namer passes by functions that are not to be optimised.
+    text = "\n".join(
+        _OPTNONE.sub("", line) if line.startswith("attributes #") else line
+        for line in content.decode().splitlines()
+    )
+    return binding.parse_assembly(text)
 
 
 def _tables(analysis: Analysis, counters: Counters, triple: str) -> dict[str, Any]:
@@ -120,14 +121,8 @@ def main(path: str) -> None:
     parts = parse_module(str(module))
     analysis = analyse(module, parts)
     counters = place_counters(analysis)
-    framed = None
-    if job.framed is not None:
-        framed = frozenset(f.symbol for f in analysis.functions if f.name in job.framed)
-        framed |= frozenset(name for name in (*job.framed, "main"))
-    hooks = Hooks(job.accesses, job.tree, job.trace is not None, framed, frozenset(job.modelled))
-    # in the module, so that the runtime is the same for all programs and compiled once
-    files = {"result_file": job.result, "trace_file": job.trace or ""}
-    text = instrument(parts, analysis, counters, hooks, files)
+    hooks = Hooks(job.trace, frozenset(job.modelled))
+    text = instrument(parts, analysis, counters, hooks)
     tables = _tables(analysis, counters, module.triple)
     Path(job.object).with_suffix(".ll").write_text(text)
     made = binding.parse_assembly(text)

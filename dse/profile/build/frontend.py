@@ -17,7 +17,6 @@ CXX_SUFFIXES = (".cc", ".cpp", ".cxx", ".C", ".c++")
 IR_SUFFIXES = (".ll",)
 
 FAITHFUL = (
-    "-fno-inline",
     "-fno-optimize-sibling-calls",  # tail calls would merge the levels of a recursion
     "-fno-vectorize",
     "-fno-slp-vectorize",
@@ -28,7 +27,24 @@ FAITHFUL = (
     "-U_FORTIFY_SOURCE",
     "-Wno-unused-command-line-argument",
 )
+_UNSUPPORTED = re.compile(r"unsupported linker arg: (\S+)")
 _RUNTIME = Path(__file__).parent / "runtime"
+
+
+def faithful(flags: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that keep functions and blocks as the source has them.
+
+    Functions are inlined if `flags` ask for it, with ``-finline-functions``.
+    """
+    inlines = any(flag in ("-finline-functions", "-finline-hint-functions") for flag in flags)
+    at_zero = "-O0" in flags and not any(re.match("-O[1-9sgzf]", flag) for flag in flags)
+    kept = ("-Xclang", "-disable-O0-optnone") if at_zero else ()
+    return (*(() if inlines else ("-fno-inline",)), *FAITHFUL, *kept)
+
+
+def library_calls() -> list[str]:
+    """Return the flags by which a call of a library function that is modelled stays one."""
+    return [f"-fno-builtin-{name}" for name in modelled_functions() if not name.startswith("_")]
 
 
 def is_cxx(sources: Sequence[Path]) -> bool:
@@ -84,11 +100,8 @@ def compile_to_ir(
         With every source that is missing, of an unknown kind or refused by the compiler.
     """
     _check_sources(sources)
-    # A call of a library function stays a call of that function, whatever the compiler knows of it.
-    kept = [f"-fno-builtin-{name}" for name in modelled_functions() if not name.startswith("_")]
-    level = [f"-O{optimisation}"] + (
-        ["-Xclang", "-disable-O0-optnone"] if optimisation == 0 else []
-    )
+    level = f"-O{optimisation}"
+    kept = [level, "-UNDEBUG", *faithful((level, *flags)), *library_calls()]
 
     def compiled(number: int) -> Path | Problem:
         source = sources[number]
@@ -98,7 +111,7 @@ def compile_to_ir(
         compiler = toolchain.cxx if source.suffix in CXX_SUFFIXES else toolchain.c
         # what a program says of its own place must not move its other constants
         place = f"-fmacro-prefix-map={source.parent}/="
-        command = [*compiler, *level, *FAITHFUL, *kept, *toolchain.baseline, place, *flags]
+        command = [*compiler, *kept, *toolchain.baseline, place, *flags]
         command += ["-S", "-emit-llvm", "-o", str(target), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not target.is_file():
@@ -113,16 +126,60 @@ def compile_to_ir(
     return [result for result in results if isinstance(result, Path)]
 
 
+def link(line: list[str], directory: str | None = None) -> tuple[int, str]:
+    """Run a command that links; return its exit status and its words.
+
+    What its linker does not know (a map of the program, say) is left out.
+    """
+    while True:
+        done = subprocess.run(line, capture_output=True, check=False, cwd=directory)  # noqa: S603
+        said = (done.stdout + done.stderr).decode("utf-8", "replace")
+        unknown = _UNSUPPORTED.search(said) if done.returncode else None
+        shorter = without_linker_argument(line, unknown[1]) if unknown else line
+        if shorter == line:
+            return done.returncode, said
+        line = shorter
+
+
+def without_linker_argument(line: list[str], unknown: str) -> list[str]:
+    """Return a command line without one of its ``-Wl,`` arguments.
+
+    >>> without_linker_argument(["cc", "-Wl,-z,now,-Map=a.map"], "-Map")
+    ['cc', '-Wl,-z,now']
+    """
+    result = []
+    for each in line:
+        if each.startswith("-Wl,"):
+            parts = each.split(",")[1:]
+            at = next(
+                (i for i, p in enumerate(parts) if p.split("=")[0] == unknown.split("=")[0]), -1
+            )
+            if at >= 0:
+                # its value, if it has one, is the next part
+                value = (
+                    at + 1 < len(parts)
+                    and "=" not in parts[at]
+                    and not parts[at + 1].startswith("-")
+                )
+                del parts[at : at + 1 + value]
+                if parts:
+                    result.append(",".join(["-Wl", *parts]))
+                continue
+        result.append(each)
+    return result
+
+
 def link_program(
     toolchain: Toolchain,
     objects: Sequence[Path],
     target: Path,
     cxx: bool,
     flags: Sequence[str] = (),
+    directory: str | None = None,
 ) -> None:
     """Link object files to a program; raise InputError with the linker's words if it cannot."""
     command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
-    command += [*toolchain.baseline, *map(str, objects), "-o", str(target), "-lm", *flags]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    if done.returncode:
-        raise cannot("profile", "the program does not link:\n" + done.stderr.strip())
+    command += [*toolchain.baseline, *map(str, objects), "-o", str(target), *flags, "-lm"]
+    status, said = link(command, directory)
+    if status:
+        raise cannot("profile", "the program does not link:\n" + said.strip())

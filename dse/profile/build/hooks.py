@@ -13,29 +13,20 @@ HOOKED_SIZES = (1, 2, 4, 8, 16)
 class Hooks:
     """What to insert.
 
+    Every load, store, call and return has a hook whatever is measured: what is not wanted, the
+    runtime does not do. So one object serves all options, and its functions keep their locals at
+    the same addresses.
+
     Parameters
     ----------
-    accesses : bool
-        Every load and store (caches or transfers are wanted).
-    tree : bool
-        Calls and returns.
     trace : bool
-        Every block, for a full trace.
-    framed : frozenset of str or None
-        The symbols that are invocations of their own; None for all.
+        Every block as well, for a full trace.
     modelled : frozenset of str
         Library functions that the runtime wraps.
     """
 
-    accesses: bool
-    tree: bool
     trace: bool
-    framed: frozenset[str] | None
     modelled: frozenset[str]
-
-    def frames(self, symbol: str) -> bool:
-        """Tell whether calls of a function are invocations of their own."""
-        return self.tree and (self.framed is None or symbol in self.framed)
 
 
 def plain_name(symbol: str) -> str:

@@ -15,9 +15,6 @@ from dse.profile.build.hooks import HOOKED_SIZES, Hooks, plain_name
 from dse.profile.build.irtext import FunctionText
 from dse.profile.build.rewrite import Rewriter
 
-INLINE = frozenset(("getchar", "putchar"))
-"""Functions that the library's headers define in line: the runtime does as they do."""
-
 # What a compiler has inferred of the program stops being true of the instrumented program: with
 # "touches no memory" left in place, counters would be kept in registers across calls.
 _ASSUMPTIONS = re.compile(
@@ -38,7 +35,6 @@ declare void @__dse_argument(ptr, i64, i32)
 declare void @__dse_va_start(ptr, i64, i32)
 declare void @__dse_indirect(ptr, i32)
 declare i32 @__dse_enter(i32)
-declare i32 @__dse_depth()
 declare void @__dse_leave(i32)
 declare void @__dse_resume(i32)
 declare void @__dse_finish()
@@ -54,15 +50,16 @@ RENAMED_MAIN = "__dse_main"
 """The program's main function, which the runtime's own calls on a stack that it has prepared."""
 
 # Cache results follow from addresses, so the program's own data must not move with the size of what
-# stands before it: the runtime, built for this machine, and the start files of the C library.
-# Each section begins at a multiple of 1 MiB; its data, a page further on than those of the section
-# before, for they would share the lines of a small cache.
+# stands before it: the runtime, built for this machine and for what is measured, and the start
+# files of the C library. Each section begins at a multiple of 16 MiB; what is relocated, behind the
+# code, of 64 MiB; its data, a page further on than those of the section before, for they
+# would share the lines of a small cache.
 _LAYOUT = f"""
-@__dse_first_constant = hidden constant i8 0, align {1 << 20}
+@__dse_first_constant = hidden constant i8 0, align {1 << 24}
 @__dse_first_relocated = hidden constant {{ ptr, [4088 x i8] }} \
-{{ ptr @__dse_first_variable, [4088 x i8] zeroinitializer }}, align {1 << 20}
-@__dse_first_variable = hidden global [8192 x i8] zeroinitializer, section ".data", align {1 << 20}
-@__dse_first_zero = hidden global [12288 x i8] zeroinitializer, align {1 << 20}
+{{ ptr @__dse_first_variable, [4088 x i8] zeroinitializer }}, align {1 << 26}
+@__dse_first_variable = hidden global [8192 x i8] zeroinitializer, section ".data", align {1 << 24}
+@__dse_first_zero = hidden global [12288 x i8] zeroinitializer, align {1 << 24}
 """
 # What may be merged with equal constants is put where the linker likes.
 _MERGEABLE = re.compile(r"\b(?:local_)?unnamed_addr (?=(?:externally_initialized )?constant )")
@@ -73,13 +70,12 @@ def instrument(
     analysis: Analysis,
     counters: Counters,
     hooks: Hooks,
-    texts: Mapping[str, str],
 ) -> str:
-    """Return the text of a module with its hooks and tables, and with texts for the runtime."""
+    """Return the text of a module with its hooks and tables."""
     wrapped = {
         symbol: f"__dse_call_{plain_name(symbol)}"
         for symbol in analysis.foreign
-        if plain_name(symbol) in (hooks.modelled if hooks.accesses else INLINE)
+        if plain_name(symbol) in hooks.modelled
     }
     rewriter = Rewriter(analysis, counters, hooks, frozenset(wrapped))
     wrapped |= {f.symbol: RENAMED_MAIN for f in analysis.functions if f.symbol == "main"}
@@ -97,7 +93,7 @@ def instrument(
             out.append(_MERGEABLE.sub("", part))
         else:
             out.append(part)
-    tables = (*_tables(analysis, counters, hooks), *_texts(texts))
+    tables = _tables(analysis, counters, hooks)
     return "\n".join([*_renamed(out, wrapped), _DECLARATIONS, *tables])
 
 
@@ -145,17 +141,9 @@ def _tables(analysis: Analysis, counters: Counters, hooks: Hooks) -> Iterator[st
     symbols = [RENAMED_MAIN if f.symbol == "main" else f.symbol for f in analysis.functions]
     pointers = ", ".join(f'ptr @"{quoted(symbol)}"' for symbol in symbols)
     yield f"@__dse_functions = hidden constant [{own} x ptr] [{pointers}]"
-    framed = [f"i8 {int(hooks.frames(symbol))}" for symbol in foreign] or ["i8 0"]
-    yield f"@__dse_framed = hidden constant [{len(framed)} x i8] [{', '.join(framed)}]"
     by_name = {plain_name(symbol): own + i for i, symbol in enumerate(foreign)}
     for name in sorted(hooks.modelled):
         yield f"@__dse_id_{name} = hidden constant i32 {by_name.get(name, own)}"
-
-
-def _texts(texts: Mapping[str, str]) -> Iterator[str]:
-    for name, text in texts.items():
-        size = len(text.encode()) + 1
-        yield f'@__dse_{name} = hidden constant [{size} x i8] c"{quoted(text)}\\00"'
 
 
 def quoted(name: str) -> str:

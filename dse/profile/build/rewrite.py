@@ -52,7 +52,7 @@ class Rewriter:
         self._foreign = {
             symbol: len(analysis.functions) + i
             for i, symbol in enumerate(analysis.foreign)
-            if symbol not in wrapped and hooks.frames(symbol)
+            if symbol not in wrapped
         }
         self._own = {function.symbol for function in analysis.functions}
         self._site = self._block = self._function = self._fresh = 0
@@ -60,8 +60,6 @@ class Rewriter:
     def function(self, text: FunctionText) -> Iterator[str]:
         """Yield the lines of a function's definition."""
         body = [statement for block in text.blocks for statement in block.statements]
-        self._framed = self._hooks.frames(text.name)
-        self._depth = self._framed or (self._hooks.tree and _may_resume(body))
         self._variadic = ", ...)" in text.header or "(...)" in text.header
         self._sizes = {
             s.result: size_expression(s.operands()[0]) for s in body if s.opcode == "alloca"
@@ -90,15 +88,11 @@ class Rewriter:
             yield "  %__dse.varargs = load i64, ptr @__dse_varargs"
         if self._variadic or "byval(" in text.header:
             yield "  %__dse.caller = load i32, ptr @__dse_caller"
-        if self._framed:
-            yield f"  %__dse.depth = call i32 @__dse_enter(i32 {self._function})"
-        elif self._depth:
-            yield "  %__dse.depth = call i32 @__dse_depth()"
-        if self._hooks.accesses:
-            by_value = rf"ptr [^,]*?byval\(([^()]*(?:\([^()]*\)[^()]*)*)\)[^,]*? (%{NAME})"
-            for match in re.finditer(by_value, text.header):
-                size = size_expression(match[1])
-                yield f"  call void @__dse_argument(ptr {match[2]}, i64 {size}, {_CALLER})"
+        yield f"  %__dse.depth = call i32 @__dse_enter(i32 {self._function})"
+        by_value = rf"ptr [^,]*?byval\(([^()]*(?:\([^()]*\)[^()]*)*)\)[^,]*? (%{NAME})"
+        for match in re.finditer(by_value, text.header):
+            size = size_expression(match[1])
+            yield f"  call void @__dse_argument(ptr {match[2]}, i64 {size}, {_CALLER})"
 
     def _name(self) -> str:
         self._fresh += 1
@@ -128,14 +122,14 @@ class Rewriter:
             first = statements.pop(0)
             yield from first.lines
             resumes |= first.opcode == "landingpad"
-        if resumes and self._depth:
+        if resumes:
             yield _RESUME
         yield from start
         place, array = self._name(), f"[{self._counters.size} x i64]"
         yield f"  {place} = getelementptr inbounds {array}, ptr @__dse_counts, i64 0, i64 {counter}"
         yield from self._add(place, 1)
         work = self._analysis.blocks[self._block].computation
-        if self._hooks.tree and work:
+        if work:
             yield from self._add("@__dse_work", work)
         if self._hooks.trace:
             yield f"  call void @__dse_trace_block(i32 {self._block})"
@@ -148,15 +142,13 @@ class Rewriter:
             if callee != "asm" and not callee.startswith("llvm."):
                 yield from self._call(statement, callee)
                 return
-            if self._hooks.accesses:
-                yield from self._intrinsic(statement, callee)
-                return
-        if self._hooks.accesses:
-            yield from self._accesses(statement, "")
-        if statement.opcode == "ret" and self._framed:
+            yield from self._intrinsic(statement, callee)
+            return
+        yield from self._accesses(statement, "")
+        if statement.opcode == "ret":
             yield "  call void @__dse_leave(i32 %__dse.depth)"
         yield from statement.lines
-        if self._hooks.accesses and statement.opcode == "alloca":
+        if statement.opcode == "alloca":
             yield from self._alloca(statement)
 
     def _call(self, statement: Statement, callee: str) -> Iterator[str]:
@@ -165,7 +157,7 @@ class Rewriter:
         if callee in LEAVES_AT_ONCE:
             yield "  call void @__dse_finish()"
         fixed = re.search(r"\(([^()]*)\.\.\.\) [@%]", statement.body)
-        own = self._hooks.accesses and (not callee or callee in self._own)
+        own = not callee or callee in self._own
         if own and fixed:
             given = statement.arguments()[len(split_top(fixed[1])) :]
             sizes = (type_size(split_type(argument)[0]) or 8 for argument in given)
@@ -178,7 +170,7 @@ class Rewriter:
         yield from statement.lines
         if callee in self._foreign and statement.opcode == "call":
             yield f"  call void @__dse_leave(i32 {at})"
-        elif callee in RETURNS_TWICE and self._depth:
+        if callee in RETURNS_TWICE:
             yield _RESUME
 
     def _intrinsic(self, statement: Statement, callee: str) -> Iterator[str]:
@@ -221,13 +213,6 @@ def _callee(statement: Statement) -> str:
         return "asm"
     match = re.search(rf"([@%])({NAME})\(", statement.body)
     return unquoted(match[2]) if match and match[1] == "@" else ""
-
-
-def _may_resume(body: list[Statement]) -> bool:
-    return any(
-        s.opcode == "landingpad" or (s.opcode == "call" and _callee(s) in RETURNS_TWICE)
-        for s in body
-    )
 
 
 def _lifetime(statement: Statement) -> str:

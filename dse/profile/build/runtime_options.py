@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dse.problems import Problem
+from dse.profile.build.instrument import quoted
 from dse.profile.build.toolchain import Toolchain
 from dse.profile.document import CacheLevels
 from dse.profile.errors import cannot
@@ -69,6 +70,29 @@ def cache_definition(caches: Sequence[CacheLevels]) -> str:
         shift = c.line.bit_length() - 1
         listed.append(f"X({k},{sets[0]},{c.l1_ways},{sets[1]},{c.l2_ways},{shift})")
     return "DSE_CACHES(X)=" + " ".join(listed)
+
+
+def compile_settings(framed: Sequence[bool], texts: Mapping[str, str], target: Path) -> None:
+    """Compile what the runtime is told of one build: it is itself the same for all programs.
+
+    Parameters
+    ----------
+    framed : sequence of bool
+        By function, the library's behind the program's: whether its calls are told apart.
+    texts : mapping of str to str
+        By name in the runtime: the files that the program leaves.
+    """
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    table = ", ".join(f"i8 {int(each)}" for each in framed)
+    lines = [f"@__dse_framed = hidden constant [{len(framed)} x i8] [{table}]"]
+    for name, text in texts.items():
+        size = len(text.encode()) + 1
+        lines.append(f'@__dse_{name} = hidden constant [{size} x i8] c"{quoted(text)}\\00"')
+    machine = binding.Target.from_default_triple().create_target_machine(reloc="pic")
+    target.write_bytes(machine.emit_object(binding.parse_assembly("\n".join(lines))))
 
 
 def compile_runtime(

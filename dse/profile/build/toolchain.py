@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from dse.problems import InputError
@@ -47,7 +48,7 @@ class Toolchain:
         Programs are linked with them too: the C++ library is built once for each set of flags, and
         that takes a minute.
         """
-        return ("-mcpu=baseline",) if "ziglang" in self.c else ()
+        return _baseline(self.c)
 
 
 def find_toolchain(choice: Choice = "auto") -> Toolchain:
@@ -66,22 +67,51 @@ def find_toolchain(choice: Choice = "auto") -> Toolchain:
     return found
 
 
+def compilers() -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the compilers for C and C++ and their flags for every machine, looked at no further.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    found = _zig_commands() or _clang_commands()
+    if found is None:
+        raise _missing("no compiler was found")
+    return (*found, _baseline(found[0]))
+
+
+def _baseline(command: tuple[str, ...]) -> tuple[str, ...]:
+    return ("-mcpu=baseline",) if command[-1] == "cc" else ()
+
+
 def _missing(message: str) -> InputError:
     return cannot("profile", message, f"install with: {INSTALL}")
 
 
 def _zig() -> Toolchain | None:
-    if importlib.util.find_spec("ziglang") is None:
+    found = _zig_commands()
+    return Toolchain(*found, _version(found[0])) if found else None
+
+
+def _zig_commands() -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    found = importlib.util.find_spec("ziglang")
+    if found is None or not found.submodule_search_locations:
         return None
-    zig = (sys.executable, "-m", "ziglang")
-    return Toolchain((*zig, "cc"), (*zig, "c++"), _version((*zig, "cc")))
+    zig = str(Path(found.submodule_search_locations[0]) / "zig")
+    return (zig, "cc"), (zig, "c++")
 
 
 def _clang() -> Toolchain | None:
+    found = _clang_commands()
+    return Toolchain(*found, _version(found[0])) if found else None
+
+
+def _clang_commands() -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     for suffix in ("", *(f"-{version}" for version in range(NEWEST_CLANG, 13, -1))):
         c, cxx = shutil.which(f"clang{suffix}"), shutil.which(f"clang++{suffix}")
         if c and cxx:
-            return Toolchain((c,), (cxx,), _version((c,)))
+            return (c,), (cxx,)
     return None
 
 

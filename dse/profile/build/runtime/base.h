@@ -1,7 +1,8 @@
 /* Memory, hash tables and the state that every part of the runtime shares.
  *
- * The runtime never calls malloc (that would move the program's own data) nor stdio (the program may
- * be using it at that moment): memory comes from mmap, results leave through write. */
+ * The runtime moves nothing of the program's: it never calls malloc, and its memory lies in a region of
+ * its own, far from where the system puts mappings. Nor does it call stdio (the program may be using it
+ * at that moment): results leave through write. */
 #ifndef DSE_BASE_H
 #define DSE_BASE_H
 
@@ -29,6 +30,7 @@ extern HIDDEN const u32 __dse_function_count, __dse_foreign_count, __dse_block_c
 extern HIDDEN const u32 __dse_counter_count, __dse_site_count;
 extern HIDDEN u64 __dse_counts[];
 extern HIDDEN void *const __dse_functions[];
+extern HIDDEN const u8 __dse_framed[]; /* by function: whether its calls are invocations of their own */
 extern HIDDEN const char __dse_result_file[], __dse_trace_file[]; /* their names */
 HIDDEN u64 __dse_work;    /* arithmetic and logical instructions so far */
 HIDDEN u64 __dse_varargs; /* bytes of the variable arguments of the call being made */
@@ -51,15 +53,35 @@ static int active = 1; /* whether the region of interest is being executed */
 #define COUNTING 1
 #endif
 
-static void *reserve(size_t bytes) {
-    void *p = mmap(0, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) {
+/* The runtime's region. Large tables have a gigabyte each at its beginning, at addresses that the
+ * compiler knows; what is reserved in the run follows. */
+#ifdef __x86_64__
+#define REGION ((u64)1 << 44)
+#else
+#define REGION ((u64)1 << 37)
+#endif
+#define PLACE(number) (REGION + ((u64)(number) << 30))
+enum { PLACE_CACHES, PLACE_SHADOW = 8, PLACE_TRACE, PLACE_FREE };
+
+static void *reserve_at(u64 address, size_t bytes) {
+    void *p = mmap((void *)address, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (p != (void *)address) {
         finish(RUN_OUT_OF_MEMORY, 0);
         _exit(125);
     }
     return p;
 }
+
+/* Room for `bytes` bytes behind all that was reserved before, as a number of whole huge pages. */
+static u64 room_for(size_t bytes) {
+    static u64 next = PLACE(PLACE_FREE);
+    u64 at = next;
+    next += (bytes + ((u64)1 << 21) - 1) & -((u64)1 << 21);
+    return at;
+}
+
+static void *reserve(size_t bytes) { return reserve_at(room_for(bytes), bytes); }
 
 /* Two counters for each pair of numbers: open addressing, doubled when half full. */
 struct pair {

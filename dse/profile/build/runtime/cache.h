@@ -32,6 +32,7 @@ struct recent { /* the crossing that a block counted last */
 };
 struct cache {
     u64 clock;
+    u32 *latest; /* by L1 set of several ways: the way touched last */
     u64 (*hits)[3]; /* by site */
     struct table crossings;
     struct recent *recent; /* by block */
@@ -116,13 +117,15 @@ FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, stru
             l = &lines[i];
     l->tag = number + 1;
     l->used = c->clock;
+    if (w1 > 1)
+        c->latest[number & ((1u << s1) - 1)] = (u32)(l - lines);
     own(l, block, write);
     return level;
 }
 
 #define DECLARE(k, s1, w1, s2, w2, shift)                                                    \
     static struct cache cache_##k;                                                           \
-    static struct line first_##k[(w1) << (s1)] __attribute__((aligned(64)));                 \
+    static struct line *const first_##k = (struct line *)PLACE(PLACE_CACHES + (k));          \
     static struct second *second_##k;                                                        \
     static __attribute__((noinline)) int fill_##k(u64 number, u32 block, int write) {        \
         return fill(&cache_##k, first_##k, s1, w1, second_##k, s2, w2, number, block, write); \
@@ -132,8 +135,10 @@ FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, stru
         struct line *l = first_##k + (number & ((1u << (s1)) - 1)) * (w1);                   \
         for (int i = 0; i < (w1); i++, l++)                                                  \
             if (likely(l->tag == number + 1)) {                                              \
-                if ((w1) > 1)                                                                \
+                if ((w1) > 1) {                                                              \
                     l->used = ++cache_##k.clock;                                             \
+                    cache_##k.latest[number & ((1u << (s1)) - 1)] = (u32)i;                  \
+                }                                                                            \
                 meet(&cache_##k, l, block, write);                                           \
                 return 0;                                                                    \
             }                                                                                \
@@ -144,16 +149,22 @@ DSE_CACHES(DECLARE)
 static void cache_start(void) {
 #define START_CACHE(k, s1, w1, s2, w2, shift)                                                          \
     cache_##k.recent = reserve(sizeof(struct recent) * (__dse_block_count + __dse_foreign_count + 1)); \
+    reserve_at((u64)first_##k, sizeof(struct line) * ((u64)(w1) << (s1)));                             \
+    if ((w1) > 1)                                                                                      \
+        cache_##k.latest = reserve(sizeof(u32) << (s1));                                               \
     second_##k = reserve(sizeof(struct second) * ((u64)(w2) << (s2)));                                 \
     cache_##k.hits = reserve(24 * ((u64)__dse_site_count + 1));
     DSE_CACHES(START_CACHE)
 }
 
-/* The everyday case, without a call: the line is in L1 and this block is among its members. */
+/* The everyday case, without a call: the line is in L1, the last one touched of its set, and this block is
+ * among its members. Its use stays the latest, so that nothing changes. */
 FAST int cache_again(u64 a, const u32 size, u32 site, u32 block, const int write) {
 #define AGAIN(k, s1, w1, s2, w2, shift)                                               \
     struct line *l##k = first_##k + ((a >> (shift)) & ((1u << (s1)) - 1)) * (w1);     \
-    if (unlikely((w1) > 1 || l##k->tag != (a >> (shift)) + 1 || !member(l##k, block) || \
+    if ((w1) > 1)                                                                     \
+        l##k += cache_##k.latest[(a >> (shift)) & ((1u << (s1)) - 1)];                \
+    if (unlikely(l##k->tag != (a >> (shift)) + 1 || !member(l##k, block) ||           \
                  (a & ((1u << (shift)) - 1)) + size > 1u << (shift)))                 \
         return 0;
     DSE_CACHES(AGAIN)

@@ -12,7 +12,6 @@
 #include <time.h>
 
 extern HIDDEN const u32 __dse_program_sites;
-extern HIDDEN const u8 __dse_framed[]; /* by foreign function: whether it has invocations of its own */
 
 struct call {
     u32 at, site, block;
@@ -20,15 +19,9 @@ struct call {
 
 static struct call foreign_enter(u32 function) {
     u32 i = function - __dse_function_count;
-    struct call call = {0, __dse_program_sites + 2 * i, __dse_block_count + i};
-    if (__dse_framed[i])
-        call.at = tree_enter(function);
-    return call;
+    return (struct call){tree_enter(function), __dse_program_sites + 2 * i, __dse_block_count + i};
 }
-static void foreign_leave(struct call call) {
-    if (call.at)
-        tree_unwind(call.at - 1);
-}
+static void foreign_leave(struct call call) { tree_leave(call.at); }
 
 #define FOREIGN(name) extern HIDDEN const u32 __dse_id_##name;
 #define ENTER(name) struct call call = foreign_enter(__dse_id_##name)
@@ -198,6 +191,7 @@ HIDDEN void *__dse_call_realloc(void *old, size_t n) {
     return r;
 }
 HIDDEN void __dse_call_qsort(void *base, size_t k, size_t n, int (*compare)(const void *, const void *)) {
+    STACK_AT(((u64)__builtin_frame_address(0) & -(u64)16) - 1024); /* for what it calls back */
     ENTER(qsort);
     READ(base, k * n);
     qsort(base, k, n, compare);

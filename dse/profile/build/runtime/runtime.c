@@ -127,6 +127,7 @@ __attribute__((constructor(101))) static void start(int count, char **arguments)
         (personality(0xffffffff) & ADDR_NO_RANDOMIZE))
         execv("/proc/self/exe", arguments);
 #ifdef DSE_TRACE
+    reserve_at((u64)trace_buffer, TRACE_ROOM * sizeof *trace_buffer);
     trace_file = open(__dse_trace_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 #endif
     cache_start();

@@ -34,8 +34,9 @@ struct page {
     place blocks[WORDS];
     u32 kept[CELLS], touched[WORDS], toucher[WORDS];
 };
-static struct page **shadow_top[1 << 15];
-static struct page *shadow_empty[1 << 16];
+enum { TOP = 1 << 15, BELOW = 1 << 16 };
+static struct page ***const shadow_top = (struct page ***)PLACE(PLACE_SHADOW);
+static struct page **const shadow_empty = (struct page **)(PLACE(PLACE_SHADOW) + 8 * TOP);
 static u64 shadow_pages;
 static char *shadow_arena;
 static u64 shadow_room;
@@ -71,7 +72,7 @@ static u32 shadow_origin(u64 a) {
 static SLOW struct page *shadow_page(u64 a) {
     struct page ***slot = &shadow_top[(a >> 32) & 0x7fff];
     if (*slot == shadow_empty)
-        *slot = reserve(8 << 16);
+        *slot = reserve(8 * BELOW);
     struct page **page = &(*slot)[(a >> PAGE) & 0xffff];
     if (!*page) {
         if (shadow_room < sizeof **page) {
@@ -420,7 +421,8 @@ static void shadow_input(u64 low) {
 }
 
 static void shadow_start(void) {
-    for (u32 i = 0; i < 1 << 15; i++)
+    reserve_at((u64)shadow_top, 8 * (TOP + BELOW));
+    for (u32 i = 0; i < TOP; i++)
         shadow_top[i] = shadow_empty;
     matrix_side = __dse_function_count + __dse_foreign_count + ORIGINS;
     moved = reserve(8 * matrix_side * matrix_side);

@@ -4,6 +4,21 @@
 #define DSE_STACK_H
 #include "shadow.h"
 
+/* Make the stack pointer a constant, whatever this function keeps above it: what it calls then has its
+ * locals at addresses that do not depend on how the runtime was compiled. */
+FAST u64 stack_pointer(void) {
+    u64 sp;
+#ifdef __x86_64__
+    __asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+#else
+    __asm__ volatile("mov %0, sp" : "=r"(sp));
+#endif
+    return sp;
+}
+#define STACK_AT(address)                                              \
+    char *stack_room = __builtin_alloca(stack_pointer() - (address));  \
+    __asm__ volatile("" : : "r"(stack_room) : "memory")
+
 #ifdef DSE_MAIN
 #define STACK_STEP ((u64)1 << 18)
 
@@ -35,8 +50,7 @@ static char **packed(char **texts, u64 to) {
 int main(int count, char **arguments, char **variables) {
     u64 here = (u64)__builtin_frame_address(0), size = packed_bytes(arguments);
     u64 low = (here - 1024 - size - packed_bytes(variables)) & -STACK_STEP;
-    char *room = __builtin_alloca(here - low); /* the stack pointer is then a constant below `low` */
-    __asm__ volatile("" : : "r"(room) : "memory");
+    STACK_AT(low);
     char **copies = packed(arguments, low);
     environ = packed(variables, low + size);
     shadow_input(low);

@@ -10,7 +10,8 @@ struct event {
     u32 id, block, size;
     u64 address;
 };
-static struct event trace_buffer[1 << 12];
+enum { TRACE_ROOM = 1 << 12 };
+static struct event *const trace_buffer = (struct event *)PLACE(PLACE_TRACE);
 static u32 trace_used;
 static int trace_file = -1;
 
@@ -21,7 +22,7 @@ static void trace_flush(void) {
     trace_used = 0;
 }
 static void trace(u8 kind, u32 id, u32 block, u64 address, u64 size, u16 levels) {
-    if (trace_used == sizeof trace_buffer / sizeof *trace_buffer)
+    if (trace_used == TRACE_ROOM)
         trace_flush();
     trace_buffer[trace_used++] =
         (struct event){kind, 0, levels, id, block, (u32)size, address};

@@ -62,7 +62,8 @@ static SLOW void invocation_grow(void) {
         finish(RUN_TOO_MANY, 0);
         _exit(125);
     }
-    void *p = mremap(invocation_node, 4 * invocation_room, 4 * room, MREMAP_MAYMOVE);
+    void *p = mremap(invocation_node, 4 * invocation_room, 4 * room, MREMAP_MAYMOVE | MREMAP_FIXED,
+                     (void *)room_for(4 * room));
     if (p == MAP_FAILED) {
         finish(RUN_OUT_OF_MEMORY, 0);
         _exit(125);
@@ -81,7 +82,15 @@ FAST void tree_mark(void) {
     work_mark = work;
 }
 
+/* What the code of a function keeps: the depth of its frame, with UNFRAMED if it has none of its own. */
+#define UNFRAMED ((u32)1 << 31)
+
 static u32 tree_enter(u32 function) {
+#ifndef DSE_TREE
+    return 0;
+#endif
+    if (unlikely(!__dse_framed[function]))
+        return depth | UNFRAMED;
     tree_mark();
 #ifdef DSE_REGION
     region_enter(function);
@@ -130,10 +139,16 @@ static void tree_unwind(u32 keep) {
     trace('X', depth, 0, 0, 0, 0);
 }
 
-HIDDEN u32 __dse_depth(void) { return depth; }
+static void tree_leave(u32 at) {
+#ifdef DSE_TREE
+    if (likely(!(at & UNFRAMED)))
+        tree_unwind(at - 1);
+#endif
+}
+
 HIDDEN u32 __dse_enter(u32 function) { return tree_enter(function); }
-HIDDEN void __dse_leave(u32 at) { tree_unwind(at - 1); }
-HIDDEN void __dse_resume(u32 at) { tree_unwind(at); }
+HIDDEN void __dse_leave(u32 at) { tree_leave(at); }
+HIDDEN void __dse_resume(u32 at) { tree_unwind(at & ~UNFRAMED); }
 
 static void tree_start(void) {
     u32 functions = __dse_function_count + __dse_foreign_count + ORIGINS;

@@ -1,0 +1,182 @@
+"""The compiler itself: it compiles and links as clang does, and leaves IR beside the code.
+
+What it is asked for goes to the real compiler first, with the flags as they are given: its words,
+its exit status and its files are what make sees. If an object was made from C or C++, the same
+source is compiled to LLVM IR as profiles need it, and that stands in a section of the object.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dse.problems import InputError
+from dse.profile.build.frontend import faithful, library_calls, link
+from dse.profile.build.toolchain import compilers
+from dse.profile.compiler import elf
+from dse.profile.compiler.arguments import (
+    ASSEMBLY,
+    C_LANGUAGES,
+    CXX_LANGUAGES,
+    Command,
+    Input,
+    linking,
+    read_command,
+)
+from dse.profile.compiler.program import link_record
+from dse.profile.compiler.records import SECTION, Record, packed
+
+_INSTRUMENTED = {*C_LANGUAGES.values(), *CXX_LANGUAGES.values()}
+_IN_ASSEMBLY = set(ASSEMBLY.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A compiler for C, or for C++.
+
+    Parameters
+    ----------
+    compiler : tuple of str
+        The real one.
+    baseline : tuple of str
+        Its flags for code that runs on every machine of this kind.
+    cxx : bool
+    given : bytes or None
+        The standard input, if a source is read from there.
+    """
+
+    compiler: tuple[str, ...]
+    baseline: tuple[str, ...]
+    cxx: bool
+    given: bytes | None = None
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """Do what a command line says and return the exit status."""
+        command = read_command(arguments, self.cxx)
+        if command.mode == "other":
+            return self._call(self.plain(command), command.arguments)
+        if command.mode == "link":
+            return self._link(command)
+        alone = len(command.sources) == 1
+        for source in command.sources:
+            target = command.output if alone and command.output else _object_of(source.path)
+            status = self.compile(command, source, Path(target))
+            if status:
+                return status
+        return 0
+
+    def plain(self, command: Command) -> tuple[str, ...]:
+        """Return what stands before the given flags: NDEBUG and checks are for users to ask."""
+        processor = () if command.chooses_processor else self.baseline
+        return ("-UNDEBUG", "-fno-sanitize=all", "-Wno-unused-command-line-argument", *processor)
+
+    def compile(self, command: Command, source: Input, target: Path) -> int:
+        """Compile one source to an object that holds its IR; return the exit status."""
+        language = ("-x", source.language) if source.language else ()
+        line = (*command.compiling(), *language, "-c", source.path, "-o", str(target))
+        status = self._call(self.plain(command), line)
+        if not status and target.is_file():
+            record = self._record(command, source)
+            _add(target, record)
+        return status
+
+    def _record(self, command: Command, source: Input) -> Record:
+        name = str(Path(source.path).absolute()) if source.path != "-" else "(standard input)"
+        about: dict[str, str | bool | list[str]] = {"source": name}
+        if source.language in _IN_ASSEMBLY:
+            return Record("native", {**about, "why": "assembly"})
+        if source.language not in _INSTRUMENTED:
+            return Record("native", {**about, "why": f"in {source.language}"})
+        flags = command.for_ir()
+        with tempfile.TemporaryDirectory(prefix="dse-cc-") as folder:
+            target = Path(folder) / "ir.bc"
+            line = [*self.compiler, "-O1", *self.plain(command), *flags, *faithful(flags)]
+            line += [*library_calls(), "-w", "-x", source.language, "-c", "-emit-llvm"]
+            line += [source.path, "-o", str(target)]
+            done = subprocess.run(  # noqa: S603
+                line, input=self.given, capture_output=True, check=False
+            )
+            if done.returncode or not target.is_file():
+                said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+                why = next((each for each in said if "error" in each), "")
+                return Record("native", {**about, "why": f"no IR could be made: {why}"})
+            about |= {"cxx": "++" in source.language, "flags": list(flags)}
+            return Record("module", about, target.read_bytes())
+
+    def _link(self, command: Command) -> int:
+        with tempfile.TemporaryDirectory(prefix="dse-cc-") as name:
+            folder = Path(name)
+            line = list(command.arguments)
+            made: dict[str, Path] = {}
+            for source in command.sources:
+                target = folder / f"{source.position}.o"
+                status = self.compile(command, source, target)
+                if status:
+                    return status
+                line[source.position] = str(target)
+                made[str(target)] = target
+            line = list(linking(line))
+            output = ("-o", command.output or "a.out")
+            before = ("-O1", "-fno-sanitize=all", *self.baseline)
+            if command.partial:
+                return self._call(before, (*line, *output))
+            record = folder / "link.o"
+            about = link_record(line, made, self.cxx)
+            machine = elf.AARCH64 if os.uname().machine == "aarch64" else elf.X86_64
+            sections = b"".join(packed(each) for each in about)
+            record.write_bytes(elf.object_with(SECTION, sections, machine))
+            if any("version-script" in each for each in line):
+                line.append(
+                    "-Wl,--undefined-version"
+                )  # as GNU ld: a script may name what is absent
+            return self._call(before, (*line, *output, str(record)), linking=True)
+
+    def _call(self, before: Sequence[str], arguments: Sequence[str], linking: bool = False) -> int:
+        """Call the real compiler."""
+        line = [*self.compiler, *before, *arguments]
+        if not linking:
+            return subprocess.run(line, input=self.given, check=False).returncode  # noqa: S603
+        status, said = link(line)
+        sys.stderr.write(said)
+        return status
+
+
+def _object_of(source: str) -> str:
+    return f"{Path(source).stem}.o" if source != "-" else "-.o"
+
+
+def _add(target: Path, record: Record) -> None:
+    """Put a record into an object; one of another kind (for another machine) stays as it is."""
+    try:
+        made = elf.with_section(target.read_bytes(), SECTION, packed(record))
+    except ValueError:
+        return
+    other = target.with_name(f"{target.name}.{os.getpid()}")
+    other.write_bytes(made)
+    os.replace(other, target)
+
+
+def main(cxx: bool, arguments: Sequence[str]) -> int:
+    """Compile and link as `arguments` say; return the exit status."""
+    try:
+        c, plus, baseline = compilers()
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    given = sys.stdin.buffer.read() if "-" in arguments else None
+    return Driver(plus if cxx else c, baseline, cxx, given).run(arguments)
+
+
+def cc() -> None:
+    """``dse-cc``: ``dse profile cc`` as one program."""
+    sys.exit(main(False, sys.argv[1:]))
+
+
+def cxx() -> None:
+    """``dse-c++``: ``dse profile c++`` as one program."""
+    sys.exit(main(True, sys.argv[1:]))

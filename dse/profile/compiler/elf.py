@@ -1,0 +1,128 @@
+"""A section of an ELF file: read, added, or alone in an object; the members of archives.
+
+Only what stands in section headers is looked at: 64 bits, little-endian.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_PROGBITS, _STRTAB = 1, 3
+_MAGIC = b"\x7fELF\x02\x01"
+_FIRST_RESERVED = 0xFF00  # of the numbers of sections
+RELOCATABLE, EXECUTABLE, SHARED = 1, 2, 3
+X86_64, AARCH64 = 62, 183
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    name: bytes
+    offset: int
+    size: int
+
+
+def kind(data: bytes) -> int:
+    """Return RELOCATABLE, EXECUTABLE or SHARED, 0 for what is not such a file."""
+    if len(data) < _HEADER.size or not data.startswith(_MAGIC):
+        return 0
+    return int(_HEADER.unpack_from(data)[1])
+
+
+def _sections(data: bytes) -> Iterator[_Section]:
+    head = _HEADER.unpack_from(data)
+    start, count, names = head[6], head[12], head[13]
+    if not start or start + count * _SECTION.size > len(data) or names >= count:
+        return
+    found = [_SECTION.unpack_from(data, start + i * _SECTION.size) for i in range(count)]
+    text = data[found[names][4] : found[names][4] + found[names][5]]
+    for each in found:
+        yield _Section(text[each[0] : text.find(b"\0", each[0])], each[4], each[5])
+
+
+def section(data: bytes, name: str) -> bytes:
+    """Return the content of a section, empty if there is none."""
+    if not kind(data):
+        return b""
+    wanted = name.encode()
+    return b"".join(
+        data[each.offset : each.offset + each.size]
+        for each in _sections(data)
+        if each.name == wanted
+    )
+
+
+def with_section(data: bytes, name: str, content: bytes) -> bytes:
+    """Return an object file with one section more, that is not loaded.
+
+    Raises
+    ------
+    ValueError
+        If the file is no object file of this kind, or has too many sections for this.
+    """
+    if kind(data) != RELOCATABLE:
+        raise ValueError("not an object file in ELF, 64 bits")
+    head = list(_HEADER.unpack_from(data))
+    start, count, names = head[6], head[12], head[13]
+    if not start or not 0 < count < _FIRST_RESERVED - 1:
+        raise ValueError("an object file with too many sections")
+    headers = [list(_SECTION.unpack_from(data, start + i * _SECTION.size)) for i in range(count)]
+    old = headers[names]
+    text = data[old[4] : old[4] + old[5]]
+    at = len(data)
+    headers[names][4:6] = [at, len(text) + len(name) + 1]
+    tail = text + name.encode() + b"\0"
+    headers.append([len(text), _PROGBITS, 0, 0, at + len(tail), len(content), 0, 0, 1, 0])
+    tail += content
+    tail += bytes(-(at + len(tail)) % 8)
+    head[6], head[12] = at + len(tail), count + 1
+    table = b"".join(_SECTION.pack(*each) for each in headers)
+    return _HEADER.pack(*head) + data[_HEADER.size :] + tail + table
+
+
+def object_with(name: str, content: bytes, machine: int) -> bytes:
+    """Return an object file of one section that is not loaded."""
+    names = b"\0.shstrtab\0.note.GNU-stack\0"
+    head = [_MAGIC + b"\x01" + bytes(9), RELOCATABLE, machine, 1, 0, 0, 0, 0]
+    head += [_HEADER.size, 0, 0, _SECTION.size, 3, 1]
+    start = _HEADER.size + len(names)
+    start += -start % 8
+    head[6] = start
+    empty = _SECTION.pack(*[0] * 10)
+    text = _SECTION.pack(1, _STRTAB, 0, 0, _HEADER.size, len(names), 0, 0, 1, 0)
+    stack = _SECTION.pack(11, _PROGBITS, 0, 0, _HEADER.size, 0, 0, 0, 1, 0)
+    body = names.ljust(start - _HEADER.size, b"\0") + empty + text + stack
+    return with_section(_HEADER.pack(*head) + body, name, content)
+
+
+def is_archive(data: bytes) -> bool:
+    """Tell whether a file is an archive, thin ones included."""
+    return data.startswith((b"!<arch>\n", b"!<thin>\n"))
+
+
+def members(path: Path, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each member of an archive; of a thin one, from their files."""
+    thin, at, long = data.startswith(b"!<thin>\n"), 8, b""
+    while at + 60 <= len(data):
+        name, size = data[at : at + 16].rstrip(), int(data[at + 48 : at + 58])
+        at += 60
+        special = name in (b"/", b"//", b"/SYM64/", b"__.SYMDEF")
+        content = data[at : at + size] if special or not thin else b""
+        if special or not thin:
+            at += size + size % 2
+        if name == b"//":
+            long = content
+        if special:
+            continue
+        if name.startswith(b"/") and name[1:].isdigit():
+            first = int(name[1:])
+            name = long[first : long.find(b"\n", first)]
+        text = name.rstrip(b"/").decode("utf-8", "replace")
+        if thin:
+            file = path.parent / text
+            content = file.read_bytes() if file.is_file() else b""
+        yield text, content

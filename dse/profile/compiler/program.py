@@ -1,0 +1,225 @@
+"""A program that the compiler linked: its modules, and how it is linked without their code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dse.profile.compiler import elf
+from dse.profile.compiler.arguments import read_command
+from dse.profile.compiler.records import SECTION, Record, unpacked
+from dse.profile.errors import cannot
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """What a linked file was made of.
+
+    Parameters
+    ----------
+    modules : tuple of Record
+        With IR, in the order of the link.
+    directory : str
+        Where the link ran; its arguments are relative to it.
+    arguments : tuple of str
+        Of the link: options, libraries and what has no IR.
+    cxx : bool
+        Whether it was linked as C++.
+    native : tuple of str
+        What runs as it is, each with the reason.
+    objects : tuple of bytes
+        Object files without IR that were nowhere else.
+    """
+
+    modules: tuple[Record, ...]
+    directory: str
+    arguments: tuple[str, ...]
+    cxx: bool
+    native: tuple[str, ...]
+    objects: tuple[bytes, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """The sources of the modules."""
+        return tuple(Path(each.about["source"]) for each in self.modules)
+
+    @property
+    def digest(self) -> str:
+        """A digest over all modules and their flags."""
+        whole = hashlib.sha256()
+        for each in self.modules:
+            whole.update(repr(each.about["flags"]).encode() + each.data)
+        return whole.hexdigest()
+
+
+@dataclass(slots=True)
+class _Inputs:
+    """The inputs of a link, sorted."""
+
+    kept: list[str] = field(default_factory=list)
+    native: list[str] = field(default_factory=list)
+    libraries: list[str] = field(default_factory=list)
+    objects: list[Record] = field(default_factory=list)
+
+
+def link_record(line: Sequence[str], made: Mapping[str, Path], cxx: bool) -> list[Record]:
+    """Return the records that say how a file was linked.
+
+    Parameters
+    ----------
+    line : sequence of str
+        The arguments of the link.
+    made : mapping of str to Path
+        Its temporary objects.
+    """
+    command = read_command(line)
+    places = {each.position for each in command.inputs}
+    folders = [Path(each) for each in _values(line, "-L")]
+    found = _Inputs()
+    arguments, rest = [], iter(enumerate(line))
+    for at, each in rest:
+        if at in places:
+            if _keeps(Path(each), found, each in made):
+                arguments.append(each)
+        elif each == "-l" or (each.startswith("-l") and len(each) > 2):
+            name = next(rest, (0, ""))[1] if each == "-l" else each[2:]
+            file = _library(name, folders)
+            if file is None or _keeps(file, found, False):
+                arguments.append(f"-l{name}")
+        else:
+            arguments.append(each)
+    about = {
+        "directory": str(Path.cwd()),
+        "arguments": arguments,
+        "cxx": cxx,
+        "native": found.native,
+        "libraries": found.libraries,
+    }
+    return [*found.objects, Record("link", about)]
+
+
+def _values(line: Sequence[str], option: str) -> Iterator[str]:
+    for at, each in enumerate(line):
+        if each == option and at + 1 < len(line):
+            yield line[at + 1]
+        elif each.startswith(option) and len(each) > len(option):
+            yield each[len(option) :]
+
+
+def _library(name: str, folders: Sequence[Path]) -> Path | None:
+    """Return the library of the project that ``-lNAME`` means; None for one of the system."""
+    names = [name[1:]] if name.startswith(":") else [f"lib{name}.so", f"lib{name}.a"]
+    return next((f / n for f in folders for n in names if (f / n).is_file()), None)
+
+
+def _keeps(path: Path, found: _Inputs, temporary: bool) -> bool:
+    """Sort one input; tell whether the instrumented program is linked with it as it is."""
+    if not path.is_file():
+        return True
+    data = path.read_bytes()
+    if elf.is_archive(data):
+        absent = []
+        for name, content in elf.members(path, data):
+            records = list(unpacked(elf.section(content, SECTION)))
+            if not _instrumented(records):
+                absent.append(_told(f"{path.name}({name})", records))
+        found.native += absent
+        return bool(absent)
+    records = list(unpacked(elf.section(data, SECTION)))
+    if elf.kind(data) == elf.SHARED:
+        ours = any(each.kind == "link" for each in records)
+        (found.libraries if ours else found.native).append(
+            str(path.resolve()) if ours else f"{path.name} (a shared library)"
+        )
+        return not ours
+    if not elf.kind(data):
+        return True  # a script of the linker, say
+    if _instrumented(records):
+        return False
+    found.native.append(_told(path.name, records))
+    if temporary:
+        found.objects.append(Record("object", {}, data))
+    return not temporary
+
+
+def _instrumented(records: Sequence[Record]) -> bool:
+    return bool(records) and all(each.kind == "module" for each in records)
+
+
+def _told(name: str, records: Sequence[Record]) -> str:
+    reasons = [each for each in records if each.kind == "native"]
+    if not reasons:
+        return f"{name} (not built by dse profile cc)"
+    return f"{Path(reasons[0].about['source']).name} ({reasons[0].about['why']})"
+
+
+def is_program(path: Path) -> bool:
+    """Tell whether a file is a linked program or library in ELF."""
+    if not path.is_file() or path.stat().st_size < 64:
+        return False
+    with path.open("rb") as file:
+        return elf.kind(file.read(64)) in (elf.EXECUTABLE, elf.SHARED)
+
+
+def read_program(path: Path) -> Linked:
+    """Read what a program was made of, with the project's shared libraries.
+
+    Raises
+    ------
+    InputError
+        If the program was not linked by this compiler, or nothing of it has IR.
+    """
+    return _read(path, set())
+
+
+def _read(path: Path, seen: set[str]) -> Linked:
+    seen.add(str(path.resolve()))
+    records = list(unpacked(elf.section(path.read_bytes(), SECTION)))
+    link = next((each for each in reversed(records) if each.kind == "link"), None)
+    if link is None:
+        message = "it was not linked by dse profile cc"
+        raise cannot(str(path), message, 'build it anew, such as: make CC="dse profile cc"')
+    about: Mapping[str, Any] = link.about
+    modules = [each for each in records if each.kind == "module"]
+    objects = [each.data for each in records if each.kind == "object"]
+    native, arguments = list(about["native"]), list(about["arguments"])
+    for name in about["libraries"]:
+        if name in seen:
+            continue
+        if not Path(name).is_file():
+            raise cannot(str(path), f"its library {name} is not there any more", "build it anew")
+        part = _read(Path(name), seen)
+        modules += part.modules
+        objects += part.objects
+        native += part.native
+        arguments += _of_library(part)
+    if not modules:
+        raise cannot(str(path), "nothing of it was compiled from C or C++ by dse profile cc")
+    for each in read_command(arguments).inputs:
+        if not (Path(about["directory"]) / each.path).is_file():
+            message = f"{each.path}, which it is linked with, is not there any more"
+            raise cannot(str(path), message, "build it anew")
+    cxx = about["cxx"] or any(each.about["cxx"] for each in modules)
+    unique = {(each.about["source"], each.data): each for each in modules}
+    return Linked(
+        tuple(unique.values()),
+        about["directory"],
+        tuple(arguments),
+        cxx,
+        tuple(dict.fromkeys(native)),
+        tuple(objects),
+    )
+
+
+def _of_library(part: Linked) -> Iterator[str]:
+    """Yield what a library is linked with, for the program that takes its code in."""
+    for each in read_command(part.arguments).inputs:
+        yield os.path.join(part.directory, each.path)
+    for folder in _values(part.arguments, "-L"):
+        yield "-L" + os.path.join(part.directory, folder)
+    for name in _values(part.arguments, "-l"):
+        yield f"-l{name}"

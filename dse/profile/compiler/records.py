@@ -1,0 +1,66 @@
+"""What the compiler leaves in the files that it writes: a section of records.
+
+An object holds one record: the LLVM IR of its source (a module), or why there is none. A
+linked file holds those of the objects that went into it, since linkers put sections of one name
+together, and one on how it was linked. Archives and partial links keep them too.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SECTION = ".dse.profile"
+_MAGIC = b"DSE profile 1\0\0\0"
+_SIZES = struct.Struct("<II")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record.
+
+    Parameters
+    ----------
+    kind : {"module", "native", "link", "object"}
+        IR of a source; a source without IR; how a file was linked; an object file that had no other
+        place.
+    about : dict
+        Of a module: ``source``, ``flags``, ``cxx``; of a native source: ``source``, ``why``; of a
+        link: ``directory``, ``arguments``, ``cxx``, ``native``, ``libraries``.
+    data : bytes
+        The IR as bitcode, or the object.
+    """
+
+    kind: str
+    about: Mapping[str, Any]
+    data: bytes = b""
+
+
+def packed(record: Record) -> bytes:
+    """Return a record as it stands in the section.
+
+    >>> [each] = unpacked(packed(Record("native", {"source": "a.s"})))
+    >>> each.kind, each.about["source"]
+    ('native', 'a.s')
+    """
+    about = json.dumps({"kind": record.kind, **record.about}).encode()
+    data = zlib.compress(record.data, 1) if record.data else b""
+    return _MAGIC + _SIZES.pack(len(about), len(data)) + about + data
+
+
+def unpacked(section: bytes) -> Iterator[Record]:
+    """Yield the records of a section; what stands between them is passed by."""
+    at = section.find(_MAGIC)
+    while at >= 0:
+        at += len(_MAGIC)
+        first, second = _SIZES.unpack_from(section, at)
+        at += _SIZES.size
+        about = json.loads(section[at : at + first])
+        data = section[at + first : at + first + second]
+        kind = about.pop("kind")
+        yield Record(kind, about, zlib.decompress(data) if data else b"")
+        at = section.find(_MAGIC, at + first + second)

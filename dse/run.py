@@ -339,25 +339,31 @@ def report(
         If a section or the explanations could not be written; the report then lacks them.
     """
     from dse.explain.answer import answer_data, answer_of, designs_of
+    from dse.explain.robustness import Robustness, robustness, robustness_data
     from dse.explain.trends import trends
+    from dse.explain.uncertain_section import uncertain_section
     from dse.explain.verdict import explain
     from dse.report import write_report
 
     sections, failed = _sections(study, result)
-    explanations = []
+    explanations, held = [], Robustness()
     numbers = designs_of(study, result) if explained > 0 else []
     try:
         numbers = list(dict.fromkeys((*numbers, *notable(result, explained))))
-        explanations = explain(study, result, numbers)
+        held = robustness(study, result, numbers)
+        explanations = explain(study, result, numbers, held)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
     answer = answer_of(study, result, explanations)
-    sections = [*trends(explanations[0].regressions if explanations else ()), *sections]
+    choice = answer.designs[0].design if answer.designs else None
+    uncertain = uncertain_section(study.uncertainty, held, choice)
+    trend = trends(explanations[0].regressions if explanations else ())
+    sections = [*uncertain, *trend, *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
-    return answer_data(answer)
+    return answer_data(answer) | robustness_data(held)
 
 
 def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:

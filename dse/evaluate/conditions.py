@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from dse.evaluate.draws import DRAW, Drawn
 from dse.model.quantity import Array, Quantity
 from dse.model.values import show
 
@@ -45,6 +46,9 @@ def in_words(conditions: Conditions, quantities: Mapping[str, Quantity]) -> str:
     """
     at, over = [], []
     for name, bound in conditions.items():
+        if isinstance(bound, Drawn):
+            over += [f"{bound.draws} draws"] if name == DRAW else []
+            continue
         unit = quantities[name].unit if name in quantities else "1"
         if not isinstance(bound, tuple):
             at.append(f"{name} = {show(bound, unit)}")
@@ -68,13 +72,21 @@ class Reduction:
         For ``"quantile"``: which, from 0 to 1.
     weights : tuple of float
         For a kind of mean: how much each scenario counts, each above 0; empty if all count alike.
+    skipped : int
+        Scenarios that come first and count in the extremes alone: corners, which are not likely.
+    told : str
+        What the study calls it, such as ``"95 %"``.
     """
 
     how: How
     share: float = 0.5
     weights: tuple[float, ...] = ()
+    skipped: int = 0
+    told: str = field(default="", compare=False)
 
     def __str__(self) -> str:
+        if self.told:
+            return self.told
         how = f"{self.share} quantile" if self.how == "quantile" else self.how
         return f"weighted {how}" if self.weights else how
 
@@ -86,19 +98,20 @@ class Reduction:
         every : ndarray, shape (scenarios, designs)
             The values.
         """
+        likely = every[self.skipped :]
         with np.errstate(all="ignore"):
             match self.how:
                 case "mean":
-                    return self._mean(every)
+                    return self._mean(likely)
                 case "min":
                     return np.asarray(every.min(axis=0))
                 case "max":
                     return np.asarray(every.max(axis=0))
                 case "harmonic mean":
-                    weights = self._column(len(every))
-                    return np.asarray(weights.sum() / (weights / every).sum(axis=0))
+                    weights = self._column(len(likely))
+                    return np.asarray(weights.sum() / (weights / likely).sum(axis=0))
                 case "quantile":
-                    return _quantile(every, self.share)
+                    return _quantile(likely, self.share)
 
     def _mean(self, every: Array) -> Array:
         if not self.weights:

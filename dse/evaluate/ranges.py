@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, domain_end, extremes, pyramid
 from dse.evaluate.conditions import Conditions, Reduction, reduced
 from dse.evaluate.constraint import Constraint
+from dse.evaluate.draws import DRAW
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.interval import violation_range
 from dse.evaluate.pieces import in_pieces
+from dse.evaluate.spread_cells import SpreadCells
 from dse.evaluate.wiring import Key
 from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
@@ -34,6 +36,8 @@ _ROWS = 1 << 17
 """Combinations beyond which there is no table."""
 _CELLS = 1 << 20
 """Combinations of cells beyond which there is no table."""
+_TOGETHER = 1 << 22
+"""Boxes times scenarios that are bounded at once."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,12 @@ class Ranges:
         ModelError
             If a model raises.
         """
-        return Walk(self, boxes).bounds()
+        most = max(1, _TOGETHER // self.evaluator.scenarios)
+        parts = [boxes.rows(slice(i, i + most)) for i in range(0, len(boxes.level), most)]
+        found = [Walk(self, part).bounds() for part in parts]
+        if len(found) == 1:
+            return found[0]
+        return Bounds(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
     @cached_property
     def blind(self) -> tuple[int, ...]:
@@ -133,11 +142,6 @@ class Ranges:
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return the designs at places (designs, variables) of the ascending orders."""
         return {axis.name: axis.at(places[:, i]) for i, axis in enumerate(self.axes)}
-
-    def index(self, boxes: Boxes, variable: int) -> NDArray[np.int64]:
-        """Return where the cells of a finite variable stand in its pyramids."""
-        starts = self.axes[variable].starts
-        return np.asarray(starts[boxes.level[:, variable]] + boxes.cell[:, variable])
 
     def table(self, key: Key, name: str) -> Extremes | None:
         """Return the table of a model's output under some conditions; None if it is too large."""
@@ -198,12 +202,17 @@ class Ranges:
         place = self._owners[name]
         axis = self.axes[place]
         if not axis.continuous:
-            return self._cells[name][side > 0][self.index(boxes, place)]
+            return self._cells[name][side > 0][axis.index(boxes, place)]
         level, cell = boxes.level[:, place], boxes.cell[:, place]
         end = axis.ends(level, cell)[side > 0]
         if side > 0:  # the finest cells are points, or what is around a jump would never end
             end = np.where((level == 0) & (end < axis.count - 1), cell, end)
         return np.asarray(axis.at(end), dtype=np.float64)
+
+    @cached_property
+    def spreads(self) -> SpreadCells:
+        """What is uncertain, over cells."""
+        return SpreadCells(self.evaluator.wiring.spread, self.axes)
 
 
 class Walk:
@@ -268,6 +277,8 @@ class Walk:
             return np.array(bound)[:, None] if isinstance(bound, tuple) else bound
         producer = self._wiring.producers.get(name)
         if producer is None:
+            if name in self._wiring.spread and DRAW in conditions:
+                return self._ranges.spreads(name, side, conditions[DRAW], self._boxes)
             own = self._ranges.cells_of(name, side, self._boxes)
             return self._wiring.constants[name] if own is None else own
         relevant, key = self._wiring.relevant(producer, conditions)
@@ -282,7 +293,7 @@ class Walk:
         return found
 
     def _looked_up(self, variables: tuple[int, ...], values: Array) -> Array:
-        rows: tuple[Any, ...] = tuple(self._ranges.index(self._boxes, i) for i in variables)
+        rows: tuple[Any, ...] = tuple(self._ranges.axes[i].index(self._boxes, i) for i in variables)
         return np.asarray(values[(..., *rows)] if rows else values[..., None])
 
     def _at_corner(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dse.evaluate.conditions import Conditions, in_words
 from dse.evaluate.constraint import Constraint
+from dse.evaluate.draws import Drawn
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice
 from dse.evaluate.wiring import Wiring
@@ -93,6 +94,8 @@ def _origin(
 ) -> tuple[str, str]:
     """Return where an input of a model comes from, and how it is shown there."""
     wiring = evaluator.wiring
+    if isinstance(conditions.get(name), Drawn):
+        return "condition", f"{name}, drawn"
     if name in conditions:
         return "condition", in_words({name: conditions[name]}, wiring.quantities)
     if name in wiring.producers:

@@ -6,8 +6,8 @@
     What sets quantities: constants, the space, and quantities that only relations name.
 `objectives`, `constraints`, `target`
     What is asked of designs.
-`conditions`, `weights`
-    Under which conditions, and how much each counts.
+`conditions`, `weights`, `uncertain`
+    Under which conditions, how much each counts, and what is drawn.
 `regions`, `curves`, `sections`
     What the report draws and writes beside the front.
 `table`
@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from dse.evaluate.conflicts import conflicts
 from dse.evaluate.demanded import demanded
+from dse.evaluate.draws import Uncertainty
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
@@ -48,6 +49,7 @@ from dse.study.resolve.regions import RegionsPlan, resolve_regions
 from dse.study.resolve.sections import check_sections, resolve_sections
 from dse.study.resolve.table import resolve_table
 from dse.study.resolve.target import resolve_target
+from dse.study.resolve.uncertain import spreads, with_draws
 from dse.study.resolve.variables import resolve_variables
 from dse.study.schema import TableStudyFile
 
@@ -61,13 +63,15 @@ class Resolved(NamedTuple):
     sections: tuple[tuple[str, Writer], ...]
     unchecked: tuple[str, ...]
     target: Target | None
+    uncertainty: Uncertainty
 
 
 def resolve(ctx: Context) -> Resolved:
     """Resolve everything; if `ctx.problems` says what is wrong, then as far as it can be."""
     if isinstance(ctx.file, TableStudyFile):
         evaluator, target = resolve_table(ctx, ctx.file)
-        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target)
+        none = Uncertainty()
+        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target, none)
     return _of_models(ctx)
 
 
@@ -79,7 +83,7 @@ def _of_models(ctx: Context) -> Resolved:
     wiring = replace(wiring, free=free_quantities(ctx, wiring))
     wiring = replace(wiring, constants=resolve_constants(ctx, wiring))
     space = Space(resolve_variables(ctx, wiring))
-    wiring = replace(wiring, varied=frozenset(space.quantities()))
+    wiring, space = spreads(ctx, replace(wiring, varied=frozenset(space.quantities())), space)
     check_given_twice(ctx, wiring, space)
     check_overrides(ctx, wiring)
     before = len(ctx.problems)
@@ -87,6 +91,8 @@ def _of_models(ctx: Context) -> Resolved:
     constraints = resolve_constraints(ctx, wiring)
     target, searched = resolve_target(ctx, wiring, objectives)
     constraints += searched
+    drawn = with_draws(ctx, wiring, space, objectives, constraints)
+    wiring, objectives, constraints, uncertainty = drawn
     judged = tuple(objectives), tuple(constraints)
     evaluator = Evaluator(wiring, space, *judged, ctx.file.run.on_error)
     unchecked: tuple[str, ...] = ()
@@ -109,7 +115,7 @@ def _of_models(ctx: Context) -> Resolved:
     curves = resolve_curves(ctx, wiring)
     if not ctx.problems:
         note_reach(ctx, evaluator)
-    return Resolved(evaluator, regions, tuple(curves), sections, unchecked, target)
+    return Resolved(evaluator, regions, tuple(curves), sections, unchecked, target, uncertainty)
 
 
 def _wiring(ctx: Context) -> Wiring:

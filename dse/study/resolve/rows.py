@@ -11,6 +11,7 @@ from dse.study.catalog import Catalog, Figure, load_catalog
 from dse.study.catalog_files import find_catalog
 from dse.study.resolve.context import Context
 from dse.study.schema import CatalogRow, CatalogTable
+from dse.study.uncertain import UncertainTable
 
 Figures = dict[str, Figure]
 """The figures of a row by quantity name."""
@@ -43,7 +44,11 @@ def rows_of(ctx: Context, where: str, table: CatalogTable | CatalogRow) -> dict[
 
 
 def _overridden(
-    ctx: Context, where: str, option: str, row: Figures, numbers: Mapping[str, float | str]
+    ctx: Context,
+    where: str,
+    option: str,
+    row: Figures,
+    numbers: Mapping[str, float | str | UncertainTable],
 ) -> Figures:
     """Return a row with the study's own figures in the place of the catalog's."""
     own = dict(row)
@@ -52,7 +57,7 @@ def _overridden(
             message = f"the row '{option}' has no figure '{name}'"
             ctx.add(f"{where}.override", message, nearest(name, row))
             ctx.doubtful.add(name)
-        else:
+        elif not isinstance(number, UncertainTable):  # that is read beside the row
             text = number if isinstance(number, str) else repr(number)  # in the base unit
             own[name] = Figure(text, row[name].unit, "the study")
     return own

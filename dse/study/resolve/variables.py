@@ -14,6 +14,7 @@ from dse.model.values import show
 from dse.problems import nearest
 from dse.study.resolve.context import Context, declarations
 from dse.study.resolve.rows import rows_of
+from dse.study.resolve.uncertain import read_figure
 from dse.study.schema import (
     CatalogTable,
     IntegerTable,
@@ -22,9 +23,10 @@ from dse.study.schema import (
     SubsetsTable,
     ValuesTable,
 )
+from dse.study.uncertain import UncertainTable
 
 Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
-Written: TypeAlias = Mapping[str, Mapping[str, float | str]]
+Written: TypeAlias = Mapping[str, Mapping[str, float | str | UncertainTable]]
 """For each option, its quantities and their numbers as written."""
 _MOST_PARTS = 12
 _EXACT = 2**53  # whole numbers are floats without loss up to there
@@ -220,7 +222,8 @@ def _written_here(ctx: Context, wiring: Wiring, where: str, table: RowsTable) ->
             if name not in wiring.quantities:
                 place = f"{where}.{option}.{name}"
                 ctx.unknown(wiring, place, name, "input")
-                ctx.readable(place, number)
+                if not isinstance(number, UncertainTable):
+                    ctx.readable(place, number)
     return table.rows
 
 
@@ -229,7 +232,16 @@ def _of_catalog(ctx: Context, where: str, table: CatalogTable) -> Written:
     if twice := next((o for o in options if options.count(o) > 1), None):
         ctx.add(f"{where}.options", f"'{twice}' is listed twice")
     rows = rows_of(ctx, where, table)
-    return {o: {n: figure.text for n, figure in figures.items()} for o, figures in rows.items()}
+    return {
+        o: {n: _own(table, o, n) or figure.text for n, figure in figures.items()}
+        for o, figures in rows.items()
+    }
+
+
+def _own(table: CatalogTable, option: str, name: str) -> UncertainTable | None:
+    """Return what the study says of a figure if it is uncertain."""
+    own = table.override.get(option, {}).get(name)
+    return own if isinstance(own, UncertainTable) else None
 
 
 def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[str]:
@@ -247,14 +259,18 @@ def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[s
 
 
 def _row(
-    ctx: Context, wiring: Wiring, where: str, numbers: Mapping[str, float | str], names: set[str]
+    ctx: Context,
+    wiring: Wiring,
+    where: str,
+    numbers: Mapping[str, float | str | UncertainTable],
+    names: set[str],
 ) -> dict[str, float]:
     """Read the numbers of a row that some model takes; those with a problem are left out."""
     clock = wiring.constants.get("clock")
     found: dict[str, float] = {}
     for name, number in numbers.items():
         if name in names:
-            value = ctx.value(wiring, f"{where}.{name}", name, number, clock)
+            value = read_figure(ctx, wiring, f"{where}.{name}", name, number, clock)
             if value is not None:
                 found[name] = value
     return found

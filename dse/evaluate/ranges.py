@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, domain_end, extremes, pyramid
-from dse.evaluate.conditions import Conditions, Reduction, reduced
+from dse.evaluate.conditions import Conditions, reduced_end
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.draws import DRAW
 from dse.evaluate.evaluator import Evaluator
@@ -92,11 +92,10 @@ class Ranges:
             If a model raises.
         """
         most = max(1, _TOGETHER // self.evaluator.scenarios)
-        parts = [boxes.rows(slice(i, i + most)) for i in range(0, len(boxes.level), most)]
-        found = [Walk(self, part).bounds() for part in parts]
-        if len(found) == 1:
-            return found[0]
-        return Bounds(*(np.concatenate(each) for each in zip(*found, strict=True)))
+        if len(boxes.level) <= most:
+            return Walk(self, boxes).bounds()
+        parts = [self(boxes.rows(slice(i, i + most))) for i in range(0, len(boxes.level), most)]
+        return Bounds(*map(np.concatenate, zip(*parts, strict=True)))
 
     @cached_property
     def blind(self) -> tuple[int, ...]:
@@ -238,7 +237,7 @@ class Walk:
             for i, objective in enumerate(evaluator.objectives):
                 side = -1 if objective.sign > 0 else 1
                 value = self._asked(objective.quantity, objective.conditions, side)
-                value = _reduced(value, objective.conditions, objective.reduction, count)
+                value = reduced_end(value, objective.conditions, objective.reduction, count)
                 ideal[:, i] = objective.sign * value
             for k, constraint in enumerate(evaluator.constraints):
                 least[:, k], most[:, k] = self._violation(constraint, count)
@@ -253,7 +252,7 @@ class Walk:
             ends = violation_range(constraint.relation, pairs)
         else:
             ends = pairs[constraint.quantity]
-        low, high = (_reduced(end, given, constraint.reduction, count) for end in ends)
+        low, high = (reduced_end(end, given, constraint.reduction, count) for end in ends)
         low, high = constraint.violation(low), constraint.violation(high)
         return (low, high) if constraint.upper else (high, low)
 
@@ -397,11 +396,3 @@ class Walk:
 def _last(value: Any, rows: NDArray[np.intp], count: int) -> Any:
     """Return some of a column's rows; what has one for all stays."""
     return value[..., rows] if np.ndim(value) and np.shape(value)[-1] == count else value
-
-
-def _reduced(values: Any, conditions: Conditions, reduction: Reduction | None, count: int) -> Array:
-    """Return the end of a reduction: each rises with its terms, the harmonic mean of positives."""
-    found = reduced(np.asarray(values, dtype=np.float64), conditions, reduction, count)
-    if reduction is not None and reduction.how == "harmonic mean":
-        return np.where((np.asarray(values) < 0).any(axis=0), np.nan, found)
-    return found

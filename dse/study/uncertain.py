@@ -6,12 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, StrictFloat, StrictInt, Tag
 
+from dse.problems import closest
 from dse.study.entry import Number, Table
 
 Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 """The lesser and the greater of two numbers."""
 LAWS = ("between", "uniform", "normal", "lognormal", "triangular")
 """The keys that say how a number is uncertain: one of them is given."""
+_KEYS = (*LAWS, "deviation", "factor")
+_ALIKE = 0.75  # a key that surely stands for another
 
 
 class UncertainTable(Table):
@@ -52,5 +55,6 @@ class UncertaintyTable(Table):
 
 def is_uncertain(value: Any) -> bool:
     """Tell whether a table says how a number is uncertain."""
-    keys = {*LAWS, "deviation", "factor"}
-    return isinstance(value, UncertainTable) or (isinstance(value, dict) and bool(keys & {*value}))
+    if not isinstance(value, dict) or {"catalog", "row"} & {*value}:
+        return isinstance(value, UncertainTable)
+    return any(closest(key, _KEYS, _ALIKE) for key in value)

@@ -41,6 +41,9 @@ class CatalogRow(Table):
     override: dict[str, Figure] = Field(
         default_factory=dict, description="figures of the study's own, by their names in this study"
     )
+    uncertain: StrictBool = Field(
+        False, description="drawn as a fit left the row: its figures vary together"
+    )
 
 
 class ResourceFile(Table):
@@ -87,6 +90,9 @@ class CatalogTable(Table):
     override: dict[str, dict[str, Figure]] = Field(
         default_factory=dict,
         description="by row: figures of the study's own, by their names in this study",
+    )
+    uncertain: StrictBool = Field(
+        False, description="drawn as fits left the rows: their figures vary together"
     )
 
 

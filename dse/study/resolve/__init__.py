@@ -6,8 +6,10 @@
     What sets quantities: constants, the space, and quantities that only relations name.
 `objectives`, `constraints`, `target`
     What is asked of designs.
-`conditions`, `weights`, `uncertain`
-    Under which conditions, how much each counts, and what is drawn.
+`conditions`, `weights`
+    Under which conditions, and how much each counts.
+`uncertain`, `drawing`
+    What is not known exactly, and its draws.
 `regions`, `curves`, `sections`
     What the report draws and writes beside the front.
 `table`
@@ -41,6 +43,7 @@ from dse.study.resolve.checks import (
 from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
 from dse.study.resolve.curves import CurvePlan, resolve_curves
+from dse.study.resolve.drawing import spreads, with_draws
 from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.models import resolve_models
@@ -49,7 +52,6 @@ from dse.study.resolve.regions import RegionsPlan, resolve_regions
 from dse.study.resolve.sections import check_sections, resolve_sections
 from dse.study.resolve.table import resolve_table
 from dse.study.resolve.target import resolve_target
-from dse.study.resolve.uncertain import spreads, with_draws
 from dse.study.resolve.variables import resolve_variables
 from dse.study.schema import TableStudyFile
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from dse.evaluate.wiring import Wiring
 from dse.problems import InputError, check_regular, nearest
 from dse.study.resolve.context import Context
-from dse.study.resolve.rows import rows_of
-from dse.study.resolve.uncertain import read_figure
+from dse.study.resolve.rows import rows_of, together_of
+from dse.study.resolve.uncertain import read_figure, read_together
 from dse.study.schema import CatalogRow, ResourceFile
 from dse.study.uncertain import UncertainTable
 
@@ -44,6 +44,12 @@ def resolve_constants(ctx: Context, wiring: Wiring) -> dict[str, Any]:
             ctx.add(where, f"'{name}' is given twice in [inputs]", "leave one out, or rename it")
         elif (value := read_figure(ctx, wiring, where, name, number, clock)) is not None:
             constants[name] = value
+    for key, entry in ctx.file.inputs.items():
+        if isinstance(entry, CatalogRow):
+            for held in together_of(ctx, f"inputs.{key}", entry).values():
+                mine = {n: constants[n] for n in held.of if n in constants}
+                read_together(ctx, wiring, f"inputs.{key}", held, mine)
+                constants |= mine
     return constants
 
 

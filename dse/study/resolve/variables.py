@@ -12,9 +12,10 @@ from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model.values import show
 from dse.problems import nearest
+from dse.study.catalog import Together
 from dse.study.resolve.context import Context, declarations
-from dse.study.resolve.rows import rows_of
-from dse.study.resolve.uncertain import read_figure
+from dse.study.resolve.rows import rows_of, together_of
+from dse.study.resolve.uncertain import read_figure, read_together
 from dse.study.schema import (
     CatalogTable,
     IntegerTable,
@@ -159,13 +160,18 @@ def _choice(
 ) -> Choice | None:
     """Read a variable that chooses a row; None, and a problem, if it cannot be."""
     before = len(ctx.problems)
+    held: dict[str, Together] = {}
     if isinstance(table, RowsTable):
         where = f"{where}.rows"
         written = _written_here(ctx, wiring, where, table)
     else:
         written = _of_catalog(ctx, where, table)
+        held = together_of(ctx, where, table) if written else {}
     names = _common(ctx, wiring, where, written)
     rows = {o: _row(ctx, wiring, f"{where}.{o}", n, names) for o, n in written.items()}
+    for option, together in held.items():
+        if option in rows:
+            read_together(ctx, wiring, f"{where}.{option}", together, rows[option])
     if written and not names and len(ctx.problems) == before and not ctx.unseen:
         every = {name for numbers in written.values() for name in numbers}
         message = "no model takes any quantity that its rows set"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ ROWS: dict[str, Any] = {
 
 
 def content(*objectives: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {
+    made = {
         "study": {"name": "uncertain", "models": ["objectives.logca:offload"]},
         "inputs": {"latency_per_byte": 0.5, **UNSURE},
         "space": {"acceleration": {"values": [2, 8, 32]}, "engine": {"rows": ROWS}},
@@ -43,6 +44,7 @@ def content(*objectives: dict[str, Any], **more: Any) -> dict[str, Any]:
         "uncertainty": {"draws": 64},
         **more,
     }
+    return copy.deepcopy(made)
 
 
 def study(*objectives: dict[str, Any], **more: Any) -> dse.Study:

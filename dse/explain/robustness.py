@@ -43,7 +43,8 @@ class Holding:
     interval : bool
         Whether all that is uncertain is intervals: a share of draws is then no chance.
     regrets : mapping of str to float
-        By objective: by which share of the best design's value it is worse, in the worst draw.
+        By objective: by which share it is worse, in the worst draw, than a design that is no
+        worse in any other; infinite if it is infeasible in a draw.
     of : str
         What the shares explain: ``"whether it holds"``, or the objective that varies most.
     shares : mapping of str to float
@@ -155,7 +156,7 @@ def robustness(
     every = [*numbers, *others]
     values, holds = in_draws(evaluator, space.columns(whole), len(every))
     on_front = _on_front(values * evaluator.signs, holds)
-    regrets = _regrets(values * evaluator.signs, holds)
+    regrets = _regrets(values * evaluator.signs, holds, on_front)
     inputs = {n: (unit, v[uncertainty.corners :]) for n, (unit, v) in uncertainty.inputs.items()}
     found = {}
     for k, number in enumerate(every):
@@ -276,13 +277,26 @@ def _on_front(points: Array, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def _regrets(points: Array, holds: NDArray[np.bool_]) -> Array:
-    """Return by which share of the best each design is worse at worst (designs, objectives)."""
-    with np.errstate(all="ignore"):
-        masked = np.where(holds[:, :, None], points, np.inf)
-        best = masked.min(axis=1, keepdims=True)
-        lost = np.where(masked == best, 0.0, (masked - best) / np.abs(best))
-        return np.asarray(np.nan_to_num(lost, nan=np.inf).max(axis=0))
+def _regrets(points: Array, holds: NDArray[np.bool_], on_front: NDArray[np.bool_]) -> Array:
+    """Return by which share each design is worse than need be, at worst (designs, objectives).
+
+    In an objective: than a design of that draw which is no worse in any other one. It is infinite
+    if the design is infeasible in some draw.
+    """
+    count = points.shape[2]
+    found = np.zeros(points.shape[1:])
+    for draw, ahead in enumerate(on_front):
+        rows = np.flatnonzero(holds[draw] & ~ahead)
+        mine, best = points[draw][rows][:, None], points[draw][ahead][None]
+        for i in range(count):
+            others = [k for k in range(count) if k != i]
+            rival = (best[..., others] <= mine[..., others]).all(axis=-1)
+            with np.errstate(all="ignore"):
+                lost = (mine[..., i] - best[..., i]) / np.abs(best[..., i])
+            lost = np.where(rival, np.nan_to_num(lost, nan=np.inf), 0.0)
+            found[rows, i] = np.maximum(found[rows, i], lost.max(axis=1, initial=0.0))
+    found[~holds.all(axis=0)] = np.inf
+    return found
 
 
 def _decided(

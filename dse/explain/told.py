@@ -36,7 +36,8 @@ def verdict_lines(explanation: Explanation) -> list[str]:
     if explanation.worth:
         lines.append(f"it is not worth building: it has {explanation.worth}")
     if explanation.holding is not None:
-        lines += [explanation.holding.sentence("it"), explanation.holding.where()]
+        said = (explanation.holding.sentence("it"), explanation.holding.where())
+        lines += [each.removesuffix(".") for each in said]
     lines = [line for line in lines if line]
     return lines + time_words(explanation.halves) + advice_lines(explanation)
 

@@ -14,8 +14,8 @@ TITLE = "If the inputs are not what you think"
 _ROWS = 12  # designs and inputs shown
 _HOW = (
     "A design holds in a draw if it keeps every constraint there and no other design of the front "
-    "or near it dominates it. The regret is by which share of the best value of each objective the "
-    "design falls short in its worst draw."
+    "or near it dominates it. The regret in an objective is by which share it is worse, in its "
+    "worst draw, than a design that is no worse in any other objective."
 )
 
 

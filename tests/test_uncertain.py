@@ -455,3 +455,28 @@ def test_a_file_is_not_drawn() -> None:
             }
         )
     assert "inputs.dataflow: dataflow is read from a file, which is not drawn" in str(raised.value)
+
+
+def test_a_resumed_run_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
+    from dse.run import run
+
+    made = study(
+        {"maximize": "speedup", "at": {"granularity": 4096}, "reduce": "90 %"},
+        space={"acceleration": {"integer": [2, 60]}, "engine": {"rows": ROWS}},
+        run={"chunk": 660},
+    )
+    seen = 0
+
+    def interrupt(state: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == 1:
+            raise KeyboardInterrupt
+
+    whole = run(made, tmp_path / "whole", 1)
+    cut = run(made, tmp_path / "cut", 1, interrupt)
+    assert cut.certificate.stopped == "interrupted"
+    assert cut.certificate.evaluated < whole.certificate.evaluated
+    cut = run(made, tmp_path / "cut", 1)
+    assert (cut.front.points == whole.front.points).all()
+    assert read_answer(tmp_path / "cut") == read_answer(tmp_path / "whole")

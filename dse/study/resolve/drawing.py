@@ -99,11 +99,10 @@ def _asking(
         reduction = Reduction("max" if asked.upper else "min", told="worst")
     elif reduction is None:
         reduction = Reduction("mean")
-    over = (
-        f"{reduction} over {', '.join([*several, plural(drawn_.draws - drawn_.corners, 'draw')])}"
-    )
+    told = plural(drawn_.draws - drawn_.corners, "draw")
+    of = f"over {', '.join(several)} and {told}" if several else f"of {told}"
     before = f"{asked.reduction} over {', '.join(several)}" if several else f"{asked.reduction}"
-    condition = f"{over} {asked.condition.removeprefix(before).strip()}".strip()
+    condition = f"{reduction} {of} {asked.condition.removeprefix(before).strip()}".strip()
     reduction = replace(
         reduction, weights=reduction.weights * drawn_.draws, skipped=drawn_.corners * each
     )

@@ -350,7 +350,7 @@ def report(
     numbers = designs_of(study, result) if explained > 0 else []
     try:
         numbers = list(dict.fromkeys((*numbers, *notable(result, explained))))
-        held = robustness(study, result, numbers)
+        held = robustness(study, result, numbers) if numbers else held
         explanations = explain(study, result, numbers, held)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")

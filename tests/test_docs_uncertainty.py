@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dse.evaluate import draws
-from dse.explain import decides, robustness
+from dse.explain import decides
+from dse.result import spare
 from dse.study.resolve import uncertain
 from dse.study.uncertain import UncertaintyTable
 from tests.docs_figures import Document
@@ -13,7 +14,7 @@ def test_figures_of_uncertainty() -> None:
     doc = Document("docs/uncertainty.md")
     doc.says("cut off, and `dse check` says so if it is @ % or more", 100 * uncertain._CUT)
     doc.says("is drawn together, @ times or as", UncertaintyTable.model_fields["draws"].default)
-    doc.says("up to @ of them, and @ near it are held", robustness._FRONT, robustness._NEAR)
+    doc.says("up to @ of them, and @ near it are held", spare.FRONT, spare.NEAR)
     doc.says("they are cut into @ parts along each input", decides._BINS)
     assert draws._CORNERS == 6
     assert decides._PEEL == 0.1

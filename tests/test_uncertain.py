@@ -480,3 +480,22 @@ def test_a_resumed_run_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     cut = run(made, tmp_path / "cut", 1)
     assert (cut.front.points == whole.front.points).all()
     assert read_answer(tmp_path / "cut") == read_answer(tmp_path / "whole")
+
+
+def test_many_designs_are_evaluated_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    constraint = {"quantity": "speedup", "at": {"granularity": 4096}, "at_least": 3.0}
+    made = study({"maximize": "speedup", "at": {"granularity": 4096}}, constraint=[constraint])
+    whole = values(made)
+    monkeypatch.setattr("dse.evaluate.evaluator._ROWS", 2 * made.uncertainty.draws)
+    parts = values(made)
+    assert (parts.objectives == whole.objectives).all()
+    assert (parts.constrained == whole.constrained).all()
+    assert (parts.feasible == whole.feasible).all()
+
+
+def test_a_report_without_time_for_models_says_nothing_of_draws(tmp_path: Path) -> None:
+    from dse.run import report
+
+    made = study({"maximize": "speedup", "at": {"granularity": 4096}})
+    told = report(made, made.run(), tmp_path / "report.html", explained=0)
+    assert told["holds"] == "" and "uncertainty" not in told

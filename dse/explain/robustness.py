@@ -20,9 +20,9 @@ from dse.explain.words import plain
 from dse.model.quantity import Array
 from dse.model.values import as_data, show
 from dse.result.record import Result
+from dse.result.spare import FRONT, NEAR
 from dse.study.study import ResolvedStudy
 
-_FRONT, _NEAR = 300, 200  # designs of the front, and beside it, that are held against each other
 _HELD = 1 << 21  # designs times draws that are held at once
 _ROWS = 1 << 22  # designs times scenarios that are evaluated at once
 _MUCH = 0.1  # of the variance: a share that is told
@@ -185,11 +185,11 @@ def _candidates(result: Result, draws: int) -> list[int]:
     most = max(8, _HELD // max(draws, 1))
     front = result.front
     every = front.designs.index.to_numpy()
-    few = min(_FRONT, most)
+    few = min(FRONT, most)
     spread = every[np.unique(np.linspace(0, len(every) - 1, few).astype(int))]
     best = [front.knee().name, *(front.best(o.name).name for o in result.objectives)]
     chosen = list(dict.fromkeys(int(n) for n in (*best, *spread)))
-    return chosen + _near(result, min(_NEAR, most // 2))
+    return chosen + _near(result, min(NEAR, most // 2))
 
 
 def _near(result: Result, count: int) -> list[int]:
@@ -203,7 +203,7 @@ def _near(result: Result, count: int) -> list[int]:
     values = rows[[o.name for o in result.objectives]].to_numpy(dtype=np.float64) * signs
     both, _ = scaled(np.concatenate([front.points, values]), signs)
     ahead, behind = both[: len(front)], both[len(front) :]
-    ahead = ahead[np.unique(np.linspace(0, len(ahead) - 1, _FRONT).astype(int))]
+    ahead = ahead[np.unique(np.linspace(0, len(ahead) - 1, FRONT).astype(int))]
     lacks = np.full(len(behind), -np.inf)
     for point in ahead:
         lacks = np.maximum(lacks, (behind - point).min(axis=1))

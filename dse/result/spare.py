@@ -13,6 +13,8 @@ from dse.study.study import ResolvedStudy
 
 EXPLAINED = 40
 """Designs that the report explains in full."""
+FRONT, NEAR = 300, 200
+"""Designs of the front, and beside it, held against each other if inputs are uncertain."""
 _SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
 _ALONG = 64  # values that are looked at along a continuous variable
 _AFTER = 0.5  # seconds of models after a time-out
@@ -69,6 +71,8 @@ def explainable(study: ResolvedStudy, result: Result, outcome: Outcome, left: fl
     kept = result.provenance
     pace = pace_of(kept["seconds"], kept["workers"], result.certificate.evaluated)
     few = affordable(study.evaluator, outcome.points, seconds, pace)
+    if study.uncertainty.sources:
+        few = max(0, few - min(FRONT + NEAR, len(result.designs)))
     return min(EXPLAINED, few // _evaluations_of_an_explanation(study))
 
 

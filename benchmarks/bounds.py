@@ -1,11 +1,12 @@
 """Bounding beside enumeration, and over spaces beyond it: seconds, boxes, bytes.
 
-    python -m benchmarks.bounds parts [COUNT]    # random parts and objectives of shipped studies
+    python -m benchmarks.bounds parts [COUNT]    # random parts of shipped studies, random wirings
     python -m benchmarks.bounds spaces [NAME]    # large spaces and continua, exact and up to 1 %
     python -m benchmarks.bounds limit [SECONDS]  # a search that is cut short, and what it proved
 
 `parts` takes COUNT (200 if absent) random sub-spaces of each shipped study, half of them with
-random outputs as objectives, and ends with 1 if a front is not that of the enumeration. `spaces`
+random outputs as objectives, and as many random wirings of all shipped models; it ends with 1 if a
+front is not that of the enumeration, or a set does not cover it within 1 %. `spaces`
 takes those whose names begin with NAME. `limit` stops an exact search of spaces that do not close
 after SECONDS (5 if absent); a longer search then tells how far the front really is from the best
 designs, and the command ends with 1 if that is more than the gap. Processor time is what the whole
@@ -25,13 +26,14 @@ import numpy as np
 
 import dse
 from benchmarks.bound_problems import lanes
+from benchmarks.bound_wirings import wired
 from benchmarks.peer_problems import five
 from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from dse.search.base import Plan, Start, method_of
 from dse.search.cover import Cover, reached
-from tests.test_bound import SHIPPED, STUDIES, covers, front, narrowed, redirected, searched
+from tests.test_bound import STUDIES, covers, front, narrowed, redirected, searched
 
 SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
     "lanes": (lambda: lanes(63, 10, 1250), (0.01, 0.001, 0.0)),
@@ -49,6 +51,7 @@ SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
 }
 LIMITED: dict[str, Callable[[], Evaluator]] = {
     "lanes, finest": lambda: lanes(6300, 1000, 1250),
+    "shared, 1e9": lambda: shared_aes(31, 64_000),
     "shared, 1e13": lambda: shared_aes(3_100, 64_000, 80),
 }
 LONG = 0.01
@@ -76,17 +79,29 @@ def same(part: Evaluator) -> bool:
 
 
 def parts(count: int) -> int:
-    """Compare random parts of shipped studies; return how many differ."""
-    wrong = 0
-    for number, name in enumerate(SHIPPED):
+    """Compare random parts of shipped studies, and random wirings; return how many differ."""
+
+    def part(name: str) -> Callable[[int, np.random.Generator], Evaluator]:
         evaluator = dse.load(STUDIES / f"{name}.toml").evaluator
-        rng = np.random.default_rng((7, number))
-        began, different = time.process_time(), 0
+
+        def drawn(k: int, rng: np.random.Generator) -> Evaluator:
+            found = narrowed(evaluator, rng)
+            return redirected(found, rng) if k % 2 else found
+
+        return drawn
+
+    every = {path.stem: part(path.stem) for path in sorted(STUDIES.glob("*.toml"))}
+    every |= {"random wirings": lambda _, rng: wired(rng)}
+    wrong = 0
+    for number, (name, draw) in enumerate(every.items()):
+        began, different, designs = time.process_time(), [], 0
         for k in range(count):
-            part = narrowed(evaluator, rng)
-            different += not same(redirected(part, rng) if k % 2 else part)
-        print(f"{name:18} {count} parts, {different} differ, {time.process_time() - began:.0f} s")
-        wrong += different
+            drawn = draw(k, np.random.default_rng((7, number, k)))
+            designs += drawn.space.size or 0
+            different += [] if same(drawn) else [k]
+        told = f"{different or 'none'} differ, {designs:,} designs"
+        print(f"{name:18} {count}: {told}, {time.process_time() - began:.0f} s", flush=True)
+        wrong += len(different)
     return wrong
 
 

@@ -15,6 +15,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.judging import judge
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Points, Space, Values
+from dse.evaluate.undeclared import undeclared
 from dse.model import Array
 from dse.search.base import UNLIMITED, Plan, Settings, Start, method_of
 
@@ -98,7 +99,7 @@ def evolution(task: Task) -> bool:
 
 def bound(task: Task) -> bool:
     """Bound up to 1 %, to the end or for ten times as long as the others."""
-    if task.seed or (task.space.size is None and Ranges(task.evaluator).undeclared()):
+    if task.seed or (task.space.size is None and undeclared(Ranges(task.evaluator))):
         return False  # once is enough, as it is not random; and it needs to know how models move
     task.until += 9 * task.seconds
     settings = Settings("bound", UNLIMITED, tolerance=0.01)

@@ -1,9 +1,10 @@
-"""The command line; it and the cli of profile and of fit import click, all else when needed."""
+"""The command line; it, status and the cli of profile and of fit import click, all else later."""
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ import click
 
 from dse.fit.cli import fit
 from dse.profile.cli import profile
+from dse.status import status
 
 _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
@@ -74,7 +76,7 @@ def run_command(
     the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
     """
     from dse.api import load
-    from dse.api.cluster import with_dask
+    from dse.api.cluster import connected
     from dse.result.claim import is_finished_run_of
     from dse.result.folder import MARKER, REPORT, default_folder, read_answer
     from dse.run import run
@@ -82,22 +84,21 @@ def run_command(
 
     if least and not targets:
         raise click.UsageError('--least goes with --target "OBJECTIVE >= NUMBER"')
+    if workers and dask:
+        raise click.UsageError("--workers goes without --dask: a cluster has its own workers")
     resolved = load(study, " and ".join(targets) if targets else None, least, seconds)
     folder = out or default_folder(resolved.name)
     place = folder.absolute()  # a model may change where paths begin
     terminal = Terminal(quiet)
-    if not fresh and is_finished_run_of(folder, resolved.digest):
+    if not fresh and is_finished_run_of(folder, resolved.digest, resolved.plan.timeout or math.inf):
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
     asides: list[Path] = []
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, _ended)
     try:
-        with terminal.running(resolved) as watch:
-            result = with_dask(
-                dask,
-                lambda backend: run(
-                    resolved, folder, workers, watch, backend, fresh, asides.append
-                ),
+        with connected(dask) as cluster, terminal.running(resolved) as watch:
+            result = run(
+                resolved, folder, workers, watch, cluster, fresh, asides.append, terminal.begins
             )
     except KeyboardInterrupt:
         when = "" if (place / MARKER).exists() else " before anything was evaluated"
@@ -207,12 +208,13 @@ def check_command(study: Path) -> None:
     """
     from dse.api import load
     from dse.run import held_to_the_contract
+    from dse.study.settled import settled
     from dse.terminal import Terminal
 
     resolved = load(study)
-    seen = held_to_the_contract(resolved)
+    seen = held_to_the_contract(resolved, seconds=5.0)
     terminal = Terminal()
-    terminal.plan(resolved)
+    terminal.plan(settled(resolved))
     for note in seen.values():
         terminal.note(note)
 
@@ -280,7 +282,9 @@ def report_command(run: Path) -> None:
 
 @commands.command("certify")
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--designs", type=click.IntRange(1), default=200_000, show_default=True)
+@click.option(
+    "--designs", type=click.IntRange(1), default=200_000, show_default=True, help="Draws."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def certify_command(run: Path, designs: int, seed: int) -> None:
     """Put the certificate of RUN to the test; exit with 1 if it is refuted.
@@ -359,6 +363,7 @@ def schema_command(what: str) -> None:
 
 commands.add_command(fit)
 commands.add_command(profile)
+commands.add_command(status)
 for _command in commands.commands.values():  # its first sentence, whole: click cuts at a width
     _command.short_help = " ".join((_command.help or "").partition("\n\n")[0].split())
 

@@ -147,7 +147,9 @@ def closest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | Non
     likeness : float
         From 0 to 1: how alike they must be. A slip of the pen leaves 0.8 and more.
     """
-    return next(iter(difflib.get_close_matches(name, sorted(set(known)), 1, likeness)), None)
+    names = sorted(set(known))
+    same = [each for each in names if each.casefold() == name.casefold()]  # but for capitals
+    return next(iter(same or difflib.get_close_matches(name, names, 1, likeness)), None)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

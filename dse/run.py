@@ -24,22 +24,28 @@ from dse.result import folder as files
 from dse.result.claim import claimed
 from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, deadline_of
+from dse.result.opened import opened
 from dse.result.record import Result
 from dse.result.spare import EXPLAINED, explainable
+from dse.result.status import Noting
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
+from dse.search.cluster import Cluster, ClusterError
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers
+from dse.study.settled import METHOD, settled
 from dse.study.study import ResolvedStudy
+from dse.study.team import team_of
 
 if TYPE_CHECKING:
-    from dse.model.section import Section
+    from dse.explain.verdict import Explanation
     from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
 _AUDITED = 0.25  # of the time-out
+_KEPT = "what was finished is kept, and the next run goes on from there"
 _STARTING = 5.0  # seconds beyond the time-out until processes are there
 
 
@@ -52,20 +58,24 @@ def run(
     out: Path | None,
     workers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
-    backend: str | None = None,
+    cluster: Cluster | None = None,
     fresh: bool = False,
     moved: Callable[[Path], None] | None = None,
+    begins: Callable[[ResolvedStudy], None] | None = None,
 ) -> Result:
     """Run a study; see `Study.run`.
 
     Parameters
     ----------
-    backend : str, optional
-        joblib's backend; threads or processes, as the study says, if it is None.
+    cluster : Cluster, optional
+        Who works; else what `joblib.parallel_config` says around the call, else threads or
+        processes, as the study says.
     fresh : bool
         Whether to start anew if the folder holds a run of the study; that is moved aside.
     moved : callable, optional
         Called with the new place of a run that is moved aside.
+    begins : callable, optional
+        Called with the study before it is searched: its plan may follow from what models take.
 
     Raises
     ------
@@ -76,34 +86,34 @@ def run(
     StoppedError
         If a model raised; what was done is saved first.
     """
-    team = _workers(study, workers, backend)
+    team = team_of(study, workers, cluster)
     if out is None:
-        with _storage(study, None) as store:
-            return _run(study, None, store, team, progress, {})
+        with opened(study, None) as store:
+            return _run(study, None, store, team, progress, {}, begins)
     copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
-    with _written(study, out), claimed(out, study.digest, study.name, fresh, copies) as claim:
+    known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
+    with _written(study, out), claimed(out, *known, fresh, copies, seconds) as claim:
         if claim.aside is not None and moved is not None:
             moved(claim.aside)
         if claim.state == "finished":
             return _reopened(study, out, copies)
         files.copy_study(copies, out / files.STUDY)
-        with _storage(study, out) as store:
-            return _run(study, out, store, team, progress, copies)
+        with opened(study, out) as store:
+            return _run(study, out, store, team, progress, copies, begins)
 
 
 @contextmanager
 def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
     """Say of a full disk, and of whatever else refuses what a run writes, that the run goes on."""
-    kept = "What was finished is kept, and the next run goes on from there."
     try:
         yield
     except BrokenPipeError:  # who watches went away
         raise
     except OSError as error:
         why = error.strerror or error
-        raise StoppedError(f"{study.name}: {out} cannot be written: {why}. {kept}") from error
+        raise StoppedError(f"{study.name}: {out} cannot be written: {why}; {_KEPT}") from error
     except StorageError as error:
-        raise StoppedError(f"{study.name}: {error}. {kept}") from error
+        raise StoppedError(f"{study.name}: {error}; {_KEPT}") from error
 
 
 def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
@@ -112,7 +122,7 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     result = replace(kept, target=answer(study, kept))
     asked = result.target != kept.target  # a target of objectives alone is asked of the same run
     if study.file.run.storage is None and not has_trials(out / files.STORAGE):
-        with _storage(study, out) as store:
+        with opened(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
     files.copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
@@ -124,49 +134,6 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     return result
 
 
-def _workers(study: ResolvedStudy, count: int | None, backend: str | None) -> Workers:
-    table = study.file.run
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    chosen = backend or ("loky" if table.processes else "threading")
-    return Workers(count or table.workers or cores or 1, chosen)
-
-
-@contextmanager
-def _storage(study: ResolvedStudy, out: Path | None) -> Iterator[Store | None]:
-    """Open the run's storage, the study's own or one in the folder: before the work, not after."""
-    store = _store_of(study, out)
-    try:
-        yield store
-    finally:
-        if store is not None:
-            store.close()
-
-
-def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
-    url = study.file.run.storage
-    if url is None and out is not None:
-        path = str((out / files.STORAGE).resolve())
-        if any(character in path for character in "?#%"):
-            problem = Problem("", "a database path cannot hold ?, # or %", "give another --out")
-            raise InputError(path, [problem])
-        url = f"sqlite:///{path}"
-    if url is None:
-        return None
-    from dse.result.connection import make
-    from dse.result.storage import Store
-
-    own = out / files.STORAGE if out is not None and study.file.run.storage is None else None
-    made = own is not None and not own.is_file()
-    if own is not None and made:
-        make(own)
-    try:
-        return Store.open(url, study.name, study.evaluator.objectives, study.digest, made)
-    except StorageError as error:
-        raise InputError(
-            str(study.path or study.name), [Problem("run.storage", str(error))]
-        ) from None
-
-
 def _run(
     study: ResolvedStudy,
     out: Path | None,
@@ -174,6 +141,7 @@ def _run(
     workers: Workers,
     progress: Callable[[Progress], None] | None,
     copies: Mapping[str, bytes],
+    begins: Callable[[ResolvedStudy], None] | None,
 ) -> Result:
     deadline = deadline_of(study, out)
     began = time.monotonic()
@@ -181,15 +149,23 @@ def _run(
     if deadline is not None:
         workers = replace(workers, until=time.time() + deadline.end - began)
     seen = held_to_the_contract(study, workers)
+    state = checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {}
+    study = settled(study, workers, str(state.pop(METHOD, "")))
+    if begins is not None:
+        begins(study)
     begun = Start(
         study.evaluator,
         study.plan,
         study.file.run.chunk,
         workers,
-        checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {},
+        state,
         store,
+        store.parts if store is not None else None,
     )
-    under_way = method_of(study.plan.method).start(begun)
+    try:
+        under_way = method_of(study.plan.method).start(begun)
+    except (DesignError, ModelError) as raised:
+        raise StoppedError(f"{study.name}: {raised}") from raised
     error: DseError | None = None
     try:
         stopped = _follow(study, under_way, checkpoint, progress, deadline)
@@ -220,28 +196,47 @@ def _run(
     result = replace(result, target=answer(study, result))
     if out is not None and checkpoint is not None:
         try:
-            if stopped not in files.FINISHED:
-                checkpoints.write(checkpoint, under_way.state(), study.digest)
+            if stopped not in files.FINISHED or stopped == files.TIMEOUT:
+                _write(checkpoint, study, under_way)
             _keep(study, result, outcome, out, store, copies)
         except (OSError, StorageError):  # what was searched is not searched again, if it fits
             with suppress(OSError):
-                checkpoints.write(checkpoint, under_way.state(), study.digest)
+                _write(checkpoint, study, under_way)
             raise
-        if stopped in files.FINISHED:
+        if stopped in files.FINISHED and stopped != files.TIMEOUT:
             checkpoint.unlink(missing_ok=True)
+        (out / files.PROGRESS).unlink(missing_ok=True)
         # what ended a process would end this one, which runs models to explain designs
         left = None if deadline is None else deadline.end - time.monotonic()
-        spare = 0 if isinstance(error, EndedError) else explainable(study, result, outcome, left)
+        ended = isinstance(error, EndedError)
+        spare = 0 if ended else explainable(study, result, outcome, left, earlier)
         report_into(study, result, out, spare)
     if error is not None:
-        raise StoppedError(f"{study.name}: {error}") from error
+        kept = out is not None and isinstance(error, ClusterError)
+        told = f"; {_KEPT}" if kept else ""
+        raise StoppedError(f"{study.name}: {error}{told}") from error
     return result
 
 
-def held_to_the_contract(study: ResolvedStudy, workers: Workers | None = None) -> dict[str, str]:
+def _write(checkpoint: Path, study: ResolvedStudy, under_way: Search) -> None:
+    """Write what a search needs to go on, and which one it is."""
+    state = under_way.state()
+    if state:
+        state = {**state, METHOD: np.array(study.plan.method)}
+    checkpoints.write(checkpoint, state, study.digest)
+
+
+def held_to_the_contract(
+    study: ResolvedStudy, workers: Workers | None = None, seconds: float = np.inf
+) -> dict[str, str]:
     """Run the study's models on a sample of its designs; return what was noted, by quantity.
 
-    If processes work, it is done in one of them.
+    Parameters
+    ----------
+    workers : Workers, optional
+        If processes work, it is done in one of them.
+    seconds : float
+        What it may take, at most; a share of a time-out if that is less.
 
     Raises
     ------
@@ -251,7 +246,9 @@ def held_to_the_contract(study: ResolvedStudy, workers: Workers | None = None) -
     workers, timeout = workers or Workers(1), study.plan.timeout
     until = workers.until + _STARTING  # processes begin first
     try:
-        found = replace(workers, until=until).alone(audit, study.evaluator, _share(timeout))
+        found = replace(workers, until=until).alone(
+            audit, study.evaluator, min(seconds, _share(timeout))
+        )
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
     except LateError as error:
@@ -280,14 +277,16 @@ def _follow(
     last = time.monotonic()
     until = NEVER if deadline is None else time.time() + deadline.end - last
     state = under_way.progress()
+    noting = Noting(checkpoint.parent, study, state) if checkpoint is not None else None
     try:
         for _ in under_way.steps(until):
             now = time.monotonic()
             state = under_way.progress()
             if progress is not None:
                 progress(state)
-            if checkpoint is not None and now - last > _CHECKPOINT_SECONDS:
-                checkpoints.write(checkpoint, under_way.state(), study.digest)
+            if checkpoint is not None and noting and now - last > _CHECKPOINT_SECONDS:
+                _write(checkpoint, study, under_way)
+                noting.note(state)
                 last = now
             if deadline is not None and state.done < state.total and deadline.is_over(state.kept):
                 return "timeout"
@@ -326,7 +325,7 @@ def report(
     Parameters
     ----------
     explained : int
-        How many designs to explain, at most, beside the knee and the best ones; 0 for none at all.
+        How many designs to explain, at most, beside those that an answer names; 0 for none at all.
 
     Returns
     -------
@@ -338,20 +337,19 @@ def report(
     StoppedError
         If a section or the explanations could not be written; the report then lacks them.
     """
-    from dse.explain.answer import answer_data, answer_of, designs_of
-    from dse.explain.robustness import Robustness, robustness, robustness_data
+    from dse.explain.answer import answer_data, answer_of
+    from dse.explain.explained import explain_the_first
+    from dse.explain.robustness import Robustness, robustness_data
     from dse.explain.trends import trends
     from dse.explain.uncertain_section import uncertain_section
-    from dse.explain.verdict import explain
     from dse.report import write_report
+    from dse.report.sections import written
 
-    sections, failed = _sections(study, result)
-    explanations, held = [], Robustness()
-    numbers = designs_of(study, result) if explained > 0 else []
+    sections, failed = written(study, result)
+    explanations: list[Explanation] = []
+    held = Robustness()
     try:
-        numbers = list(dict.fromkeys((*numbers, *notable(result, explained))))
-        held = robustness(study, result, numbers) if numbers else held
-        explanations = explain(study, result, numbers, held)
+        explanations, held = explain_the_first(study, result, explained)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
     answer = answer_of(study, result, explanations)
@@ -364,34 +362,3 @@ def report(
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
     return answer_data(answer) | robustness_data(held)
-
-
-def _sections(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
-    """Return the sections, and what went wrong with those that could not be written."""
-    from dse.model.section import Section
-
-    written, failed = [], []
-    for name, write in study.sections if len(result.front) else ():
-        try:
-            section = write(study, result)
-        except (Exception, SystemExit) as error:  # whatever a user's function raises
-            failed.append(f"the section {name}, which raised {type(error).__name__}: {error}")
-            continue
-        if isinstance(section, Section):
-            written.append(section)
-        else:
-            failed.append(f"the section {name}, which returned {type(section).__name__}")
-    return written, failed
-
-
-def notable(result: Result, count: int = EXPLAINED) -> list[int]:
-    """Return the designs to explain first: the knee, the best ones, and an even sample."""
-    front = result.front
-    if len(front) == 0 or count <= 0:
-        return []
-    chosen = [front.knee().name, *(front.best(o.name).name for o in result.objectives)]
-    every = front.designs.index.to_numpy()
-    if len(result.designs) <= count:
-        every = result.designs.index[result.designs["feasible"].to_numpy(dtype=bool)].to_numpy()
-    spread = every[np.unique(np.linspace(0, len(every) - 1, count).astype(int))]
-    return list(dict.fromkeys(int(n) for n in (*chosen, *spread)))[: count + len(chosen)]

@@ -17,6 +17,7 @@ INSTALLED_BY = {
     "valgrind": "apt-get install valgrind libc6-dbg",
     "callgrind_annotate": "apt-get install valgrind libc6-dbg",
     "openssl": "apt-get install openssl",
+    "postgres": "apt-get install postgresql",
 }
 
 

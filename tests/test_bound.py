@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import dse
+from benchmarks.bound_wirings import wired
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
@@ -20,7 +21,7 @@ from dse.model import moves
 from dse.problems import InputError
 from dse.result.refutation import refute
 from dse.search.base import Plan, Start, method_of
-from dse.search.boxes import MEASURED, Open, measured
+from dse.search.boxes import MEASURED, Open, measured, never
 from dse.search.cover import DOUBLINGS, Cover, missed, relaxed
 from dse.search.outcome import Outcome
 from tests.core_examples import objective
@@ -105,6 +106,14 @@ def test_random_objectives_of_shipped_models_have_the_fronts_of_enumeration(name
     for _ in range(4):
         part = redirected(narrowed(evaluator, rng), rng)
         assert_equal(searched(part, "bound"), searched(part, "exhaustive"))
+
+
+def test_random_wirings_of_shipped_models_have_the_fronts_of_enumeration() -> None:
+    for seed in range(20):
+        judge = wired(np.random.default_rng((7, 8, seed)))
+        whole = searched(judge, "exhaustive")
+        assert_equal(searched(judge, "bound"), whole)
+        assert covers(searched(judge, "bound", 0.01), whole, judge.signs, 0.01)
 
 
 def test_a_search_that_is_cut_short_has_a_gap_that_a_sample_keeps_to() -> None:
@@ -368,5 +377,5 @@ def test_a_choice_whose_middle_bounds_alone_is_halved_too() -> None:
     ).evaluator
     found = Ranges(part)
     whole, age = found.whole(), np.full(1, MEASURED, dtype=np.int8)
-    kept = Open(whole, found(whole).ideal, np.ones((1, 2), dtype=np.float32), age, age)
+    kept = Open(whole, found(whole).ideal, np.ones((1, 2), dtype=np.float32), age, age, never(1))
     assert (measured(found, found, kept).widths > 0.01).all()

@@ -12,8 +12,9 @@ from dse import Array, Floats, Quantity
 from dse.evaluate.cells import Boxes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
+from dse.evaluate.undeclared import blind
 from dse.model import moves
-from dse.search.boxes import MEASURED, Open, measured
+from dse.search.boxes import MEASURED, Open, measured, never
 from tests.test_bound import covers, front, searched
 
 _Share = Annotated[Floats, Quantity("1", "a share", low=0)]
@@ -68,10 +69,10 @@ def study(speed: dict[str, Any], most: int = 600) -> Evaluator:
 def test_variables_that_tell_nothing_one_by_one_are_measured_together() -> None:
     ranges = Ranges(study({"real": [0.0, 4.0], "steps": 64}))
     names = [axis.name for axis in ranges.axes]
-    assert [names[i] for i in ranges.blind] == ["slot", "turn"]
+    assert [names[i] for i in blind(ranges)] == ["slot", "turn"]
     age = np.full(1, MEASURED, dtype=np.int8)
     whole = ranges.whole()
-    kept = Open(whole, ranges(whole).ideal, np.ones((1, 3), dtype=np.float32), age, age)
+    kept = Open(whole, ranges(whole).ideal, np.ones((1, 3), dtype=np.float32), age, age, never(1))
     widths = measured(ranges, ranges, kept).widths[0]
     assert (widths[:2] > 0.1).all()
 
@@ -92,7 +93,7 @@ def test_a_constraint_that_is_nearly_met_is_not_what_is_split() -> None:
     top = ranges.axes[0].top
     cell = np.array([[7 << (top - 3 - 4), 1 << (top - 1 - 4)]])
     boxes, age = Boxes(level, cell), np.full(1, MEASURED, dtype=np.int8)
-    kept = Open(boxes, ranges(boxes).ideal, np.ones((1, 2), dtype=np.float32), age, age)
+    kept = Open(boxes, ranges(boxes).ideal, np.ones((1, 2), dtype=np.float32), age, age, never(1))
     assert ranges(boxes).most[0, 0] > 0  # undecided
     assert (measured(ranges, ranges, kept).widths < 1e-3).all()
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from benchmarks.bound_problems import lanes
 from benchmarks.shared_aes import shared_aes
+from dse.evaluate import memory
 from dse.model import behaviour
+from dse.search import workers
 from tests.docs_figures import Document
 
 
 def test_figures_of_bounds() -> None:
     doc = Document("docs/bounds.md")
     doc.says("widened by a relative @", behaviour.MARGIN)
+    doc.says("in pieces of @ rows", workers.PIECE)
     doc.given("formulas", r"\(1 \+ ε\)")
     doc.given("an exit status", r"ends with 1")
     doc.given("0 is no size", r"Near 0 no")
@@ -23,8 +26,11 @@ def test_figures_of_bounds() -> None:
     doc.cells(measured["designs"][:12], [e.space.size for e in [*sizes, *[finest] * 3]])
     doc.says("a shared space of @ designs", shared_aes(3_100, 64_000, 80).space.size)
     doc.given("a run of the benchmark", r"\| (?:exact|[0-9.]+ %) \|.*\|")
-    doc.given("the machine of that run", r"a load of 5 to 14")
+    doc.given("the machine of that run", r"a load of 13 to 17")
+    doc.given("another run of it", r"with a load of 3, the exact lanes took 1.3 s")
+    doc.given("what that run took", r"about 120 MB|up to 50 MB")
+    doc.says("remembers up to @ MB", memory._BYTES / 1e6)
     doc.given(
-        "another run of it", r"gap was 0.647.*missed the best designs by 0.191|1.02 and 0.152"
+        "a run of the benchmark", r"0.3 to 0.6 s|5.1 to 5.7 s|0.16, and|0.0366|2.82 and 0.761"
     )
     doc.check()

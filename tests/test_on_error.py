@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ import pytest
 import dse
 from dse.result.folder import CHECKPOINT
 from dse.run import StoppedError, run
-from dse.search.base import Progress
+from dse.search.base import Progress, Start, method_of
+from dse.search.outcome import of_sample
 from tests.crashing import SEARCHES
 from tests.toy import MODEL, STUDY
 
@@ -109,3 +112,42 @@ def test_what_a_model_does_to_its_process_does_not_reach_the_run(body: str, tmp_
     front = dse.load_result(tmp_path / "out").front.designs
     assert np.array_equal(front.index, whole.front.designs.index)
     assert len(list((tmp_path / "out").glob("*.html"))) == 1
+
+
+@pytest.mark.parametrize("search", ["evolution", "guided", "NSGAIISampler"])
+def test_what_raised_has_the_number_of_its_design_in_a_resumed_run_too(
+    search: str, tmp_path: Path
+) -> None:
+    """A sampler repeats designs: the tenth draw need not be the tenth design."""
+
+    def interrupt(state: Progress) -> None:
+        if state.done >= 40:
+            raise KeyboardInterrupt
+
+    study = _study(tmp_path, RAISES, search, SKIPS)
+    run(study, tmp_path / "out", 1, interrupt)
+    resumed, whole = run(study, tmp_path / "out", 1), run(study, None, 1)
+    skipped = [[n for n in each.notes if "skipped" in n] for each in (whole, resumed)]
+    assert skipped[0] == skipped[1] != []
+    for note in skipped[0]:
+        if found := re.search(r"design (\d+) \(lanes = (\d+), ", note):
+            assert whole.designs["lanes"][int(found[1])] == int(found[2]) == 7
+    (first, *_) = (n for n in whole.designs.index if whole.designs["lanes"][n] == 7)
+    assert f"design {first} (" in skipped[0][0]
+
+
+def test_what_raised_is_not_run_again_after_the_search(tmp_path: Path) -> None:
+    study = _study(tmp_path, RAISES, "evolution", SKIPS)
+    search = method_of("evolution").start(Start(study.evaluator, study.plan))
+    for _ in search.steps():
+        pass
+    judged = search._state.judged  # type: ignore[attr-defined]
+    points = study.evaluator.space.from_unit(search._state.unit)  # type: ignore[attr-defined]
+    models = tuple(replace(m, function=_never) for m in study.evaluator.wiring.models)
+    dead = replace(study.evaluator, wiring=replace(study.evaluator.wiring, models=models))
+    outcome = of_sample(dead, points, judged, "evolution")
+    assert outcome.tally.raised == (points["lanes"] == 7).sum() > 0
+
+
+def _never(**_: object) -> None:
+    raise AssertionError("a model was run")

@@ -84,7 +84,7 @@ def _part(rng: np.random.Generator, name: str, inputs: list[str]) -> Model:
     return replace(made, outputs=bounded, moves={name: known})
 
 
-def _wiring(rng: np.random.Generator) -> Evaluator:
+def wiring_of(rng: np.random.Generator) -> Evaluator:
     rows = {
         f"row{i}": {"c": float(c), "d": float(d)} for i, (c, d) in enumerate(rng.random((4, 2)))
     }
@@ -123,7 +123,7 @@ def test_designs_of_random_wirings_keep_to_the_bounds_of_their_boxes(
 ) -> None:
     monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
     for seed in range(60):
-        assert_bounded(_wiring(np.random.default_rng(seed)), seed, 200)
+        assert_bounded(wiring_of(np.random.default_rng(seed)), seed, 200)
 
 
 _NUMBERS = st.sampled_from(["0", "1", "2", "3", "0.5", "7"])

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.judging import DesignError
 from dse.evaluate.space import Choice, Integer, Real, Values
-from dse.search.exhaustive import _slab_size, enumerate_designs, of_enumeration
+from dse.search.enumerated import of_enumeration
+from dse.search.exhaustive import _slab_size, enumerate_designs
 from dse.search.slabs import State
 from dse.search.workers import Workers
 from tests.core_examples import constraint, evaluator, model, objective, relation
@@ -167,6 +168,21 @@ def test_a_costly_model_is_spread_over_the_workers(pace: float, size: int) -> No
 
 def test_a_pace_that_was_misjudged_does_not_cut_the_work_into_crumbs() -> None:
     assert _slab_size(1.0, 32_768, 20_000_000, 2) == 2_000
+
+
+def test_an_objective_over_scenarios_alone_is_the_same_for_all_designs() -> None:
+    """It depends on no variable, so its table has one entry for each scenario."""
+    load = [{"load": 1.0}, {"load": 3.0}]
+    judge = evaluator(
+        {"x": Integer(1, 9)},
+        [
+            model("m", lambda x: -x, ["x"], ["y"]),
+            model("n", lambda load: 2 * load, ["load"], ["z"]),
+        ],
+        [objective("y"), objective("z", scenarios=load, reduction="mean")],
+    )
+    *_, last = enumerate_designs(judge, 4, Workers(1))
+    assert last.archive.points.tolist() == [[-9.0, 4.0]]
 
 
 def test_a_continuum_cannot_be_enumerated() -> None:

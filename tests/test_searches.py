@@ -24,8 +24,9 @@ from dse.result.folder import load_result
 from dse.result.record import EmptyFrontError
 from dse.run import run
 from dse.search.base import METHODS, Plan, Progress, Search, Settings, Start, Trials, method_of
+from dse.search.judges import Judges
 from dse.search.slabs import _next_size, slab
-from dse.search.workers import NEVER, Judges, Workers
+from dse.search.workers import NEVER, Workers
 from tests.core_examples import constraint, evaluator, model, objective
 from tests.toy import MODEL, STUDY
 

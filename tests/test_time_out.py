@@ -6,12 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 
 import dse
 from dse.problems import InputError
 from dse.run import StoppedError, run
-from tests.crashing import SEARCHES
+from tests.crashing import SEARCHES, written
 from tests.toy import MODEL, STUDY
 
 DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
@@ -82,6 +83,41 @@ def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:
     own = _study(tmp_path, "exhaustive", "")
     given = dse.load(tmp_path / "study.toml", seconds=7.5)
     assert (own.plan.timeout, given.plan.timeout) == (TIMEOUT, 7.5)
-    assert own.digest != given.digest  # a finished run of one is none of the other
+    assert own.digest == given.digest  # how long a run may take is not what it is of
     with pytest.raises(InputError, match=r"search\.timeout: 0 should be greater than 0"):
         dse.load(tmp_path / "study.toml", seconds=0)
+
+
+@pytest.mark.parametrize("search", list(SEARCHES))
+def test_a_longer_time_out_goes_on_from_a_shorter_one(
+    search: str, tmp_path: Path, clock: Clock
+) -> None:
+    """What is searched box by box or slab by slab ends with the front of a run of one session."""
+    CLOCKS[:] = [clock]
+    path = written(tmp_path, search)
+    text = f"from tests.test_time_out import CLOCKS\n{(tmp_path / 'toy_model.py').read_text()}"
+    count = "    CLOCKS[0].now += np.broadcast(lanes, clock, size).size\n    return Toy(l"
+    (tmp_path / "toy_model.py").write_text(text.replace("    return Toy(l", count, 1))
+    first = run(dse.load(path, seconds=30.0), tmp_path / "out", 1)
+    assert first.certificate.stopped == "timeout"
+    again = run(dse.load(path, seconds=30.0), tmp_path / "out", 1)
+    assert again.certificate == first.certificate  # nothing was done
+    longer = run(dse.load(path), tmp_path / "out", 1)
+    assert any("the run went on from" in note for note in longer.notes)
+    assert longer.certificate.stopped != "timeout"
+    assert longer.certificate.evaluated > first.certificate.evaluated
+    assert not (tmp_path / "out" / "checkpoint.npz").exists()
+    if search in ("exhaustive", "bound"):
+        run(dse.load(path), tmp_path / "whole", 1)
+        fronts = [(tmp_path / name / "front.csv").read_bytes() for name in ("out", "whole")]
+        assert fronts[0] == fronts[1]
+        stored = [_stored(tmp_path / name / "study.db") for name in ("out", "whole")]
+        assert stored[0] == stored[1]
+
+
+CLOCKS: list[Clock] = []
+
+
+def _stored(path: Path) -> int:
+    (summary,) = optuna.get_all_study_summaries(f"sqlite:///{path}")
+    return summary.n_trials

@@ -9,7 +9,7 @@
 `sweep`
     Runs along one input.
 `cluster`
-    A run on Dask's scheduler: `with_dask`.
+    The connection to Dask's scheduler: `connected`.
 `views`
     Studies and results in a line, and as HTML in notebooks.
 """

@@ -1,39 +1,84 @@
-"""A run on a cluster: Dask's scheduler, by its address."""
+"""A run on a cluster: the connection to Dask's scheduler, by its address."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import asyncio
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
 
-from dse.problems import DseError
+from dse.problems import InputError, Problem
+from dse.search.cluster import ANSWERS, Cluster
 
-T = TypeVar("T")
+_LOGGERS = ("asyncio", "tornado", "distributed")
 
 
-def with_dask(address: str | None, work: Callable[[str | None], T]) -> T:
-    """Return what `work` returns, given joblib's backend: of the cluster, or None without one.
-
-    Parameters
-    ----------
-    address : str or None
-        Of Dask's scheduler.
+@contextmanager
+def connected(address: str | None) -> Iterator[Cluster | None]:
+    """Connect to a scheduler for some time; None without an address.
 
     Raises
     ------
-    DseError
-        If Dask is not installed, or no scheduler answers.
+    InputError
+        If Dask is not installed, or no scheduler answers; within some seconds.
     """
     if address is None:
-        return work(None)
+        yield None
+        return
     try:
         from distributed import Client
     except ImportError:
-        raise DseError(
-            "--dask needs Dask, which is not installed: pip install 'dse-accelerators[dask]'"
+        raise _refused(
+            address, "Dask is not installed", "pip install 'dse-accelerators[dask]'"
         ) from None
+    for name in (*_LOGGERS, *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in _LOGGERS:
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what is told is told here
+    _ask(address)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of versions, which `check` compares
+        client = Client(address, timeout=ANSWERS, set_as_default=False)
     try:
-        client = Client(address, timeout="20s")
-    except (OSError, ValueError) as error:
-        raise DseError(f"no Dask scheduler answers at {address}: {error}") from None
-    with client:
-        return work("dask")
+        yield Cluster(client, address)
+    finally:
+        with suppress(Exception):
+            client.close(timeout=ANSWERS)
+
+
+def _refused(address: str, message: str, remedy: str = "") -> InputError:
+    remedy = remedy or "give the address that `dask scheduler` prints, such as tcp://HOST:8786"
+    return InputError(address, [Problem("--dask", message, remedy)])
+
+
+def _ask(address: str) -> None:
+    """Ask what is at an address: it may be anything, or say nothing."""
+
+    async def asked() -> Any:
+        from distributed.comm.core import connect
+        from distributed.security import Security
+
+        comm = await connect(address, timeout=ANSWERS, **Security().get_connection_args("client"))
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return await comm.read()
+        finally:
+            comm.abort()
+
+    async def in_time() -> Any:
+        return await asyncio.wait_for(asked(), 1.5 * ANSWERS)
+
+    try:
+        found = asyncio.run(in_time())
+    except TimeoutError:
+        raise _refused(address, f"what is there said nothing for {1.5 * ANSWERS:g} s") from None
+    except ValueError as error:
+        raise _refused(address, f"it is not an address: {error}") from None
+    except OSError:
+        raise _refused(address, "no Dask scheduler answers there") from None
+    except Exception:  # what was read made no sense
+        raise _refused(address, "what answers there is not a Dask scheduler") from None
+    kind = found.get("type") if isinstance(found, dict) else None
+    if kind != "Scheduler":
+        raise _refused(address, f"what answers there is not a Dask scheduler: {kind or 'unknown'}")

@@ -113,20 +113,21 @@ class Study(ResolvedStudy):
         designs : DataFrame, Series or mapping
             One column a variable: numbers in base units or texts with units, and option names for
             choices. A Series, such as a row of a front, is one design; a mapping has a value, or
-            a list of values, for each variable. Further columns are left alone.
+            a list of values, for each variable. Further columns of a table are left alone.
 
         Returns
         -------
         DataFrame
             On the same index: the objectives, every quantity that is computed on the way, also
             those that the chosen rows set, ``feasible``, and in words the ``violations`` of each
-            design, empty if it is feasible. A quantity under conditions has them in its name.
+            design, empty if it is feasible, and what of it is ``outside`` the space, empty if the
+            space has it. A quantity under conditions has them in its name.
 
         Raises
         ------
         InputError
-            If a variable is missing, a value cannot be, or the study is of a table, which has no
-            models.
+            If a variable is missing, a name is another input or, in a mapping, unknown, a value
+            cannot be, or the study is of a table, which has no models.
         """
         from dse.explain.evaluated import evaluated
 

@@ -71,7 +71,7 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
             evaluator.evaluate(sample(evaluator.space, 1))
         pace = time.monotonic() - began
         if _FEWEST * pace > seconds:
-            told = f"one design took {pace:.1f} s, too long for the time-out"
+            told = f"one design took {pace:.1f} s, too long for the {seconds:.3g} s that there are"
             return Audit(
                 [], {"study.models": f"the models were not held to their contract: {told}"}
             )

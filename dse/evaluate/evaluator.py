@@ -33,7 +33,8 @@ class Evaluated:
     feasible : ndarray of bool, shape (designs,)
         Every constraint holds, and every objective is a number.
     failed : mapping of int to str
-        By row, designs that a model raised for, and what it raised; all else of them is NaN.
+        By row, designs that a model raised for: their values and what was raised, in words. All
+        else of them is NaN.
     """
 
     objectives: Array

@@ -33,6 +33,15 @@ def is_nondominated(points: Array) -> NDArray[np.bool_]:
     return np.asarray(moocore.is_nondominated(_finite(points), keep_weakly=True), dtype=bool)
 
 
+def distinct_front(points: Array) -> NDArray[np.bool_]:
+    """Tell which points are the front, as `is_nondominated` does, but of equal points one alone."""
+    if len(points) == 0:
+        return np.zeros(0, dtype=bool)
+    if points.shape[1] == 1:
+        return np.asarray(np.arange(len(points)) == np.argmin(points[:, 0]))
+    return np.asarray(moocore.is_nondominated(_finite(points), keep_weakly=False), dtype=bool)
+
+
 def ranks(points: Array) -> NDArray[np.int64]:
     """Return for each point the number of its front: 0 for the non-dominated ones, and so on."""
     if len(points) == 0 or points.shape[1] == 1:
@@ -92,12 +101,17 @@ class Archive:
         return cls(np.zeros(0, dtype=np.int64), np.zeros((0, objectives)), np.zeros((0, columns)))
 
     def merged(self, *others: Archive) -> Archive:
-        """Return the archive with the designs of others; the order of merging does not matter."""
+        """Return the archive with the designs of others; the order of merging does not matter.
+
+        What has the same number is the same design, and stands there once.
+        """
         whole = self.joined(*others)
         if len(whole.index) == len(self.index):
             return self
-        kept = whole.rows(is_nondominated(whole.points))
-        return kept.rows(np.argsort(kept.index, kind="stable"))
+        rows = np.flatnonzero(is_nondominated(whole.points))
+        rows = rows[np.argsort(whole.index[rows], kind="stable")]
+        index = whole.index[rows]
+        return whole.rows(rows[np.append(True, index[1:] != index[:-1])[: len(rows)]])
 
     def joined(self, *others: Archive) -> Archive:
         """Return the designs of all, dominated ones included."""
@@ -170,11 +184,8 @@ class FrontBuilder:
         if self._gathered.settled is not self._chosen_of:
             self._chosen_of = self._gathered.settled
             self._pivots = _pivots(self._chosen_of.points)
-        rows = np.arange(len(index))
-        for pivot in self._pivots:
-            keep = ~((points >= pivot).all(axis=1) & (points > pivot).any(axis=1))
-            if not keep.all():
-                rows, points = rows[keep], points[keep]
+        rows = np.flatnonzero(~_beaten(points, self._pivots))
+        points = points[rows]
         keep = is_nondominated(points)
         rows, points = rows[keep], points[keep]
         kept = np.zeros((len(rows), 0)) if beside is None else beside[rows]
@@ -185,6 +196,19 @@ class FrontBuilder:
         if self._gathered.waiting:
             self._gathered = Gathered(self._gathered.archive())
         return self._gathered.settled
+
+
+def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:
+    """Tell which points one of few others dominates."""
+    columns = np.ascontiguousarray(points.T)  # one after the other is much quicker
+    found = np.zeros(len(points), dtype=bool)
+    for pivot in pivots:
+        behind = columns[0] >= pivot[0]
+        for column, value in zip(columns[1:], pivot[1:], strict=True):
+            behind &= column >= value
+        rows = np.flatnonzero(behind & ~found)
+        found[rows] = (points[rows] > pivot).any(axis=1)
+    return found
 
 
 def _pivots(points: Array) -> Array:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.halving import Gave, Raised, halved
 from dse.evaluate.space import Points
 from dse.evaluate.wiring import Key, ModelError
 from dse.model.quantity import Array
@@ -51,37 +53,54 @@ def judge(
     except ModelError as error:
         if evaluator.on_error == "stop":
             raise _located(evaluator, points, first, error) from error
-        return _skipping(evaluator, points, first, error)
+        return _skipping(evaluator, points, error)
 
 
-def _skipping(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> Evaluated:
-    """Judge the halves of a batch that raised, each as a batch; one design alone has failed."""
-    count = len(next(iter(points.values())))
-    if count == 1:
-        told = str(_located(evaluator, points, first, error))
-        objectives, constraints = len(evaluator.objectives), len(evaluator.constraints)
-        nan = np.full((1, objectives), np.nan), np.full((1, constraints), np.nan)
-        return Evaluated(*nan, np.zeros(1, dtype=bool), {0: told})
-    halves = (slice(count // 2), slice(count // 2, None))
-    parts = [{n: v[half] for n, v in points.items()} for half in halves]
-    return joined(
-        [judge(evaluator, parts[0], first), judge(evaluator, parts[1], first + count // 2)]
+def _parts(
+    evaluator: Evaluator, points: Points, error: ModelError
+) -> Iterator[Gave[Evaluated] | Raised[ModelError]]:
+    """Yield what the parts of a batch that raised give."""
+
+    def run(low: int, high: int) -> Evaluated:
+        return evaluator.evaluate({n: v[low:high] for n, v in points.items()})
+
+    return halved(run, 0, len(next(iter(points.values()))), error, ModelError)
+
+
+def _skipping(evaluator: Evaluator, points: Points, error: ModelError) -> Evaluated:
+    """Judge a batch that raised; a design that raises alone has failed."""
+    objectives, constraints = len(evaluator.objectives), len(evaluator.constraints)
+    nan = np.full((1, objectives), np.nan), np.full((1, constraints), np.nan)
+    parts = []
+    for part in _parts(evaluator, points, error):
+        if isinstance(part, Gave):
+            parts.append(part.found)
+        elif part.single:  # of several together, both halves are there
+            told = {0: _told(evaluator, points, part.low, part.error)}
+            parts.append(Evaluated(*nan, np.zeros(1, dtype=bool), told))
+    return joined(parts)
+
+
+def arrays_of(judged: Evaluated) -> dict[str, NDArray[Any]]:
+    """Return a batch as arrays, for a checkpoint."""
+    return {
+        "objectives": judged.objectives,
+        "constrained": judged.constrained,
+        "feasible": judged.feasible,
+        "failed": np.array([*judged.failed], dtype=np.int64),
+        "raised": np.frombuffer(json.dumps([*judged.failed.values()]).encode(), dtype=np.uint8),
+    }
+
+
+def of_arrays(arrays: Mapping[str, NDArray[Any]]) -> Evaluated:
+    """Return the batch that `arrays_of` gave."""
+    told = json.loads(arrays["raised"].tobytes())
+    return Evaluated(
+        arrays["objectives"],
+        arrays["constrained"],
+        arrays["feasible"],
+        dict(zip(arrays["failed"].tolist(), told, strict=True)),
     )
-
-
-def judged_again(evaluator: Evaluator, points: Points, judged: Evaluated) -> Evaluated:
-    """Return a batch with what models raised, which arrays alone do not tell.
-
-    Those designs are judged again that have no objective: models are pure.
-    """
-    rows = np.flatnonzero(np.isnan(judged.objectives).all(axis=1))
-    if evaluator.on_error == "stop" or not len(rows):
-        return judged
-    failed: dict[int, str] = {}
-    for row in rows.tolist():
-        alone = judge(evaluator, {n: v[row : row + 1] for n, v in points.items()}, row)
-        failed |= dict.fromkeys([row] if alone.failed else [], "".join(alone.failed.values()))
-    return replace(judged, failed=failed)
 
 
 def joined(parts: Sequence[Evaluated]) -> Evaluated:
@@ -119,34 +138,27 @@ def nothing(evaluator: Evaluator) -> Evaluated:
 
 
 def _located(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> DesignError:
-    """Halve the batch for as long as a half raises, and tell of what is left."""
-    low, high = 0, len(next(iter(points.values())))
-    together = f"designs {first} to {first + high - 1:,} together: {error}"
+    """Return what is wrong with the first design that raises, or the batch of which none does."""
+    count = len(next(iter(points.values())))
+    wrong = next(p for p in _parts(evaluator, points, error) if isinstance(p, Raised))
+    if wrong.single:
+        told = _told(evaluator, points, wrong.low, wrong.error)
+        return DesignError(f"design {first + wrong.low} {told}")
+    if isinstance(wrong.error.error, MemoryError):
+        together = f"designs {first} to {first + count - 1:,} together: {error}"
+        return DesignError(f"{together}; give a smaller run.chunk")
+    return _of_a_batch(first + wrong.low, first + wrong.high - 1, wrong.error)
 
-    def raised(start: int, stop: int) -> ModelError | None:
-        try:
-            evaluator.evaluate({n: v[start:stop] for n, v in points.items()})
-        except ModelError as inner:
-            return inner
-        return None
 
-    while high - low > 1:
-        middle = (low + high) // 2
-        if (inner := raised(low, middle)) is not None:
-            high, error = middle, inner
-        elif (inner := raised(middle, high)) is not None:
-            low, error = middle, inner
-        else:
-            if isinstance(error.error, MemoryError):
-                return DesignError(f"{together}; give a smaller run.chunk")
-            return _of_a_batch(first + low, first + high - 1, error)
-    labels = evaluator.space.labels({n: v[low:high] for n, v in points.items()})
+def _told(evaluator: Evaluator, points: Points, row: int, error: ModelError) -> str:
+    """Return in words which design raised, and what."""
+    labels = evaluator.space.labels({n: v[row : row + 1] for n, v in points.items()})
     units = {n: q.unit for n, q in evaluator.wiring.quantities.items()}
     words = [
         f"{n} = {v[0] if isinstance(v[0], str) else show(float(v[0]), units[n])}"
         for n, v in labels.items()
     ]
-    return DesignError(f"design {first + low} ({', '.join(words)}): {error}")
+    return f"({', '.join(words)}): {error}"
 
 
 def _of_a_batch(first: int, last: int, error: ModelError) -> DesignError:

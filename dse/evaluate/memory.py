@@ -67,6 +67,9 @@ class _Memory:
         self._held: dict[Hashable, _Rows] = {}
         self._pace = np.inf  # seconds
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Memory, ()  # elsewhere it begins empty
+
     @property
     def pays(self) -> bool:
         """Whether to look up is quicker than to run the model, as far as is known."""

@@ -9,7 +9,7 @@ is not declared, the domain of the output is all that is known, until the input 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -32,12 +32,9 @@ from dse.model.quantity import Array, Resource
 
 Side: TypeAlias = int
 """-1 for the least value, 1 for the greatest."""
-_ROWS = 1 << 17
-"""Combinations beyond which there is no table."""
-_CELLS = 1 << 20
-"""Combinations of cells beyond which there is no table."""
-_TOGETHER = 1 << 22
-"""Boxes times scenarios that are bounded at once."""
+_ROWS = 1 << 17  # combinations beyond which there is no table
+_CELLS = 1 << 20  # combinations of cells beyond which there is none
+_TOGETHER = 1 << 22  # boxes times scenarios that are bounded at once
 
 
 @dataclass(frozen=True)
@@ -50,10 +47,14 @@ class Ranges:
         The models, wired.
     until : float
         The `time.time` after which no table is made: what models declare must do.
+    elsewhere : callable, optional
+        Takes a function and what it is called with, and returns what it returns: in a process, for
+        models that must not run in this one.
     """
 
     evaluator: Evaluator
     until: float = np.inf
+    elsewhere: Callable[..., Any] | None = None
     _tables: dict[tuple[Key, str], Extremes | None] = field(default_factory=dict)
 
     @cached_property
@@ -62,12 +63,13 @@ class Ranges:
         return tuple(Axis(n, v) for n, v in self.evaluator.space.variables.items())
 
     @cached_property
-    def _owners(self) -> dict[str, int]:
+    def owners(self) -> dict[str, int]:
+        """Which variable sets which quantity, by its place in the space's order."""
         places = {name: i for i, name in enumerate(self.evaluator.space.variables)}
         return {q: places[v] for q, v in self.evaluator.space.quantities().items()}
 
     @cached_property
-    def _cells(self) -> dict[str, tuple[Array, Array]]:
+    def cells(self) -> dict[str, tuple[Array, Array]]:
         """The extremes of what finite variables set, over all their cells."""
         return {
             name: (pyramid(values, 0, np.minimum), pyramid(values, 0, np.maximum))
@@ -91,52 +93,29 @@ class Ranges:
         ModelError
             If a model raises.
         """
-        most = max(1, _TOGETHER // self.evaluator.scenarios)
-        if len(boxes.level) <= most:
-            return Walk(self, boxes).bounds()
-        parts = [self(boxes.rows(slice(i, i + most))) for i in range(0, len(boxes.level), most)]
-        return Bounds(*map(np.concatenate, zip(*parts, strict=True)))
+        if self.elsewhere is None:
+            most = max(1, _TOGETHER // self.evaluator.scenarios)
+            if len(boxes.level) <= most:
+                return Walk(self, boxes).bounds()
+            parts = [self(boxes.rows(slice(i, i + most))) for i in range(0, len(boxes.level), most)]
+            return Bounds(*map(np.concatenate, zip(*parts, strict=True)))
+        if not self._tables:
+            self._tables.update(self.elsewhere(_tables, self._here))
+        bounds: Bounds = self.elsewhere(self._here, boxes)
+        return bounds
 
     @cached_property
-    def blind(self) -> tuple[int, ...]:
-        """The variables that feed inputs of which a model does not say how its output moves.
-
-        All of them have to have one value before anything is known of that output.
-        """
-        producers, upstream = self.evaluator.wiring.producers, self.evaluator.wiring.upstream
-        fed = [name for _, name in self._unknown()]
-        made = [upstream[producers[n].name] if n in producers else [n] for n in fed]
-        return self.variables(name for names in made for name in names)
+    def _here(self) -> Ranges:
+        """The same, run where it is called."""
+        return Ranges(self.evaluator, self.until, None, self._tables)
 
     @cached_property
     def scales(self) -> Array:
         """Of each constraint, what its violations are large or small beside."""
-        whole = Walk(self, self.whole()).bounds()
+        whole = self(self.whole())
         extent = np.nan_to_num(whole.most[0] - whole.least[0], nan=1.0, posinf=1.0)
         bounds = np.abs([float(c.bound) for c in self.evaluator.constraints])
         return np.where(bounds > 0, bounds, np.where(extent > 0, extent, 1.0))
-
-    def undeclared(self) -> list[str]:
-        """Return in sentences which moves would have to be declared for bounds to be tight."""
-        return list(dict.fromkeys(sentence for sentence, _ in self._unknown()))
-
-    def endless(self) -> list[str]:
-        """Return those of `undeclared` that a continuous variable feeds: no halving ends there."""
-        continuous = {axis.name for axis in self.axes if axis.continuous}
-        wiring = self.evaluator.wiring
-        found: list[str] = []
-        for sentence, name in self._unknown():
-            producer = wiring.producers.get(name)
-            names = {name} if producer is None else wiring.upstream[producer.name]
-            if continuous & names and sentence not in found:
-                found.append(sentence)
-        return found
-
-    def _unknown(self) -> list[tuple[str, str]]:
-        """Return which moves are not declared, in sentences, each with the input."""
-        found: list[tuple[str, str]] = []
-        Walk(self, self.whole(), found).bounds()
-        return found
 
     def points(self, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
         """Return the designs at places (designs, variables) of the ascending orders."""
@@ -154,12 +133,19 @@ class Ranges:
 
     def variables(self, names: Iterable[str]) -> tuple[int, ...]:
         """Return which variables set some quantities, in the space's order."""
-        return tuple(sorted({self._owners[name] for name in names if name in self._owners}))
+        return tuple(sorted({self.owners[name] for name in names if name in self.owners}))
 
-    def _tabulated(self, key: Key, name: str) -> Extremes | None:
-        wiring = self.evaluator.wiring
+    def is_tabled(self, key: Key, name: str) -> bool:
+        """Tell whether an output has a table, or will have one once it is asked for."""
+        if (key, name) in self._tables:
+            return self._tables[key, name] is not None
+        return self._fitting(key) is not None
+
+    def _fitting(self, key: Key) -> tuple[int, ...] | None:
+        """Return the variables of a model's table; None if it would be too large."""
         bound = dict(key[1])
-        used = self.variables(n for n in wiring.upstream[key[0]] if n not in bound)
+        upstream = self.evaluator.wiring.upstream[key[0]]
+        used = self.variables(n for n in upstream if n not in bound)
         axes = [self.axes[i] for i in used]
         width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
         if any(axis.continuous for axis in axes):
@@ -168,9 +154,16 @@ class Ranges:
             return None
         if math.prod(2 * axis.count for axis in axes) * width > _CELLS:
             return None
-        shape = tuple(axis.count for axis in axes)
-        columns = self._columns(used, shape)
-        value = in_pieces(wiring, (name, bound), columns, math.prod(shape), self.until)
+        return used
+
+    def _tabulated(self, key: Key, name: str) -> Extremes | None:
+        used = self._fitting(key)
+        if used is None:
+            return None
+        shape = tuple(self.axes[i].count for i in used)
+        request, columns = (name, dict(key[1])), self._columns(used, shape)
+        rows = math.prod(shape)
+        value = in_pieces(self.evaluator.wiring, request, columns, rows, self.until)
         if value is None:
             return None
         grid = value.reshape((*value.shape[:-1], *shape))
@@ -194,45 +187,35 @@ class Ranges:
                 columns |= {n: v[0] for n, v in axis.quantities().items()}
         return columns
 
-    def cells_of(self, name: str, side: Side, boxes: Boxes) -> Array | None:
-        """Return an end of what a variable sets in each box; None if no variable sets it."""
-        if name not in self._owners:
-            return None
-        place = self._owners[name]
-        axis = self.axes[place]
-        if not axis.continuous:
-            return self._cells[name][side > 0][axis.index(boxes, place)]
-        level, cell = boxes.level[:, place], boxes.cell[:, place]
-        end = axis.ends(level, cell)[side > 0]
-        if side > 0:  # the finest cells are points, or what is around a jump would never end
-            end = np.where((level == 0) & (end < axis.count - 1), cell, end)
-        return np.asarray(axis.at(end), dtype=np.float64)
-
     @cached_property
     def spreads(self) -> SpreadCells:
         """What is uncertain, over cells."""
         return SpreadCells(self.evaluator.wiring.spread, self.axes)
 
 
+def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
+    """Return all tables: the box of all designs asks for each."""
+    ranges(ranges.whole())
+    return ranges.tables()
+
+
 class Walk:
     """One batch of boxes on its way through the wiring; each end of a quantity is found once."""
 
-    def __init__(
-        self, ranges: Ranges, boxes: Boxes, undeclared: list[tuple[str, str]] | None = None
-    ) -> None:
+    def __init__(self, ranges: Ranges, boxes: Boxes) -> None:
         self._ranges, self._boxes = ranges, boxes
-        self._undeclared = undeclared
         self._wiring = ranges.evaluator.wiring
         self._ends: dict[tuple[Any, ...], Any] = {}
         self._runs: dict[tuple[Any, ...], Mapping[str, Array]] = {}
+        self._own: dict[tuple[str, Side], Array] = {}
+        self._places: dict[int, NDArray[np.int64]] = {}
         self._empty = np.zeros(len(boxes.level), dtype=bool)
 
     def bounds(self) -> Bounds:
         """Return what is known of the designs of each box."""
         evaluator, count = self._ranges.evaluator, len(self._boxes.level)
         ideal = np.empty((count, len(evaluator.objectives)))
-        least = np.empty((count, len(evaluator.constraints)))
-        most = np.empty_like(least)
+        least, most = np.empty((2, count, len(evaluator.constraints)))
         with np.errstate(all="ignore"):
             for i, objective in enumerate(evaluator.objectives):
                 side = -1 if objective.sign > 0 else 1
@@ -278,8 +261,8 @@ class Walk:
         if producer is None:
             if name in self._wiring.spread and DRAW in conditions:
                 return self._ranges.spreads(name, side, conditions[DRAW], self._boxes)
-            own = self._ranges.cells_of(name, side, self._boxes)
-            return self._wiring.constants[name] if own is None else own
+            own = name in self._ranges.owners
+            return self._set(name, side) if own else self._wiring.constants[name]
         relevant, key = self._wiring.relevant(producer, conditions)
         found = self._ends.get((name, key, side))
         if found is None:
@@ -291,8 +274,31 @@ class Walk:
             self._ends[name, key, side] = found
         return found
 
+    def _set(self, name: str, side: Side) -> Array:
+        """Return an end of what a variable sets in each box."""
+        if (name, side) not in self._own:
+            self._own[name, side] = self._end_of(name, side)
+        return self._own[name, side]
+
+    def _end_of(self, name: str, side: Side) -> Array:
+        place = self._ranges.owners[name]
+        axis = self._ranges.axes[place]
+        if not axis.continuous:
+            return self._ranges.cells[name][side > 0][self._index(place)]
+        level, cell = self._boxes.level[:, place], self._boxes.cell[:, place]
+        end = axis.ends(level, cell)[side > 0]
+        if side > 0:  # the finest cells are points, or what is around a jump would never end
+            end = np.where((level == 0) & (end < axis.count - 1), cell, end)
+        return np.asarray(axis.at(end), dtype=np.float64)
+
+    def _index(self, variable: int) -> NDArray[np.int64]:
+        """Return where the cells of a finite variable stand in its pyramids."""
+        if variable not in self._places:
+            self._places[variable] = self._ranges.axes[variable].index(self._boxes, variable)
+        return self._places[variable]
+
     def _looked_up(self, variables: tuple[int, ...], values: Array) -> Array:
-        rows: tuple[Any, ...] = tuple(self._ranges.axes[i].index(self._boxes, i) for i in variables)
+        rows: tuple[Any, ...] = tuple(self._index(i) for i in variables)
         return np.asarray(values[(..., *rows)] if rows else values[..., None])
 
     def _at_corner(
@@ -362,7 +368,7 @@ class Walk:
         pattern: list[Side | None] = []
         for each, declared in model.inputs.items():
             known = any(each in origin for origin in origins)
-            if not known and self._ranges.cells_of(each, -1, self._boxes) is None:
+            if not known and each not in self._ranges.owners:
                 continue  # left to its default
             if isinstance(declared, Resource):
                 taken[each] = self._wiring.constants[each]
@@ -371,11 +377,7 @@ class Walk:
             given = self._taken(each, conditions, model, side * move if move else -1)
             if move is None:
                 other = self._taken(each, conditions, model, 1)
-                moved = ~np.atleast_1d(np.asarray(given) == other)
-                unknown = unknown | moved
-                if self._undeclared is not None and moved.any():
-                    what = f"{model.name} does not declare how '{name}' moves with '{each}'"
-                    self._undeclared.append((what, each))
+                unknown = unknown | ~np.atleast_1d(np.asarray(given) == other)
             taken[each] = given
             pattern.append(side * move if move else move)
         return taken, unknown, tuple(pattern)

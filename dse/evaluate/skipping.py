@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.halving import Gave, halved
 from dse.model.contract import Model
 from dse.model.quantity import Array
 
@@ -39,18 +40,25 @@ class _Forgiving(Model):
         """Return the outputs; NaN for each design alone that the model raises for."""
         try:
             return self.own(columns)
-        except (Exception, SystemExit):
+        except (Exception, SystemExit) as error:
             given = [v for n, v in columns.items() if n in self.inputs and np.ndim(v)]
             shape = np.broadcast_shapes(*(np.shape(v) for v in given))
             if not shape or shape[-1] == 1:
                 return {name: np.full(shape, np.nan) for name in self.fields}
-        halves = []
-        for half in (slice(shape[-1] // 2), slice(shape[-1] // 2, None)):
-            some = {n: v[..., half] if _is_wide(v) else v for n, v in columns.items()}
-            count = len(range(shape[-1])[half])
-            outputs = self(some).items()
-            halves.append({n: np.broadcast_to(v, (*shape[:-1], count)) for n, v in outputs})
-        return {n: np.concatenate([half[n] for half in halves], axis=-1) for n in self.fields}
+            return self._in_parts(columns, shape, error)
+
+    def _in_parts(
+        self, columns: Mapping[str, Any], shape: tuple[int, ...], error: BaseException
+    ) -> dict[str, Array]:
+        def run(low: int, high: int) -> Mapping[str, Array]:
+            return self.own({n: v[..., low:high] if _is_wide(v) else v for n, v in columns.items()})
+
+        whole = {name: np.full(shape, np.nan) for name in self.fields}
+        for part in halved(run, 0, shape[-1], error, (Exception, SystemExit)):
+            if isinstance(part, Gave):
+                for name, value in part.found.items():
+                    whole[name][..., part.low : part.high] = value
+        return whole
 
 
 def _is_wide(value: Any) -> bool:

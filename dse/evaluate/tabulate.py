@@ -124,5 +124,5 @@ def look_up(
             index: Any = np.int64(0)
             for name in table.variables:
                 index = index * (space.variables[name].count or 1) + digits[name]
-            rows[table.variables] = np.asarray(index, dtype=np.int64)
+            rows[table.variables] = np.atleast_1d(np.asarray(index, dtype=np.int64))
     return {key: Looked(table, rows[table.variables]) for key, table in tables.items()}

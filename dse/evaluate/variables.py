@@ -199,6 +199,24 @@ class Values:
         return self.middle(self.position(values))
 
 
+_AS_GOOD = 1e-9  # of a value: what is written in fewer digits
+
+
+def held(
+    variable: Real | Integer | Values, values: NDArray[Any]
+) -> tuple[float, float, NDArray[np.bool_]]:
+    """Return the least and the greatest value of a variable, and which of some values it has."""
+    values = np.asarray(values, dtype=np.float64)
+    if isinstance(variable, Real) and variable.steps is None:
+        slack = _AS_GOOD * np.abs(values)
+        inside = (values >= variable.low - slack) & (values <= variable.high + slack)
+        return variable.low, variable.high, inside
+    levels = variable.levels()
+    near = variable.at(variable.position(values))
+    same = np.isclose(values, near, rtol=_AS_GOOD, atol=0.0)
+    return float(levels.min()), float(levels.max()), np.asarray(same)
+
+
 @dataclass(frozen=True)
 class Choice:
     """One of several named rows, each of which sets several quantities together.

@@ -13,10 +13,12 @@ from dse.evaluate.conditions import Conditions, in_words, scenario, scenarios
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table import TableSpace
+from dse.evaluate.variables import held
 from dse.evaluate.wiring import Key, Wiring
 from dse.explain.verdict import Violation
 from dse.model.quantity import Array
 from dse.model.units import UnitError, read
+from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
 from dse.result.tables import whole
 from dse.study.study import ResolvedStudy
@@ -37,7 +39,8 @@ def evaluated(
         message = "a study of a table has no models: it knows the designs of its table alone"
         raise InputError("designs", [Problem("", message, "look them up in the table")])
     frame = _frame(designs)
-    points = _points(study, frame)
+    problems = _named_wrong(study, frame, isinstance(designs, Mapping))
+    points = _points(study, frame, problems)
     count, columns = len(frame), evaluator.space.columns(points)
     others, known = _on_the_way(evaluator, columns, count)
     judged = evaluator.evaluate_columns(columns, count, known)
@@ -49,9 +52,27 @@ def evaluated(
         if name not in evaluator.space.variables and name in evaluator.wiring.quantities:
             content.setdefault(name, whole(values, evaluator.wiring.quantities[name]))
     table = pd.DataFrame(content | others, index=frame.index)
+    table["outside"] = _outside(evaluator, points)
     table["feasible"] = judged.feasible
     table["violations"] = _violations(evaluator, judged)
     return table
+
+
+def _outside(evaluator: Evaluator, points: Points) -> list[str]:
+    """Return in words what of each design the space does not have; empty if it is in the space."""
+    found: list[list[str]] = [[] for _ in next(iter(points.values()))]
+    for name, variable in evaluator.space.variables.items():
+        if isinstance(variable, Choice):
+            continue
+        low, high, there = held(variable, points[name])
+        unit = evaluator.wiring.quantities[name].unit
+        for row in np.flatnonzero(~there).tolist():
+            value = float(points[name][row])
+            where = f"outside {show(low, unit)} to {show(high, unit)}"
+            if low <= value <= high:
+                where = "between values of the space"
+            found[row].append(f"{name} = {show(value, unit)} is {where}")
+    return ["; ".join(told) for told in found]
 
 
 def _frame(designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.DataFrame:
@@ -72,9 +93,37 @@ def _frame(designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.Dat
     return pd.DataFrame({n: v * count if len(v) == 1 else v for n, v in listed.items()})
 
 
-def _points(study: ResolvedStudy, frame: pd.DataFrame) -> Points:
-    """Return the designs of a table, each problem told."""
-    problems: list[Problem] = []
+def _named_wrong(study: ResolvedStudy, frame: pd.DataFrame, alone: bool) -> list[Problem]:
+    """Return inputs that are not variables, which would be ignored; of a mapping any other name."""
+    evaluator, problems = study.evaluator, list[Problem]()
+    wiring, variables = evaluator.wiring, evaluator.space.variables
+    given = {
+        *evaluator.space.quantities(),
+        *wiring.producers,
+        *(o.name for o in evaluator.objectives),
+    }
+    known = {
+        *variables,
+        *given,
+        *wiring.quantities,
+        "feasible",
+        "violations",
+        "outside",
+        "on_front",
+    }
+    for name in map(str, frame):
+        if name in variables or name in given:
+            continue
+        if name in wiring.constants or name in wiring.known:
+            remedy = f"for another value: study.with_inputs({name}=...).evaluate(...)"
+            problems.append(Problem(name, "is an input of the study, not a variable", remedy))
+        elif alone and name.partition(" ")[0] not in known:
+            problems.append(Problem(name, "is not a variable", nearest(name, variables)))
+    return problems
+
+
+def _points(study: ResolvedStudy, frame: pd.DataFrame, problems: list[Problem]) -> Points:
+    """Return the designs of a table, each problem told beside those that are known."""
     points: Points = {}
     for name, variable in study.evaluator.space.variables.items():
         if name not in frame:

@@ -147,6 +147,7 @@ def explain(
     study: ResolvedStudy,
     result: Result,
     numbers: Sequence[int],
+    before: int = 0,
     held: Robustness | None = None,
 ) -> list[Explanation]:
     """Explain designs.
@@ -160,6 +161,8 @@ def explain(
     numbers : sequence of int
         Design numbers: kept ones, or any of an enumerated space. The first few get curves, and
         what would shorten their times.
+    before : int
+        How many were explained before these: of all, the first few.
     held : Robustness, optional
         How far they hold if inputs are uncertain, if that is known.
 
@@ -203,7 +206,7 @@ def explain(
                 parts=parts[row],
                 sensitivities=sensitive[row],
                 regions=swept[row],
-                curves=curves_of(study, plain) if row < _DRAWN else (),
+                curves=curves_of(study, plain) if before + row < _DRAWN else (),
                 scenarios=scenarios[row],
                 feasible=feasible,
                 violations=_violations(evaluator, judged, row, one),
@@ -214,7 +217,7 @@ def explain(
                 advice=advised[row] if feasible else (),
                 mends=() if feasible else mends(evaluator, result, here),
                 halves=halves(certain, result, study.rule, here, parts[row])
-                if row < _TIMED
+                if before + row < _TIMED
                 else (),
                 worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
                 reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",

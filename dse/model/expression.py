@@ -45,6 +45,9 @@ class ExpressionError(ValueError):
     """A text is not a relation; the message says what would be."""
 
 
+_TURNED = str.maketrans("<>", "><")
+
+
 @dataclass(frozen=True)
 class Relation:
     """A relation ``left <= right`` (or ``>=``, ``<``, ``>``, ``==``) between quantities.
@@ -82,6 +85,21 @@ class Relation:
         # positive number says so and keeps the order
         same = np.finfo(np.float64).tiny if self.strict else 0.0
         return np.where(left == right, same, over)
+
+    def bound(self) -> tuple[str, str, float] | None:
+        """Return the quantity, the sign and the number of a relation that says no more than that.
+
+        >>> read_relation("2 * 8 <= lanes").bound(), read_relation("a <= b").bound()
+        (('lanes', '>=', 16.0), None)
+        """
+        for one, other, sign in (
+            (self.left, self.right, self.relation),
+            (self.right, self.left, self.relation.translate(_TURNED)),
+        ):
+            if isinstance(one, ast.Name) and not _names(other):
+                with np.errstate(all="ignore"):
+                    return one.id, sign, float(_value(other, {}))
+        return None
 
     def renamed(self, names: Mapping[str, str]) -> Relation:
         """Return the relation between the same quantities under other names."""

@@ -83,6 +83,8 @@ function likeness(a, b) {
 }
 function nearestName(name, known) {
   const names = [...new Set(known)].sort();
+  const same = names.find((each) => each.toLowerCase() === name.toLowerCase()); // but for capitals
+  if (same) return `did you mean '${same}'?`;
   const [near, like] = names.reduce((best, each) => { const l = likeness(name, each); return l > best[1] ? [each, l] : best; }, ["", 0]);
   if (like >= 0.6) return `did you mean '${near}'?`;
   return names.length ? `known: ${names.slice(0, 12).join(", ")}${names.length > 12 ? ` and ${names.length - 12} more` : ""}` : "";

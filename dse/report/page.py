@@ -68,6 +68,7 @@ def page(
         certificate=result.certificate,
         grounds=[told(ground) for ground in result.certificate.rests_on],
         files=_files(result),
+        explained=_explained(result, len(explanations)),
         standing=standing(result.certificate),
         stopped=stopped(result.certificate),
         figures=key_figures(result),
@@ -87,6 +88,16 @@ def standing(certificate: Certificate) -> str:
     if certificate.complete:
         return "Certified"
     return "Best front found" if certificate.non_dominated else "No design on a front yet"
+
+
+def _explained(result: Result, count: int) -> str:
+    """Return how many designs the page explains in full."""
+    kept = len(result.designs)
+    if count == kept:
+        return ""
+    return (
+        f"This report explains {count:,} of {plural(kept, 'design')} in full; dse explain does any."
+    )
 
 
 def _files(result: Result) -> str:

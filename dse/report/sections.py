@@ -11,6 +11,24 @@ from dse.model.section import Section, SectionPart, Table, Tree
 from dse.model.values import cell, decimals
 from dse.report.panel import panel, table_of
 from dse.report.section_plot import height, section_plot
+from dse.result.record import Result
+from dse.study.study import ResolvedStudy
+
+
+def written(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
+    """Return the sections, and what went wrong with those that could not be written."""
+    found, failed = [], []
+    for name, write in study.sections if len(result.front) else ():
+        try:
+            section = write(study, result)
+        except (Exception, SystemExit) as error:  # whatever a user's function raises
+            failed.append(f"the section {name}, which raised {type(error).__name__}: {error}")
+            continue
+        if isinstance(section, Section):
+            found.append(section)
+        else:
+            failed.append(f"the section {name}, which returned {type(section).__name__}")
+    return found, failed
 
 
 def section_data(section: Section, name: str = "section") -> dict[str, Any]:

@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,14 @@ _BROKEN = (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedE
 """What numpy raises for files that are none of its own, headers that promise terabytes included."""
 
 
+class DamagedError(ValueError):
+    """What was kept of a search is not as it was written, or is of another study."""
+
+
 def write(path: Path, state: Mapping[str, NDArray[Any]], digest: str) -> None:
     """Write a search's state whole, with the digest of its study; nothing for an empty one."""
     if state:
-        content, own = io.BytesIO(), {_DIGEST: np.array(digest), _SUM: np.array(_sum(state))}
-        np.savez(content, allow_pickle=False, **state, **own)
-        write_bytes(path, content.getvalue())
+        write_bytes(path, packed(state, digest))
 
 
 def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:
@@ -39,19 +41,41 @@ def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:
     """
     if not path.is_file():
         return {}
-    remedy = "remove it, or start with --fresh"
     try:
-        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        with path.open("rb") as raw:
+            return unpacked(raw, digest)
+    except (OSError, DamagedError) as error:
+        message = str(error) if isinstance(error, DamagedError) else f"cannot be read: {error}"
+        problem = Problem("", message, "remove it, or start with --fresh")
+        raise InputError(str(path), [problem]) from None
+
+
+def packed(state: Mapping[str, NDArray[Any]], digest: str) -> bytes:
+    """Return a state as bytes that name their study."""
+    content, own = io.BytesIO(), {_DIGEST: np.array(digest), _SUM: np.array(_sum(state))}
+    np.savez(content, allow_pickle=False, **state, **own)
+    return content.getvalue()
+
+
+def unpacked(content: IO[bytes], digest: str) -> dict[str, NDArray[Any]]:
+    """Return the state that `packed` took.
+
+    Raises
+    ------
+    DamagedError
+        If it cannot be read, or is of another study.
+    """
+    try:
+        with np.load(content, allow_pickle=False) as file:
             if any(part.compress_type != zipfile.ZIP_STORED for part in file.zip.infolist()):
                 raise ValueError("it is compressed")  # a few bytes could fill the memory
             state = {name: file[name] for name in file.files}
     except (*_BROKEN, zipfile.BadZipFile, zlib.error) as error:
-        problem = Problem("", f"cannot be read: {error}", remedy)
-        raise InputError(str(path), [problem]) from None
+        raise DamagedError(f"cannot be read: {error}") from None
     if state.pop(_DIGEST, None) != digest:
-        raise InputError(str(path), [Problem("", "is of another study", remedy)])
+        raise DamagedError("is of another study")
     if state.pop(_SUM, None) != _sum(state):
-        raise InputError(str(path), [Problem("", "is not as its run wrote it", remedy)])
+        raise DamagedError("is not as its run wrote it")
     return state
 
 

@@ -25,10 +25,12 @@ from dse.result.folder import (
     FORMAT,
     FRONT,
     MARKER,
+    PROGRESS,
     REPORT,
     STORAGE,
     STUDY,
     SUMMARY,
+    TIMEOUT,
     read_json,
     verify,
 )
@@ -58,7 +60,12 @@ class Claim(NamedTuple):
 
 @contextmanager
 def claimed(
-    folder: Path, digest: str, name: str, fresh: bool = False, copies: Collection[str] = ()
+    folder: Path,
+    digest: str,
+    name: str,
+    fresh: bool = False,
+    copies: Collection[str] = (),
+    seconds: float = 0.0,
 ) -> Iterator[Claim]:
     """Hold a folder for a run, and keep other runs out of it.
 
@@ -70,6 +77,8 @@ def claimed(
     ----------
     copies : collection of str
         What the run writes below `STUDY`.
+    seconds : float
+        The run's time-out: one that ended by a shorter one goes on.
 
     Raises
     ------
@@ -80,7 +89,7 @@ def claimed(
     with ExitStack() as held:
         made = not folder.exists()
         file = held.enter_context(_locked(folder))
-        state = _state(folder, digest, fresh)
+        state = _state(folder, digest, fresh, seconds)
         aside = None
         if state is None:
             aside = _move_aside(folder)  # its lock is held on
@@ -98,9 +107,9 @@ def claimed(
             raise
 
 
-def is_finished_run_of(folder: Path, digest: str) -> bool:
-    """Tell whether there is nothing left to do for the study with this digest."""
-    return _is_marked(folder) and _is_of(folder, digest) and _is_finished(folder)
+def is_finished_run_of(folder: Path, digest: str, seconds: float = 0.0) -> bool:
+    """Tell whether nothing is left to do, in so many seconds, for the study with this digest."""
+    return _is_marked(folder) and _is_of(folder, digest) and _is_finished(folder, seconds)
 
 
 @contextmanager
@@ -164,13 +173,13 @@ def _is_same(file: IO[bytes], path: Path) -> bool:
         return False
 
 
-def _state(folder: Path, digest: str, fresh: bool) -> State | None:
+def _state(folder: Path, digest: str, fresh: bool, seconds: float) -> State | None:
     """Return what a locked folder holds for this study; None for what is to be moved aside."""
     if os.listdir(folder) == [MARKER] and not _is_marked(folder):
         return "new"  # made just now, or by a run that was killed at once
     if fresh or not _is_of(folder, digest):
         return None
-    return "finished" if _is_finished(folder) else "resume"
+    return "finished" if _is_finished(folder, seconds) else "resume"
 
 
 def _is_marked(folder: Path) -> bool:
@@ -185,7 +194,7 @@ def _is_of(folder: Path, digest: str) -> bool:
     return marker.get("digest") == digest and marker.get("format") == FORMAT
 
 
-def _is_finished(folder: Path) -> bool:
+def _is_finished(folder: Path, seconds: float) -> bool:
     if not all((folder / name).is_file() for name in (SUMMARY, FRONT, DESIGNS)):
         return False
     summary = read_json(folder / SUMMARY)
@@ -198,7 +207,14 @@ def _is_finished(folder: Path) -> bool:
     if not isinstance(certificate, dict) or certificate.get("stopped") not in FINISHED:
         return False
     verify(folder)
-    return True
+    given = provenance.get("timeout") if isinstance(provenance, dict) else None
+    short = isinstance(given, int | float) and given < seconds
+    return not (short and certificate["stopped"] == TIMEOUT)
+
+
+def _ended_by_its_time(folder: Path) -> bool:
+    certificate = read_json(folder / SUMMARY).get("certificate")
+    return isinstance(certificate, dict) and certificate.get("stopped") == TIMEOUT
 
 
 def _mark(file: IO[bytes], content: dict[str, object]) -> None:
@@ -212,13 +228,18 @@ def _mark(file: IO[bytes], content: dict[str, object]) -> None:
 
 def _sweep(folder: Path, state: State) -> None:
     """Remove what a killed run left half-written, or did not come to remove."""
-    for name in (CHECKPOINT, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
+    for name in (CHECKPOINT, PROGRESS, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
         sweep(folder, name)
     for path in folder.glob(f"{TRIED}*"):
         shutil.rmtree(path, ignore_errors=True)
     if state == "finished":
-        with suppress(OSError):
-            (folder / CHECKPOINT).unlink(missing_ok=True)
+        names = [PROGRESS] if _ended_by_its_time(folder) else [CHECKPOINT, PROGRESS]
+        for name in names:
+            with suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+    if state == "resume" and all((folder / name).is_file() for name in (CHECKPOINT, SUMMARY)):
+        with suppress(OSError):  # the front so far, of a search whose state is elsewhere
+            (folder / STORAGE).unlink(missing_ok=True)
 
 
 def _is_worth_keeping(folder: Path) -> bool:
@@ -246,7 +267,7 @@ def _discard(folder: Path, claim: Claim, copies: Collection[str]) -> None:
     The folder stays a run's if somebody has put something else into it.
     """
     _sweep(folder, claim.state)
-    for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal"):
+    for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal", PROGRESS):
         (folder / name).unlink(missing_ok=True)
     for name in copies:
         sweep((folder / STUDY / name).parent, Path(name).name)

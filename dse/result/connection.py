@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from optuna.exceptions import OptunaError
 from optuna.storages import RDBStorage
+from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.pool import NullPool, StaticPool
 
 from dse.result.database import StorageError
 from dse.result.writing import write_bytes
-from dse.study.urls import hidden, shown_url
+from dse.study.urls import hidden, is_server, shown_url
 
 _BUSY = 60.0
 """Seconds that a file is waited for which somebody else holds, such as a dashboard that reads."""
+_LIBPQ = ("psycopg", "psycopg2")
+_SILENT = {
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}  # for how long a server that does not answer is waited for
+_LOCK = 0x6473652D  # PostgreSQL's number of the lock under which tables and studies are made
 
 
 def make(path: Path) -> None:
@@ -41,7 +51,24 @@ def engine_options(url: str) -> dict[str, Any]:
     options: dict[str, Any] = {"hide_parameters": True}
     if url.startswith("sqlite") and "timeout=" not in url:
         options["connect_args"] = {"timeout": _BUSY}
+    if is_server(url):
+        options["pool_pre_ping"] = True  # a server that was restarted is found again
+        if make_url(url).get_driver_name() in _LIBPQ:
+            options["connect_args"] = {k: v for k, v in _SILENT.items() if f"{k}=" not in url}
     return options
+
+
+@contextmanager
+def alone(url: str, options: Mapping[str, Any]) -> Iterator[None]:
+    """Let other processes that open the same database wait, if it is a server."""
+    if not is_server(url):
+        yield
+        return
+    engine = create_engine(url, poolclass=NullPool, **{**options, "pool_pre_ping": False})
+    with engine.begin() as connection:
+        connection.execute(text(f"SET LOCAL lock_timeout = '{_BUSY:.0f}s'"))
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+        yield
 
 
 @contextmanager

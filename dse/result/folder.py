@@ -30,9 +30,12 @@ FORMAT = 4
 _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
+PROGRESS = "progress.json"  # how far a run is; gone when it has ended
 _BYTES = 1 << 30  # of a summary: it holds the curves of convergence
 FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
+TIMEOUT = "timeout"
+"""The one of these after which a run goes on if it gets more time."""
 
 
 def default_folder(name: str) -> Path:

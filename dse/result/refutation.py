@@ -35,17 +35,20 @@ class Refutation:
     Parameters
     ----------
     tried, feasible : int
-        Designs that were evaluated, and the feasible ones of them.
+        Draws that were evaluated, which may repeat a design, and the feasible ones of them.
     design : mapping or None
         The first design that is better than the front allows, by variable; None if there is none.
     values : mapping or None
         Its objectives.
+    of : {"draw", "design"}
+        What is counted: the rows of a table are designs, each once.
     """
 
     tried: int
     feasible: int
     design: dict[str, Any] | None
     values: dict[str, float] | None
+    of: str = "draw"
 
 
 def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Refutation:
@@ -54,7 +57,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     Parameters
     ----------
     designs : int
-        How many to try; of a table, all are.
+        How many to draw; of a table, all are tried.
     seed : int
         Of the draw.
 
@@ -87,7 +90,8 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
             values = dict(zip(names, judged.objectives[row].tolist(), strict=True))
             design = {n: v[0] for n, v in labels.items()}
             return Refutation(tried, feasible, design, values)
-    return Refutation(tried, feasible, None, None)
+    of = "design" if isinstance(evaluator.space, TableSpace) else "draw"
+    return Refutation(tried, feasible, None, None, of)
 
 
 def _tried(

@@ -20,7 +20,8 @@ def statement(outcome: Outcome) -> str:
 
 def notes(tally: Tally) -> list[str]:
     """Return a note on each of the first designs that were skipped, and the numbers of others."""
-    told, rest = list(tally.why.values())[:_TOLD], list(tally.why)[_TOLD:]
+    told = [f"design {number} {why}" for number, why in [*tally.why.items()][:_TOLD]]
+    rest = [*tally.why][_TOLD:]
     if rest:
         more = tally.raised - _TOLD
         dots = ", …" if more > len(rest) else ""

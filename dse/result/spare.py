@@ -8,6 +8,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Points
 from dse.evaluate.wiring import ModelError
 from dse.result.record import CUT_SHORT, Result
+from dse.search.base import Progress
 from dse.search.outcome import Outcome
 from dse.study.study import ResolvedStudy
 
@@ -20,6 +21,17 @@ _ALONG = 64  # values that are looked at along a continuous variable
 _AFTER = 0.5  # seconds of models after a time-out
 _SLOW = 0.005  # seconds; a call that takes longer is not timed with more designs
 _MORE = 16
+
+
+def fresh(evaluated: int, before: Progress) -> int:
+    """Return how many of the designs that were evaluated this session evaluated.
+
+    Parameters
+    ----------
+    before : Progress
+        How far the search was when the session began.
+    """
+    return max(evaluated - (before.done - before.repeats), 0)
 
 
 def pace_of(seconds: float, workers: int, evaluated: int) -> float:
@@ -54,11 +66,15 @@ def affordable(evaluator: Evaluator, points: Points, seconds: float, pace: float
     return int(seconds / max(pace, 1e-9))
 
 
-def explainable(study: ResolvedStudy, result: Result, outcome: Outcome, left: float | None) -> int:
+def explainable(
+    study: ResolvedStudy, result: Result, outcome: Outcome, left: float | None, before: Progress
+) -> int:
     """Return how many designs the report explains: those that there is time for.
 
     Parameters
     ----------
+    before : Progress
+        How far the search was when the session began.
     left : float or None
         Seconds of the time-out that are left. After a time-out or Ctrl-C there is little time.
     """
@@ -69,7 +85,8 @@ def explainable(study: ResolvedStudy, result: Result, outcome: Outcome, left: fl
         return EXPLAINED
     seconds = _AFTER if short or left is None else max(left, _AFTER)
     kept = result.provenance
-    pace = pace_of(kept["seconds"], kept["workers"], result.certificate.evaluated)
+    done = fresh(result.certificate.evaluated, before)
+    pace = pace_of(kept["seconds"], kept["workers"], done)
     few = affordable(study.evaluator, outcome.points, seconds, pace)
     if study.uncertainty.sources:
         few = max(0, few - min(FRONT + NEAR, len(result.designs)))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,16 +21,19 @@ from optuna.distributions import distribution_to_json
 from optuna.storages import RDBStorage
 from optuna.storages._rdb import models as tables
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import Connection
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import knee
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
-from dse.result.connection import engine_options, told
+from dse.result.connection import alone, engine_options, told
 from dse.result.database import StorageError
+from dse.result.shared import Shared, make_tables
+from dse.search.asking import distributions, quiet
 from dse.search.outcome import Outcome
-from dse.search.samplers import distributions, quiet
-from dse.study.urls import hidden, shown_url
+from dse.search.parts import Part
+from dse.study.urls import hidden, is_server, shown_url
 
 REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
@@ -48,10 +52,13 @@ class Store:
         The open storage.
     study : optuna.Study
         The study in it.
+    parts : Shared or None
+        What several processes divide on it, if it is a server that they reach.
     """
 
     storage: RDBStorage
     study: optuna.Study
+    parts: Shared | None = None
 
     @classmethod
     def open(
@@ -75,16 +82,24 @@ class Store:
         directions = [o.direction for o in objectives]
         with quiet():
             try:
-                storage = RDBStorage(
-                    url,
-                    engine_kwargs=engine_options(url),
-                    skip_compatibility_check=made,
-                    skip_table_creation=made,
-                )
-                name = _own_name(storage, name, digest)
-                study = optuna.create_study(
-                    storage=storage, study_name=name, directions=directions, load_if_exists=True
-                )
+                options = engine_options(url)
+                with alone(url, options):  # of processes that begin together, one makes the tables
+                    storage = RDBStorage(
+                        url,
+                        engine_kwargs=options,
+                        skip_compatibility_check=made,
+                        skip_table_creation=made,
+                    )
+                    name = own_name(storage, name, digest)
+                    study = optuna.create_study(
+                        storage=storage, study_name=name, directions=directions, load_if_exists=True
+                    )
+                    alike = [d.name.lower() for d in study.directions] == directions
+                    if alike:
+                        study.set_metric_names([o.name for o in objectives])
+                        study.set_user_attr(_DIGEST, digest)
+                    if is_server(url):
+                        make_tables(storage.engine)
             except Exception as error:  # drivers, servers and schemas fail in their own ways
                 reason = hidden(str(error), url).splitlines()[0]
                 if "DB access module" in reason:
@@ -93,15 +108,13 @@ class Store:
                         "pip install 'dse-accelerators[postgresql]'"
                     )
                 raise StorageError(f"{shown_url(url)} cannot be used: {reason}") from None
-        if [d.name.lower() for d in study.directions] != directions:
+        if not alike:
             raise StorageError(
                 f"{shown_url(url)} holds another study named '{name}', with other objectives: "
                 "rename one of the two"
             )
-        with quiet(), told(url):
-            study.set_metric_names([o.name for o in objectives])
-            study.set_user_attr(_DIGEST, digest)
-        return cls(storage, study)
+        shared = Shared(storage.engine, url, study._study_id, digest) if is_server(url) else None
+        return cls(storage, study, shared)
 
     def trials(self) -> list[FrozenTrial]:
         """Return the finished trials, in order."""
@@ -130,48 +143,86 @@ class Store:
         StorageError
             If the database takes no trials: it is full, gone, or held by somebody for a minute.
         """
-        if not trials:
-            return
-        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
-        study_id = self.study._study_id
+        if trials:
+            with self._alone() as (connection, first):
+                self._insert(connection, first, trials)
+                if state is not None:
+                    self._note(connection, state)
+
+    def append_part(
+        self,
+        part: Part,
+        made: Callable[[int], Sequence[FrozenTrial]],
+        state: Mapping[str, Any],
+        content: Mapping[str, NDArray[Any]],
+    ) -> None:
+        """Write the trials of a part that several processes divide; see `Trials`."""
+        if self.parts is None:
+            raise ValueError("the storage is not shared")
+
+        def write(connection: Connection, _: Collection[int]) -> Mapping[str, NDArray[Any]]:
+            first = self._locked(connection)
+            self._insert(connection, first, made(first))
+            notes = tables.StudyUserAttributeModel.__table__
+            query = sqlalchemy.select(notes.c.value_json).where(self._noted(notes))
+            known = json.loads(connection.execute(query).scalar() or "{}")
+            self._note(connection, {**state, **known})  # what another noted first stays
+            return {**content, "first": np.array(first)}
+
+        self.parts.handed_in([part], write)
+
+    @contextmanager
+    def _alone(self) -> Iterator[tuple[Connection, int]]:
+        """Begin a transaction in which nobody else adds trials; yield the next one's number."""
         with told(self.storage.url), self.storage.engine.begin() as connection:
-            trial = tables.TrialModel.__table__
-            here = tables.StudyModel.__table__
-            # runs on other machines wait here, so that no number is given twice
-            mine = sqlalchemy.select(here).where(here.c.study_id == study_id).with_for_update()
-            connection.execute(mine)
-            first = connection.execute(
-                sqlalchemy.select(sqlalchemy.func.count())
-                .select_from(trial)
-                .where(trial.c.study_id == study_id)
-            ).scalar_one()
-            rows = [
-                {
-                    "number": first + i,
-                    "study_id": study_id,
-                    "state": t.state,
-                    "datetime_start": now,
-                    "datetime_complete": now,
-                }
-                for i, t in enumerate(trials)
-            ]
-            insert = sqlalchemy.insert(trial).returning(
-                trial.c.trial_id, sort_by_parameter_order=True
-            )
-            ids = [row[0] for row in connection.execute(insert, rows)]
-            for table, content in _rows(ids, trials):
-                if content:
-                    connection.execute(sqlalchemy.insert(table), content)
-            if state is not None:
-                notes = tables.StudyUserAttributeModel.__table__
-                mine = (notes.c.study_id == study_id) & (notes.c.key == _STATE)
-                connection.execute(sqlalchemy.delete(notes).where(mine))
-                row = {"study_id": study_id, "key": _STATE, "value_json": json.dumps(state)}
-                connection.execute(sqlalchemy.insert(notes), [row])
+            yield connection, self._locked(connection)
+
+    def _locked(self, connection: Connection) -> int:
+        here, trial = tables.StudyModel.__table__, tables.TrialModel.__table__
+        # runs on other machines wait here, so that no number is given twice
+        mine = sqlalchemy.select(here).where(here.c.study_id == self.study._study_id)
+        connection.execute(mine.with_for_update())
+        query = sqlalchemy.select(sqlalchemy.func.count()).select_from(trial)
+        mine = query.where(trial.c.study_id == self.study._study_id)
+        return int(connection.execute(mine).scalar_one())
+
+    def _insert(self, connection: Connection, first: int, trials: Sequence[FrozenTrial]) -> None:
+        now = datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
+        trial = tables.TrialModel.__table__
+        rows = [
+            {
+                "number": first + i,
+                "study_id": self.study._study_id,
+                "state": t.state,
+                "datetime_start": now,
+                "datetime_complete": now,
+            }
+            for i, t in enumerate(trials)
+        ]
+        insert = sqlalchemy.insert(trial).returning(trial.c.trial_id, sort_by_parameter_order=True)
+        ids = [row[0] for row in connection.execute(insert, rows)]
+        for table, content in _rows(ids, trials):
+            if content:
+                connection.execute(sqlalchemy.insert(table), content)
+
+    def _noted(self, notes: Any) -> Any:
+        return (notes.c.study_id == self.study._study_id) & (notes.c.key == _STATE)
+
+    def _note(self, connection: Connection, state: Mapping[str, Any]) -> None:
+        """Keep what a sampler noted, in the place of what is there."""
+        notes = tables.StudyUserAttributeModel.__table__
+        connection.execute(sqlalchemy.delete(notes).where(self._noted(notes)))
+        row = {"study_id": self.study._study_id, "key": _STATE, "value_json": json.dumps(state)}
+        connection.execute(sqlalchemy.insert(notes), [row])
 
     def register(self, evaluator: Evaluator, outcome: Outcome) -> None:
-        """Write the front, or what `registered` keeps of it, unless there are trials already."""
-        if self._written():
+        """Write the front, or what `registered` keeps of it, unless there are trials already.
+
+        Of a search that several processes divide, the front is that of all of it.
+        """
+        if self._written() or (
+            self.parts is not None and self.parts.divided and not outcome.complete
+        ):
             return
         rows = registered(evaluator, outcome)
         points = {name: values[rows] for name, values in outcome.points.items()}
@@ -179,18 +230,29 @@ class Store:
         if note := part_note(outcome):
             with quiet(), told(self.storage.url):
                 self.study.set_user_attr(_PART, note)
-        self.append(_trials(evaluator, outcome.numbers[rows], points, values))
+        trials = _trials(evaluator, outcome.numbers[rows], points, values)
+        with self._alone() as (connection, first):
+            if trials and not first:
+                self._insert(connection, first, trials)
 
     def note(self, outcome: Outcome) -> str | None:
         """Return what a reader should know of what `register` writes, if anything."""
-        return None if self._written() else part_note(outcome)
+        if not self._written():
+            return part_note(outcome)
+        with told(self.storage.url):  # of who registered it
+            note: str | None = self.study.user_attrs.get(_PART)
+        return note
 
     def _written(self) -> bool:
-        with told(self.storage.url):
-            return self.storage.get_n_trials(self.study._study_id) > 0
+        trial = tables.TrialModel.__table__
+        one = sqlalchemy.select(trial.c.trial_id).where(trial.c.study_id == self.study._study_id)
+        with told(self.storage.url), self.storage.engine.connect() as connection:
+            return connection.execute(one.limit(1)).first() is not None
 
     def close(self) -> None:
-        """Let go of the database's connections."""
+        """Let go of the database's connections, and of what is claimed there."""
+        if self.parts is not None:
+            self.parts.leave()
         self.storage.scoped_session.remove()
         self.storage.engine.dispose()
 
@@ -221,7 +283,8 @@ def part_note(outcome: Outcome) -> str | None:
     )
 
 
-def _own_name(storage: RDBStorage, name: str, digest: str) -> str:
+def own_name(storage: RDBStorage, name: str, digest: str) -> str:
+    """Return what a study is called in a storage, in which another one may have its name."""
     for summary in storage.get_all_studies():
         if summary.study_name == name:
             theirs = storage.get_study_user_attrs(summary._study_id).get(_DIGEST)

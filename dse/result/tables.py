@@ -23,7 +23,7 @@ from dse.result import skipped
 from dse.result.cuts import cuts_of
 from dse.result.knobs import flat_knobs
 from dse.result.record import Certificate, Column, Result, Role
-from dse.result.spare import pace_of
+from dse.result.spare import fresh, pace_of
 from dse.result.undefined import why_first
 from dse.search.base import Progress
 from dse.search.outcome import Outcome
@@ -68,17 +68,28 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
+            *_unused(workers),
             *skipped.notes(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
             *flat_knobs(
-                study, outcome, stopped, pace_of(seconds, workers.count, certificate.evaluated)
+                study,
+                outcome,
+                stopped,
+                pace_of(seconds, workers.count, fresh(certificate.evaluated, before)),
             ),
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
         cuts=cuts_of(study.evaluator.constraints, outcome),
     )
+
+
+def _unused(workers: Workers) -> tuple[str, ...]:
+    """Return that a cluster had nothing to do, if that is so."""
+    if workers.cluster is None or workers.cluster.tasks:
+        return ()
+    return ("The cluster did nothing: no piece of this search takes longer than sending it.",)
 
 
 def front_of(study: ResolvedStudy, result: Result) -> Outcome:
@@ -169,6 +180,11 @@ def _resumed(before: Progress) -> list[str]:
     if before.done == 0:
         return []
     count = before.done - before.repeats
+    if before.others:
+        told = (
+            f"{plural(count, 'design')} were evaluated by other processes on the storage, or before"
+        )
+        return [f"{told}; seconds and designs per second are those of this process alone"]
     told = f"the run went on from {plural(count, 'design')} of an earlier session"
     return [f"{told}; its seconds and designs per second are those of the last session alone"]
 
@@ -346,15 +362,16 @@ def _provenance(
     workers: Workers,
     before: Progress,
 ) -> dict[str, object]:
-    done = max(certificate.evaluated - (before.done - before.repeats), 0)  # in these seconds
+    done = fresh(certificate.evaluated, before)
     packages = ("dse-accelerators", "numpy", "scipy", "pandas", "optuna", "moocore", "joblib")
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
         "designs_per_second": round(done / max(seconds, 1e-9)),
-        "workers": workers.count,
-        "backend": workers.backend,
+        "workers": workers.worked.count,
+        "backend": workers.worked.backend,
         "seed": study.plan.seed,
+        **({} if study.plan.timeout is None else {"timeout": study.plan.timeout}),
         "study": study.path.name if study.path else "",
         "digest": study.digest,
         "storage": study.shown_storage,

@@ -6,7 +6,7 @@
     Which method a study gets.
 `exhaustive` (with `slabs`), `evolution` (with `variation`), `samplers`
     The methods: every design, vectorised NSGA-II, Optuna's samplers by name.
-`workers`
+`workers` (with `cluster`)
     Who does the work: threads, processes, a Dask cluster.
 `outcome`, `tally`, `convergence`
     What came out: designs that are kept, counts over all of them, how it went.

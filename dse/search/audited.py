@@ -10,7 +10,7 @@ from dse.evaluate.judging import some
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.refuted import around, hold
 from dse.search.boxes import Open
-from dse.search.workers import NEVER, is_late
+from dse.search.workers import NEVER, LateError, is_late
 
 _AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
 _SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
@@ -56,5 +56,8 @@ def audit(
     low, size = 0, len(rows) if until == NEVER else 1
     while low < len(rows) and not (low and is_late(until)):
         part = slice(low, low + size)
-        hold(ranges, boxes.rows(part), places[rows[part]], some(judged, rows[part]))
+        try:
+            hold(ranges, boxes.rows(part), places[rows[part]], some(judged, rows[part]))
+        except LateError:
+            return
         low, size = low + size, 8 * size

@@ -5,7 +5,7 @@ A search method is one module and a line in `METHODS`. The module has what `Meth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -17,8 +17,10 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
+from dse.search.judges import Judges
 from dse.search.outcome import Outcome, Tolerance
-from dse.search.workers import ALONE, NEVER, Judges, Workers
+from dse.search.parts import Part, Parts
+from dse.search.workers import ALONE, NEVER, Workers
 
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
@@ -120,6 +122,9 @@ class Plan:
         Why this method was chosen, if nobody named one.
     apart : mapping of str to Tolerance
         Of objectives with their own tolerance.
+    guided : Settings or None
+        What a guided search gets in its place if models turn out to be costly; None if the study
+        asks for this one.
     """
 
     method: str
@@ -132,6 +137,7 @@ class Plan:
     floor: Mapping[str, float] = field(default_factory=dict)
     reason: str = ""
     apart: Mapping[str, Tolerance] = field(default_factory=dict)
+    guided: Settings | None = None
 
     def tolerances(self, names: Sequence[str]) -> tuple[Array, Array]:
         """Return the share and the amount of each objective."""
@@ -154,6 +160,8 @@ class Progress:
         How many of those done were designs that had been evaluated before.
     kept : int
         Designs that the search holds: the result has as many, or fewer.
+    others : int
+        How many of those done other processes on the storage evaluated.
     """
 
     done: int
@@ -161,6 +169,7 @@ class Progress:
     front: int
     repeats: int = 0
     kept: int = 0
+    others: int = 0
 
 
 class Trials(Protocol):
@@ -171,6 +180,25 @@ class Trials(Protocol):
 
     def append(self, trials: Sequence[Any], state: Mapping[str, Any] | None = None) -> None:
         """Write finished trials in one transaction, and what `state` is to return from now on."""
+
+    def append_part(
+        self,
+        part: Part,
+        made: Callable[[int], Sequence[Any]],
+        state: Mapping[str, Any],
+        content: Mapping[str, NDArray[Any]],
+    ) -> None:
+        """Write the trials of a part that several processes divide, unless somebody has.
+
+        Parameters
+        ----------
+        made : callable
+            Returns the trials, given the number of the first; all before it can be read by then.
+        state : mapping
+            As `append` takes it; what another process has noted by the same name stays.
+        content : mapping of str to ndarray
+            What the trials give, to be handed in with the number of the first as ``first``.
+        """
 
     def state(self) -> dict[str, Any]:
         """Return what a sampler noted of the study itself."""
@@ -223,6 +251,8 @@ class Start:
         What an earlier `Search.state` returned; empty on a first run.
     trials : Trials, optional
         The storage, for a method that writes designs there as it goes.
+    parts : Parts, optional
+        The parts of the work, for a method that several processes on one storage divide.
     """
 
     evaluator: Evaluator
@@ -231,6 +261,7 @@ class Start:
     workers: Workers = ALONE
     state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     trials: Trials | None = None
+    parts: Parts | None = None
 
     def judges(self) -> Judges:
         """Return who judges the batches of the search."""

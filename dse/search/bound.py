@@ -23,32 +23,34 @@ from numpy.typing import NDArray
 
 from dse.evaluate.cells import Bounds, Boxes
 from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.front import Archive, FrontBuilder, is_nondominated
+from dse.evaluate.front import FrontBuilder, distinct_front
 from dse.evaluate.grounds import grounds
 from dse.evaluate.judging import joined, nothing, some
 from dse.evaluate.memory import remembering
 from dse.evaluate.space import Space
-from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.audited import audit
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Start, no_options
 from dse.search.boxes import (
-    MEASURED,
     Open,
     Small,
     Widths,
+    best,
     enumerated,
     halves,
     measured,
     middles,
+    never,
     ranges_of,
     shares,
     sizes,
+    whole,
 )
-from dse.search.cover import DOUBLINGS, Cover, missed, reached, relaxed
+from dse.search.cover import Cover, missed, reached, relaxed
 from dse.search.outcome import Gap, Outcome, Tolerance, bounded
+from dse.search.placed import KEPT, first, kept, numbers, placed
 from dse.search.tally import Tally
-from dse.search.workers import NEVER, is_late
+from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
 
 _SEEDS = 20_000  # random designs to begin with
 _SMALL = 16  # designs of a box that are rather enumerated than halved
@@ -57,7 +59,6 @@ _MOST = 1 << 16  # boxes worked on together
 _FEWEST = 1 << 10
 _SECONDS = 0.3  # that a batch should take
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
-_KEPT = 2_000  # designs kept beside the front, to draw what lies behind it
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
 _BILLION = 10**9  # what the progress through a continuum is counted in
 
@@ -89,15 +90,12 @@ def start(begun: Start) -> Search:
     return _Bounding(begun)
 
 
-class _LateError(Exception):
-    """The deadline came in the middle of a batch, which is to be done again."""
-
-
 class _Bounding:
     def __init__(self, begun: Start) -> None:
         evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
         self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._ranges = ranges_of(evaluator, begun.workers)
+        self._threads = begun.workers.threads()
         names = [objective.name for objective in evaluator.objectives]
         self._tolerance, self._amount = plan.tolerances(names)
         self._exact = not (self._tolerance.any() or self._amount.any())
@@ -105,18 +103,29 @@ class _Bounding:
         size = evaluator.space.size
         self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
         self._numbered = size is not None and size < np.iinfo(np.int64).max
-        constraints, variables = len(evaluator.constraints), len(self._ranges.axes)
-        self._front = FrontBuilder(len(evaluator.objectives), constraints + variables)
-        self._cover = Cover(len(evaluator.objectives))
+        constraints = len(evaluator.constraints)
+        columns = constraints + (0 if self._numbered else len(self._ranges.axes))
+        self._front = FrontBuilder(len(evaluator.objectives), columns)
+        self._cover = Cover(len(evaluator.objectives), self._threads)
         self._settled = 0  # points of the cover when it was last thinned
         self._swept = 0  # and when all open boxes were last asked
         self._tally = Tally.empty(constraints)
         self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
         self._boxes, self._batch, self._begun = 0, _FEWEST, False
         self._until, self._slice = NEVER, 1
-        whole, widths = self._ranges.whole(), np.ones((1, variables), dtype=np.float32)
-        few = np.full(1, MEASURED, dtype=np.int8)
-        self._open = self._opened(whole, widths, few, np.full(1, DOUBLINGS, dtype=np.int8))
+        self._undefined = False  # whether a design of a box has no value
+        self._clamped = not self._exact  # of ties each counts if nothing may be missed
+        if arrays:
+            self._clamped = bool(arrays["clamped"])
+        try:
+            self._root = best(self._ranges) if self._clamped else self._ranges.whole()
+            root = whole(self._root, len(evaluator.objectives))
+            self._open = self._opened(root.boxes, root.widths, root.age, root.miss)
+        except LateError as late:
+            raise EndedError(
+                f"the first bounds were not there after {late.waited:.1f} s, when the time was "
+                f"over: {HANGS}"
+            ) from None
         if arrays:
             self._resume(arrays)
         size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
@@ -136,30 +145,27 @@ class _Bounding:
             self._work()
             self._batch = min(_MOST, 2 * self._batch)  # not by the clock: the front would follow
             yield
+        if not len(self._open):
+            self._cover.rest()
 
     def progress(self) -> Progress:
         size = self._evaluator.space.size or _BILLION
-        left = float(shares(self._ranges, self._open.boxes).sum()) if len(self._open) else 0.0
-        done = size if not len(self._open) else min(int(size * (1.0 - left)), size - 1)
+        done = size if not len(self._open) else min(int(size * self._decided()), size - 1)
         found = len(self._cover)
-        return Progress(max(done, self._tally.evaluated and 1), size, found, kept=found + _KEPT)
+        return Progress(max(done, self._tally.evaluated and 1), size, found, kept=found + KEPT)
 
     def earlier(self) -> Progress:
         return self._earlier
 
     def state(self) -> dict[str, NDArray[Any]]:
-        opened, archive = self._open, self._front.archive()
+        archive = self._front.archive()
         early = [judged for _, judged in self._early]
         whole = joined([*early, nothing(self._evaluator)])
         places = [np.zeros((0, len(self._ranges.axes)), dtype=np.int64)]
         return {
             "boxes": np.array([self._boxes, self._begun, self._batch, self._settled, self._swept]),
-            "level": opened.boxes.level,
-            "cell": opened.boxes.cell,
-            "ideal": opened.ideal,
-            "widths": opened.widths,
-            "age": opened.age,
-            "miss": opened.miss,
+            **self._open.arrays(),
+            "clamped": np.array(self._clamped),
             "cover": self._cover.points,
             "index": archive.index,
             "points": archive.points,
@@ -175,8 +181,7 @@ class _Bounding:
         """Go on from what `state` gave."""
         self._boxes, begun, self._batch, self._settled, self._swept = arrays["boxes"].tolist()
         self._begun = bool(begun)
-        boxes = Boxes(arrays["level"], arrays["cell"])
-        self._open = Open(boxes, arrays["ideal"], arrays["widths"], arrays["age"], arrays["miss"])
+        self._open = Open.from_arrays(arrays)
         self._cover.add(arrays["cover"])
         self._front.add(arrays["index"], arrays["points"], arrays["beside"])
         judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
@@ -184,22 +189,25 @@ class _Bounding:
         self._tally = Tally.from_arrays(arrays)
 
     def outcome(self) -> Outcome:
-        archive = self._front.archive()
-        same = archive.index if self._numbered else archive.beside  # looked at twice: a seed, say
-        _, first = np.unique(same, axis=0, return_index=True)
-        archive = archive.rows(np.sort(first))
+        archive, constraints = self._front.archive(), len(self._evaluator.constraints)
+        if self._numbered:
+            places = placed(self._ranges, archive.index)
+        else:  # some were looked at twice
+            archive = archive.rows(first(archive.beside))
+            places = archive.beside[:, constraints:].astype(np.int64)
+        every = np.ones(len(places), dtype=bool)
+        values = archive.points * self._evaluator.signs
+        judged = Evaluated(values, archive.beside[:, :constraints], every)
         return bounded(
             self._evaluator,
-            self._kept(archive),
-            archive,
+            kept(self._ranges, (places, judged), self._early, self._numbered),
+            archive.points,
             self._tally,
             Gap(
                 float(self._tolerance.max()),
                 *self._proven(),
                 self._boxes,
-                1.0 - float(shares(self._ranges, self._open.boxes).sum())
-                if len(self._open)
-                else 1.0,
+                self._decided(),
                 grounds(self._ranges),
                 self._plan.floor,
             ),
@@ -219,6 +227,13 @@ class _Bounding:
         found = {o.name: Tolerance(factor * float(s), factor * float(a)) for o, s, a in every}
         return (factor * float(self._tolerance.max()) if np.isfinite(factor) else np.inf), found
 
+    def _decided(self) -> float:
+        """Return which share of the space was evaluated or proven not to matter."""
+        if not len(self._open):
+            return 1.0
+        left = shares(self._ranges, self._open.boxes).sum()
+        return 1.0 - float(left / shares(self._ranges, self._root)[0])
+
     def _sow(self) -> None:
         """Evaluate random designs, so that there is something to drop boxes by."""
         rng = np.random.default_rng(self._plan.seed)
@@ -230,7 +245,7 @@ class _Bounding:
     def _work(self) -> None:
         """Look at a batch of open boxes: drop, enumerate or halve each."""
         taken = self._taken()
-        batch = taken.rows(~self._dominated(taken.ideal))
+        batch = self._undominated(taken)
         try:
             few = sizes(self._ranges, batch.boxes) <= _SMALL
             opened, small = self._halved(batch.rows(~few)), batch.rows(few)
@@ -241,7 +256,7 @@ class _Bounding:
                 places = np.concatenate([places, middles(self._ranges, opened.boxes)])
                 self._evaluate(places, small.rows(box).joined(opened))
                 small = small.rows(slice(0, 0))
-        except _LateError:
+        except LateError:
             self._open = taken.joined(self._open)
             return
         self._open = self._open.joined(opened)
@@ -250,11 +265,14 @@ class _Bounding:
                 places, box = enumerated(self._ranges, small.boxes.rows(slice(_PIECE)))
                 self._evaluate(places, small.rows(box))
                 small = small.rows(slice(_PIECE, None))
-                small = small.rows(~self._dominated(small.ideal))
-        except _LateError:
+                small = self._undominated(small)
+        except LateError:
             self._open = small.joined(self._open)
+        if self._clamped and self._undefined:  # at another end it may have one
+            self._clamped, self._root = False, self._ranges.whole()
+            self._open = whole(self._root, len(self._floor))
         if len(self._cover) > 1.2 * self._swept:  # what is taken is asked then
-            self._open = self._open.rows(~self._dominated(self._open.ideal))
+            self._open = self._undominated(self._open)
             self._swept = len(self._cover)
 
     def _halved(self, batch: Open) -> Open:
@@ -272,9 +290,9 @@ class _Bounding:
         low, count = 0, len(boxes.level)
         while low < count or not parts:
             if is_late(self._until):
-                raise _LateError
+                raise LateError(0, 0.0)  # the batch is to be done again
             began = time.perf_counter()
-            parts.append(self._ranges(boxes.rows(slice(low, low + self._slice))))
+            parts += self._in_pieces(boxes.rows(slice(low, low + self._slice)))
             low += self._slice
             seconds = time.perf_counter() - began
             if seconds > _SECONDS:
@@ -282,6 +300,9 @@ class _Bounding:
             elif seconds < _SECONDS / 16:
                 self._slice = min(8 * self._slice, _MOST)
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _in_pieces(self, boxes: Boxes) -> list[Bounds]:
+        return self._threads.rows(lambda rows: self._ranges(boxes.rows(rows)), len(boxes.level))
 
     def _taken(self) -> Open:
         """Take boxes out: what misses most, so that the gap falls; of very many, the smallest."""
@@ -300,16 +321,22 @@ class _Bounding:
         """Return those boxes that may hold a design for the front."""
         self._boxes += len(boxes.level)
         bounds = self._bounds(boxes)
-        found = Open(boxes, bounds.ideal, widths, age, miss).rows(bounds.possible)
-        found = found.rows(~self._dominated(found.ideal))
+        found = Open(boxes, bounds.ideal, widths, age, miss, never(len(age)))
+        found = found.rows(bounds.possible)
+        found = self._undominated(found)
         least = self._tolerance, self._floor, self._amount
         miss = missed(self._cover, found.ideal, found.miss, *least)
         return replace(found, miss=miss)
 
-    def _dominated(self, ideal: Array) -> NDArray[np.bool_]:
-        if not self._exact:
-            return self._cover.weakly(relaxed(ideal, self._tolerance, self._floor, self._amount))
-        return self._cover.strictly(ideal)
+    def _undominated(self, boxes: Open) -> Open:
+        """Return those boxes of which what is found does not cover the ideal."""
+        if self._exact:
+            covered = self._cover.strictly(boxes.ideal, boxes.asked)
+        else:
+            worse = relaxed(boxes.ideal, self._tolerance, self._floor, self._amount)
+            covered = self._cover.weakly(worse, boxes.asked)
+        left = boxes.rows(~covered)
+        return replace(left, asked=np.full(len(left), self._cover.mark, dtype=np.int32))
 
     def _evaluate(self, places: NDArray[np.int64], held: Open | None) -> None:
         """Evaluate designs; what is good goes into the cover, and into the front.
@@ -323,20 +350,23 @@ class _Bounding:
         judged = self._judges.judge(points, self._tally.evaluated, self._until)
         if seeds:
             places = places[: len(judged)]
-            points = {name: values[: len(judged)] for name, values in points.items()}
         elif len(judged) < len(places):
-            raise _LateError
+            raise LateError(0, 0.0)
         audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, self._until)
-        index = self._numbers(points)
+        if not seeds:
+            every = np.column_stack([judged.objectives, judged.constrained])
+            self._undefined |= bool(np.isnan(every).any())
+        index = self._numbers(places)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
-        if sum(len(each) for _, each in self._early) < _KEPT:
-            self._early.append((places[:_KEPT], some(judged, slice(_KEPT))))
+        if sum(len(each) for _, each in self._early) < KEPT:
+            self._early.append((places[:KEPT], some(judged, slice(KEPT))))
         keep = judged.feasible
         values = (judged.objectives * self._evaluator.signs)[keep]
-        beside = np.column_stack([judged.constrained[keep], places[keep]])
+        beside = judged.constrained[keep]
+        if not self._numbered:
+            beside = np.column_stack([beside, places[keep]])
         self._front.add(index[keep], values, beside)
-        values = np.unique(values, axis=0)
-        values = values[is_nondominated(values)]
+        values = values[distinct_front(values)]
         thin = values
         if not self._exact:
             part = self._tolerance / _THINNED, self._floor, self._amount / _THINNED
@@ -346,31 +376,7 @@ class _Bounding:
             self._cover.thin()
             self._settled = len(self._cover)
 
-    def _numbers(self, points: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+    def _numbers(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._numbered:
-            return self._evaluator.space.to_index(points)
-        count = len(next(iter(points.values())))
-        return np.arange(self._tally.evaluated, self._tally.evaluated + count)
-
-    # ------------------------------------------------------------------------------ what came out
-
-    def _kept(
-        self, archive: Archive
-    ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]], Evaluated]:
-        """Return the front and some designs behind it: numbers, designs, and what they give."""
-        constraints = len(self._evaluator.constraints)
-        front = archive.beside[:, constraints:].astype(np.int64)
-        judged = Evaluated(
-            archive.points * self._evaluator.signs,
-            archive.beside[:, :constraints],
-            np.ones(len(front), dtype=bool),
-        )
-        places = np.concatenate([front, *(each for each, _ in self._early)])
-        every = joined([judged, *(each for _, each in self._early), nothing(self._evaluator)])
-        points = self._ranges.points(places)
-        numbers = self._evaluator.space.to_index(points) if self._numbered else places
-        _, first = np.unique(numbers, axis=0, return_index=True)
-        first = np.sort(first)[: len(front) + _KEPT]
-        points = {name: values[first] for name, values in points.items()}
-        numbers = numbers[first] if self._numbered else np.arange(len(first))
-        return numbers, points, some(every, first)
+            return numbers(self._ranges, places)
+        return self._tally.evaluated + np.arange(len(places))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Bounds, Boxes
+from dse.evaluate.agreed import agreed
+from dse.evaluate.cells import Axis, Bounds, Boxes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.skipping import forgiving
+from dse.evaluate.undeclared import blind
 from dse.model.quantity import Array
+from dse.search.cover import DOUBLINGS, Marks
 from dse.search.workers import Workers
 
 MEASURED = 4  # halvings after which it is measured anew which variable matters
@@ -37,6 +40,8 @@ class Open:
         Halvings since the widths were measured.
     miss : ndarray of int, shape (boxes,)
         How far what is found is from covering the ideal, in doublings of the tolerance.
+    asked : ndarray of int, shape (boxes,)
+        The cover's mark of when it was asked last.
     """
 
     boxes: Boxes
@@ -44,14 +49,27 @@ class Open:
     widths: Widths
     age: Small
     miss: Small
+    asked: Marks
 
     def __len__(self) -> int:
         return len(self.age)
 
     def rows(self, rows: Any) -> Open:
         """Return some of them: positions, or a mask."""
-        columns = (self.ideal, self.widths, self.age, self.miss)
+        columns = (self.ideal, self.widths, self.age, self.miss, self.asked)
         return Open(self.boxes.rows(rows), *(column[rows] for column in columns))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return them as arrays, for a checkpoint."""
+        kept = {name: getattr(self, name) for name in ("ideal", "widths", "age", "miss")}
+        return {"level": self.boxes.level, "cell": self.boxes.cell, **kept}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Open:
+        """Return the boxes that `arrays` gave; what is found is asked for all of them anew."""
+        ideal, widths, age, miss = (arrays[name] for name in ("ideal", "widths", "age", "miss"))
+        boxes = Boxes(arrays["level"], arrays["cell"])
+        return cls(boxes, ideal, widths, age, miss, never(len(age)))
 
     def joined(self, other: Open) -> Open:
         """Return these and others."""
@@ -65,7 +83,20 @@ class Open:
             np.concatenate([self.widths, other.widths]),
             np.concatenate([self.age, other.age]),
             np.concatenate([self.miss, other.miss]),
+            np.concatenate([self.asked, other.asked]),
         )
+
+
+def never(count: int) -> Marks:
+    """Return the marks of boxes for which a cover was never asked."""
+    return np.full(count, -1, dtype=np.int32)
+
+
+def whole(root: Boxes, objectives: int) -> Open:
+    """Return one box as one of which nothing is known."""
+    ideal, widths = np.full((1, objectives), -np.inf), np.ones(root.level.shape, dtype=np.float32)
+    age, miss = (np.full(1, each, dtype=np.int8) for each in (MEASURED, DOUBLINGS))
+    return Open(root, ideal, widths, age, miss, never(1))
 
 
 def places(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -101,7 +132,7 @@ def enumerated(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray
     first, last = places(ranges, boxes)
     for i, axis in enumerate(ranges.axes):
         if axis.continuous:
-            last[:, i] = first[:, i]
+            first[:, i] = last[:, i] = _point(axis, boxes.level[:, i], first[:, i])
     widths = last - first + 1
     counts = widths.prod(axis=1)
     box = np.repeat(np.arange(len(counts)), counts)
@@ -116,7 +147,24 @@ def enumerated(ranges: Ranges, boxes: Boxes) -> tuple[NDArray[np.int64], NDArray
 def middles(ranges: Ranges, boxes: Boxes) -> NDArray[np.int64]:
     """Return the place in the middle of each box."""
     first, last = places(ranges, boxes)
-    return first + (last - first) // 2
+    found = np.asarray(first + (last - first) // 2)
+    for i, axis in enumerate(ranges.axes):
+        if axis.continuous:
+            found[:, i] = _point(axis, boxes.level[:, i], found[:, i])
+    return found
+
+
+def _point(axis: Axis, level: NDArray[Any], place: NDArray[Any]) -> NDArray[Any]:
+    """Return places of a continuum; the finest cell at the end stands for the end itself."""
+    return np.where((level == 0) & (place == axis.count - 2), axis.count - 1, place)
+
+
+def best(ranges: Ranges) -> Boxes:
+    """Return the box that holds every design, but of what all agree on the best end alone."""
+    found = ranges.whole()
+    for variable, end in agreed(ranges).items():
+        found = collapsed(ranges, found, variable, float(end > 0))
+    return found
 
 
 def collapsed(ranges: Ranges, boxes: Boxes, variable: int, share: float = 0.5) -> Boxes:
@@ -172,13 +220,13 @@ def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> 
         if len(rows):
             width = _width(ranges, bounds, boxes, before, rows, (i,))
             widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
-    blind = np.array(ranges.blind, dtype=np.int64)
-    left = (boxes.level[:, blind] > 0).sum(axis=1)
+    fed = np.array(blind(ranges), dtype=np.int64)
+    left = (boxes.level[:, fed] > 0).sum(axis=1)
     rows = np.flatnonzero(left > 1)
     if len(rows):
-        width = _width(ranges, bounds, boxes, before, rows, ranges.blind)
-        own = widths[np.ix_(rows, blind)]
-        widths[np.ix_(rows, blind)] = np.where(own < 0, own, np.maximum(own, width[:, None]))
+        width = _width(ranges, bounds, boxes, before, rows, tuple(fed.tolist()))
+        own = widths[np.ix_(rows, fed)]
+        widths[np.ix_(rows, fed)] = np.where(own < 0, own, np.maximum(own, width[:, None]))
     measured, age = batch.widths.copy(), batch.age.copy()
     measured[old], age[old] = widths, 0
     return replace(batch, widths=measured, age=age)
@@ -226,7 +274,9 @@ def _moved(scale: Array, before: Array, after: Array) -> Array:
 def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
     """Return the bounds of a search.
 
-    A design that a model raises for is to be judged, and so counted: no table leaves it out.
+    A design that a model raises for is to be judged, and so counted: no table leaves it out. If
+    processes work, models run in one of them.
     """
     until = 0.0 if evaluator.on_error == "skip" else workers.midway
-    return Ranges(forgiving(evaluator), until)
+    elsewhere = workers.alone if workers.backend == "loky" else None
+    return Ranges(forgiving(evaluator), until, elsewhere)

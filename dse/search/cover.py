@@ -9,18 +9,19 @@ blocks their corners tell all.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.front import is_nondominated
+from dse.evaluate.front import distinct_front
 from dse.model.quantity import Array
+from dse.search.workers import Threads
 
 _BLOCK = 512
 """Designs of a block: its rows of bits stay in the cache."""
-_POINTS = 8_192  # looked at together
 _PIVOTS = 64
+Marks: TypeAlias = NDArray[np.signedinteger[Any]]
 _LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
 DOUBLINGS = 12
 """Of a tolerance, by which what is not covered may miss."""
@@ -42,12 +43,22 @@ class _Block(NamedTuple):
 
 
 class Cover:
-    """Designs found so far, to be asked which points they cover; designs are only ever added."""
+    """Designs found so far, to be asked which points they cover; designs are only ever added.
 
-    def __init__(self, objectives: int) -> None:
+    Parameters
+    ----------
+    objectives : int
+        How many.
+    threads : Threads
+        Who looks.
+    """
+
+    def __init__(self, objectives: int, threads: Threads | None = None) -> None:
         self._points = np.zeros((0, objectives))
+        self._threads = threads or Threads()
         self._blocks: list[_Block] = []
         self._fresh = 0  # of the points, how many are in blocks
+        self._forgotten = 0  # blocks that were
 
     def __len__(self) -> int:
         return len(self._points)
@@ -57,41 +68,67 @@ class Cover:
         """The designs, by their objectives."""
         return self._points
 
+    @property
+    def mark(self) -> int:
+        """What is asked now need not be asked again for designs that were added before this."""
+        self._settle()
+        return self._forgotten + self._fresh // _BLOCK
+
     def add(self, points: Array) -> None:
         """Add designs by their objectives, less being better."""
         self._points = np.concatenate([self._points, points])
 
     def thin(self) -> None:
         """Keep the front of all that were added, each point once."""
-        points = np.unique(self._points, axis=0)
-        self._points = points[is_nondominated(points)]
+        self._points = self._points[distinct_front(self._points)]
+        self.rest()
+
+    def rest(self) -> None:
+        """Keep no more than the designs until it is asked again."""
+        self._forgotten += len(self._blocks)
         self._blocks, self._fresh = [], 0
 
-    def weakly(self, points: Array) -> NDArray[np.bool_]:
-        """Tell which points have a design that is nowhere worse."""
-        return self._asked(points, strict=False)
+    def weakly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
+        """Tell which points have a design that is nowhere worse.
 
-    def strictly(self, points: Array) -> NDArray[np.bool_]:
+        Parameters
+        ----------
+        since : ndarray of int, shape (points,), optional
+            The `mark` of when each had none.
+        """
+        return self._asked(points, since, strict=False)
+
+    def strictly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
         """Tell which points have a design that is nowhere worse, and better somewhere."""
-        found = self._asked(points, strict=False)
+        found = self._asked(points, since, strict=False)
         rows = np.flatnonzero(found)
-        found[rows] = self._asked(points[rows], strict=True)
+        own = None if since is None else since[rows]
+        found[rows] = self._asked(points[rows], own, strict=True)
         return found
 
-    def _asked(self, points: Array, strict: bool) -> NDArray[np.bool_]:
+    def _asked(self, points: Array, since: Marks | None, strict: bool) -> NDArray[np.bool_]:
         self._settle()
+        first = np.zeros(len(points), dtype=np.int32)
+        if since is not None:  # the first block is made of others' best
+            first = np.where(since < self._forgotten, 0, since - self._forgotten + 1)
+
+        def piece(rows: slice) -> NDArray[np.bool_]:
+            return self._of_piece(points[rows], first[rows], strict)
+
+        return np.concatenate(self._threads.rows(piece, len(points)))
+
+    def _of_piece(self, points: Array, first: Marks, strict: bool) -> NDArray[np.bool_]:
         found = np.zeros(len(points), dtype=bool)
         left, rest = np.arange(len(points)), points
-        for block in self._blocks:
-            near = np.flatnonzero(block.concerns(rest))
-            covered = np.zeros(len(left), dtype=bool)
-            for first in range(0, len(near), _POINTS):
-                rows = near[first : first + _POINTS]
-                covered[rows] = _covered(block, rest[rows], strict)
-            if not covered.any():
+        start = int(first.min(initial=len(self._blocks)))
+        for place, block in enumerate(self._blocks[start:], start):
+            near = np.flatnonzero(block.concerns(rest) & (first <= place))
+            if not len(near):
                 continue
+            covered = np.zeros(len(left), dtype=bool)
+            covered[near] = _covered(block, rest[near], strict)
             found[left[covered]] = True
-            left, rest = left[~covered], rest[~covered]
+            left, rest, first = left[~covered], rest[~covered], first[~covered]
             if not len(left):
                 break
         return found

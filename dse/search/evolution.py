@@ -17,16 +17,18 @@ from numpy.typing import NDArray
 from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
+from dse.evaluate.judging import arrays_of, of_arrays
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.drawing import Drawing
+from dse.search.judges import Judges
 from dse.search.outcome import Outcome, of_sample
 from dse.search.selection import selected
 from dse.search.stall import GROWTH, Stall
 from dse.search.variation import children, first
-from dse.search.workers import NEVER, Judges, is_late
+from dse.search.workers import NEVER, is_late
 
 EVALUATIONS = 100_000
 """Designs that are evaluated if the study does not say."""
@@ -61,7 +63,7 @@ class _Evolution:
         self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._state: Evolved | None = None
         if arrays:
-            judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+            judged = of_arrays(arrays)
             rows = arrays["parents"][judged.feasible[arrays["parents"]]]
             front = int(is_nondominated(judged.objectives[rows] * evaluator.signs).sum())
             self._state = Evolved(arrays["unit"], judged, arrays["parents"], front)
@@ -105,14 +107,8 @@ class _Evolution:
     def state(self) -> dict[str, NDArray[Any]]:
         if self._state is None:
             return {}
-        judged = self._state.judged
-        return {
-            "unit": self._state.unit,
-            "parents": self._state.parents,
-            "objectives": judged.objectives,
-            "constrained": judged.constrained,
-            "feasible": judged.feasible,
-        }
+        own = {"unit": self._state.unit, "parents": self._state.parents}
+        return own | arrays_of(self._state.judged)
 
 
 @dataclass(frozen=True)
@@ -170,6 +166,7 @@ def evolve(
     drawing = Drawing(evaluator, _nowhere(space) if start is None else start.unit)
     stall = Stall(signs, plan.generation)
     history = _history(evaluator, start)
+    failed = start.judged.failed if start is not None else {}
     while state is None or len(state.unit) < plan.evaluations:
         if state is not None and is_late(until):
             return
@@ -191,7 +188,9 @@ def evolve(
                 strict=True,
             )
         )
-        judged = Evaluated(objectives, constrained, feasible)
+        if new.failed:
+            failed = {**failed, **{done + row: told for row, told in new.failed.items()}}
+        judged = Evaluated(objectives, constrained, feasible, failed)
         candidates = np.arange(done, len(unit))
         if state is not None:
             candidates = np.concatenate([state.parents, candidates])

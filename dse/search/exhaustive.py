@@ -7,29 +7,27 @@ are cut into slabs and chunks, nor on how many workers there are.
 from __future__ import annotations
 
 import collections
+import functools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import joined, some
+from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
-from dse.evaluate.table import TableSpace
-from dse.evaluate.tabulate import Tabulated, tabulate
-from dse.evaluate.wiring import Key, ModelError
+from dse.evaluate.tabulate import Tabulated
+from dse.evaluate.wiring import Key
 from dse.problems import Problem
 from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
-from dse.search.convergence import convergence
-from dse.search.outcome import Outcome, statement
-from dse.search.slabs import EARLY, State, loaded, saved, slab
+from dse.search.divided import Divided
+from dse.search.enumerated import SAMPLE, of_enumeration
+from dse.search.outcome import Outcome
+from dse.search.slabs import State, loaded, saved, slab, tables_of
 from dse.search.workers import (
     NEVER,
     PROBE_SECONDS,
     TASK_SECONDS,
-    Judges,
     LateError,
     Workers,
     is_late,
@@ -37,8 +35,6 @@ from dse.search.workers import (
 
 MOST = 10_000_000_000
 """Designs beyond which a full enumeration is refused: hours on a workstation."""
-SAMPLE = 2_000
-"""Designs that are kept beside the front, to draw what lies behind it."""
 _SLABS = 10_000  # tasks at most, whatever was measured
 _FIRST = (
     8  # the first slabs before a deadline are so much smaller: until it is known what they take
@@ -79,8 +75,8 @@ def plan(
 
 
 def start(begun: Start) -> Search:
-    """Return the enumeration; see `base.Method`."""
-    return _Enumeration(begun)
+    """Return the enumeration, divided if several processes share it; see `base.Method`."""
+    return Divided(begun, begun.parts) if begun.parts is not None else _Enumeration(begun)
 
 
 class _Enumeration:
@@ -145,7 +141,7 @@ def enumerate_designs(
     state = start or State.empty(evaluator)
     if state.done < total:
         try:
-            tables = workers.alone(_tables, evaluator)
+            tables = workers.alone(tables_of, evaluator)
         except LateError as late:
             raise late.told(0, total - 1, NEVER) or late from None
         pace = 0.0
@@ -161,9 +157,10 @@ def enumerate_designs(
         most = _slab_size(0.0, chunk, total - state.done, workers.count)
         cuts = _Cuts(state.done, total, most, first)
         piece = max(1, int(TASK_SECONDS / max(pace, 1e-9)))
-        tasks = ((evaluator, tables, low, high, chunk, until, piece) for low, high in cuts)
+        work = functools.partial(slab, evaluator, tables)
+        tasks = ((low, high, chunk, until, piece) for low, high in cuts)
         try:
-            for done in workers.each(slab, tasks):
+            for done in workers.each(work, tasks):
                 low, high = cuts.under_way.popleft()
                 if done.done > low:
                     latest = done.seconds / (done.done - low)
@@ -241,49 +238,3 @@ def _slab_size(pace: float, chunk: int, left: int, workers: int) -> int:
     if size >= chunk:
         return max(chunk, min(size // chunk * chunk, -(-left // (4 * workers))))
     return max(1, min(size, -(-left // (4 * workers))), left // _SLABS)
-
-
-def _tables(evaluator: Evaluator) -> dict[Key, Tabulated]:
-    try:
-        return tabulate(evaluator)
-    except ModelError:
-        return {}  # raised again when it can be traced to a design
-
-
-def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = None) -> Outcome:
-    """Keep the front and an even sample of the enumerated designs.
-
-    Only the sample beyond the first `EARLY` designs is evaluated anew.
-    """
-    archive = state.archive
-    even = np.unique(np.linspace(0, max(state.done - 1, 0), min(SAMPLE, state.done)).astype(int))
-    more = np.setdiff1d(even, archive.index, assume_unique=True)
-    early, late = more[more < EARLY], more[more >= EARLY]
-    parts = [
-        Evaluated(
-            archive.points * evaluator.signs,
-            archive.beside,
-            np.ones(len(archive.index), dtype=bool),
-        ),
-        some(state.early, early),
-    ]
-    if len(late):
-        judges = judges or Judges(evaluator)
-        parts.append(judges.judge(evaluator.space.from_index(late), int(late[0])))
-    numbers = np.concatenate([archive.index, early, late])
-    order = np.argsort(numbers, kind="stable")
-    on_front = np.zeros(len(numbers), dtype=bool)
-    on_front[: len(archive.index)] = True
-    size = evaluator.space.size
-    complete, tabled = state.done == size, isinstance(evaluator.space, TableSpace)
-    return Outcome(
-        numbers[order],
-        evaluator.space.from_index(numbers[order]),
-        some(joined(parts), order),
-        on_front[order],
-        state.tally,
-        convergence([], evaluator.signs),
-        complete,
-        True,
-        statement("exhaustive", size, state.done, archive.points, 0, complete, tabled),
-    )

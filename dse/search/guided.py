@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.judging import joined
+from dse.evaluate.judging import arrays_of, joined, of_arrays
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
@@ -77,11 +76,7 @@ class _Guided:
         none = np.empty((0, len(evaluator.space.variables)))
         self._unit = arrays.get("unit", none)
         self._waiting = arrays.get("waiting", none)
-        self._judged = (
-            Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
-            if arrays
-            else None
-        )
+        self._judged = of_arrays(arrays) if arrays else None
         known = arrays.get("lengths"), int(arrays.get("learned", np.zeros(1))[0])
         self._expected = Expected(evaluator, self._axes, *known)
         self._drawing = Drawing(evaluator, self._unit)
@@ -204,9 +199,7 @@ class _Guided:
         return {
             "unit": self._unit,
             "waiting": self._waiting,
-            "objectives": self._judged.objectives,
-            "constrained": self._judged.constrained,
-            "feasible": self._judged.feasible,
+            **arrays_of(self._judged),
             "lengths": self._expected.lengths,
             "learned": np.array([self._expected.learned_from]),
         }

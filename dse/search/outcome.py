@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive
 from dse.evaluate.grounds import Ground
-from dse.evaluate.judging import judged_again, some
+from dse.evaluate.judging import some
 from dse.evaluate.space import Points
 from dse.evaluate.table import ROW, TableSpace
+from dse.model.quantity import Array
 from dse.model.values import plural, show
 from dse.search.convergence import Mark, convergence, marks
+from dse.search.placed import Kept
 from dse.search.tally import Tally
 
 
@@ -112,8 +114,8 @@ class Outcome:
 
 def bounded(
     evaluator: Evaluator,
-    kept: tuple[NDArray[np.int64], Points, Evaluated],
-    archive: Archive,
+    kept: Kept,
+    front: Array,
     tally: Tally,
     gap: Gap,
     numbered: bool,
@@ -122,25 +124,19 @@ def bounded(
 
     Parameters
     ----------
-    kept : tuple
-        Numbers, designs and what they give; the front first.
-    archive : Archive
-        The front.
+    kept : Kept
+        The designs of the front and some others.
+    front : ndarray, shape (designs, objectives)
+        The front by its objectives.
     """
-    numbers, points, judged = kept
-    on_front = np.arange(len(numbers)) < len(archive.index)
-    order = np.argsort(numbers, kind="stable")
     complete = gap.decided == 1.0
     return Outcome(
-        numbers[order],
-        {name: values[order] for name, values in points.items()},
-        some(judged, order),
-        on_front[order],
+        *kept,
         tally,
         convergence([], evaluator.signs),
         complete,
         numbered,
-        _bounded(evaluator, tally.evaluated, archive.points, gap, complete),
+        _bounded(evaluator, tally.evaluated, front, gap, complete),
         gap,
     )
 
@@ -152,7 +148,7 @@ def _bounded(
     size = evaluator.space.size
     units = {objective.name: objective.unit for objective in evaluator.objectives}
     space = "a continuous space" if size is None else plural(size, "design")
-    points = int((~pd.DataFrame(front).duplicated()).sum())
+    points = _distinct(front)
     distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
     are = "is" if len(front) == 1 else "are"
     if complete and not any(map(any, gap.apart.values())) and gap.tolerance == 0.0:
@@ -181,6 +177,16 @@ def _bounded(
         f"front is worse by at most {each}. {evaluated:,} "
         f"were evaluated, {len(front):,} {are} on the front."
     )
+
+
+def _distinct(points: Array) -> int:
+    """Return how many different points there are; of many, without much memory."""
+    order = np.lexsort(points.T)
+    same = np.ones(max(len(points) - 1, 0), dtype=bool)
+    for column in points.T:
+        ordered = column[order]
+        same &= ordered[1:] == ordered[:-1]
+    return len(points) - int(same.sum())
 
 
 def joined(words: Iterable[str]) -> str:
@@ -221,7 +227,6 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
     if repeats:
         points = {name: values[numbers] for name, values in points.items()}
         judged = some(judged, numbers)
-    judged = judged_again(evaluator, points, judged)
     archive, reached = _front(evaluator, judged)
     on_front = np.zeros(len(numbers), dtype=bool)
     on_front[archive.index] = True
@@ -283,7 +288,7 @@ def statement(
         Whether the designs are the rows of a table.
     """
     if whole:
-        points = int((~pd.DataFrame(front).duplicated()).sum())
+        points = _distinct(front)
         distinct = f" ({plural(points, 'distinct point')})"
         are = "is" if len(front) == 1 else "are"
         were = "was" if evaluated == 1 else "were"

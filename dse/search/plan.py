@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
-from dse.evaluate.skipping import forgiving
 from dse.evaluate.table import TableSpace
+from dse.evaluate.undeclared import endless, undeclared
 from dse.model.values import plural
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of
@@ -16,8 +16,11 @@ AUTO_LIMIT = 20_000_000
 """Designs up to which a full enumeration is what a user would want: seconds."""
 
 
+WHOLE = ("bound", "evolution", "guided")
+"""Searches that runs on one storage do not divide among them."""
 _TOLERANCE = 0.01  # of a front that is bounded because nobody said how
 _MOST = 10_000_000  # designs evaluated by a search that nobody limited
+_GUIDED = 10_000  # and at most by a guided one
 
 
 def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> Plan | None:
@@ -37,8 +40,9 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
         message = f"{method} varies columns, and there is none that no objective or constraint uses"
         problems.append(Problem("search.method", message, "leave it out: all rows are looked at"))
         return None
-    objectives = len(evaluator.objectives)
+    objectives, guided = len(evaluator.objectives), None
     if method == "auto":
+        guided = None if tabled else _guided(settings)
         settings, reason = _chosen(settings, evaluator, sound=not problems)
         method = settings.method
     found = method_of(method).plan(method, settings, space, objectives, problems)
@@ -46,7 +50,17 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
         _check_that_it_ends(evaluator, problems)
     if method not in ("exhaustive", "bound") and not tabled:
         reason = reason or _rather(space.size, found.evaluations)
-    return replace(found, reason=reason)
+    return replace(found, reason=reason, guided=guided)
+
+
+def _guided(settings: Settings) -> Settings | None:
+    """Return what a guided search gets if models are costly; None if it cannot be in its place.
+
+    It gives no certificate up to a tolerance, and what it learns from takes it longer and longer.
+    """
+    if not settings.exact or (settings.evaluations or 0) > _GUIDED:
+        return None
+    return replace(settings, method="guided")
 
 
 def _rather(size: int | None, evaluations: int) -> str:
@@ -56,16 +70,11 @@ def _rather(size: int | None, evaluations: int) -> str:
     return f'method = "exhaustive" evaluates no more than all {size:,} designs, and is certain'
 
 
-def _ranges(evaluator: Evaluator) -> Ranges:
-    """Return the bounds of a study whose models may raise: the search tells for which design."""
-    return Ranges(forgiving(replace(evaluator, on_error="skip")))
-
-
 def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
-    endless = _ranges(evaluator).endless() if not problems else []
-    if endless:
+    never = endless(Ranges(evaluator)) if not problems else []
+    if never:
         remedy = "give the continuous variables steps = N, a timeout, or declare it with @moves"
-        message = f"bound would never end: {'; '.join(endless[:3])}"
+        message = f"bound would never end: {'; '.join(never[:3])}"
         problems.append(Problem("search.method", message, remedy))
 
 
@@ -81,7 +90,7 @@ def _chosen(settings: Settings, evaluator: Evaluator, sound: bool) -> tuple[Sett
     if settings.evaluations and wanted:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
-    unbounded = _ranges(evaluator).undeclared() if sound else []
+    unbounded = undeclared(Ranges(evaluator)) if sound else []
     if unbounded:
         reason = f"{large}, and bounds are not known: {unbounded[0]}"
         return replace(settings, method="evolution"), reason

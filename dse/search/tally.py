@@ -48,7 +48,7 @@ class Tally:
     raised : int
         Designs that a model raised for, which were skipped.
     why : mapping of int to str
-        By number, the first of them, and what was raised.
+        By number, the first of them: their values, and what was raised.
     """
 
     evaluated: int

@@ -9,16 +9,15 @@ import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import joblib
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import DesignError, joined, judge, nothing
-from dse.evaluate.space import Points
+from dse.evaluate.judging import DesignError
+from dse.search.cluster import Cluster, WorkerEndedError
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -28,14 +27,18 @@ TASK_SECONDS = 0.4
 PROBE_SECONDS = 0.03
 """What tells how long a design takes: longer than what a busy machine does to a cheap model."""
 _ENDED = (
-    "a process of the workers ended: a model crashed, left with os._exit, or took more memory than "
+    "{} ended: a model crashed, left with os._exit, or took more memory than "
     "there is; it was at the designs after those that are done"
 )
+PIECE = 8_192
+"""Rows worked on at once: their columns stay in the processor's cache."""
 NEVER = float("inf")
 """A deadline that does not come."""
 HANGS = "a model hangs, or takes that long; its process was ended"
+_HANGS_THERE = "a model hangs, or takes that long; it may still be at it on the cluster"
 _HANGS, _TIMES = 2.0, 10  # seconds, and of what is expected: a process that takes longer hangs
 _AT_ONCE = 1e-3  # seconds
+_INSTANT = 1e-12  # seconds
 
 
 class EndedError(DesignError):
@@ -51,11 +54,13 @@ class LateError(Exception):
         The first task that was not done, from 0.
     waited : float
         Seconds that were waited for it.
+    why : str
+        What that means if it is too long.
     """
 
-    def __init__(self, task: int, waited: float) -> None:
-        super().__init__(task, waited)
-        self.task, self.waited = task, waited
+    def __init__(self, task: int, waited: float, why: str = HANGS) -> None:
+        super().__init__(task, waited, why)
+        self.task, self.waited, self._why = task, waited, why
 
     def told(self, first: int, last: int, expected: float) -> EndedError | None:
         """Return that these designs hang; None if they were just not done in time.
@@ -71,7 +76,7 @@ class LateError(Exception):
             return None
         which = f"design {first} was" if first == last else f"designs {first} to {last} were"
         return EndedError(
-            f"{which} not done after {self.waited:.1f} s, when the time was over: {HANGS}"
+            f"{which} not done after {self.waited:.1f} s, when the time was over: {self._why}"
         )
 
 
@@ -87,21 +92,38 @@ class Workers:
         joblib's name; threads serve models that release the interpreter lock, as numpy does.
     until : float
         The `time.time` at which processes that still work are ended; threads cannot be.
+    cluster : Cluster, optional
+        Where Dask's workers are.
+    apart : bool
+        Whether models are to run in other processes than this one even if that takes longer.
     """
 
     count: int
     backend: str = "threading"
     until: float = NEVER
+    cluster: Cluster | None = None
+    apart: bool = False
 
     @property
     def one_thread(self) -> bool:
         """Whether there is nobody to spread work over."""
+        if self.cluster is not None:
+            return self.cluster.lost
         return self.count == 1 and self.backend == "threading"
 
     @property
+    def worked(self) -> Workers:
+        """Those who did the work: a cluster gets none that takes less time than sending it."""
+        return ALONE if self.cluster is not None and not self.cluster.tasks else self
+
+    @property
     def asked_for(self) -> bool:
-        """Whether the work is to be done elsewhere, cheap or not: processes or a cluster."""
-        return self.backend != "threading"
+        """Whether the work is to be done in other processes, cheap or not."""
+        return self.backend == "loky" or self.apart
+
+    def threads(self) -> Threads:
+        """Return threads of this process for pieces of work that are too short for `each`."""
+        return Threads(1 if self.asked_for else self.count)
 
     @property
     def midway(self) -> float:
@@ -118,14 +140,21 @@ class Workers:
         """
         if not self.asked_for:
             return function(*task)
-        (found,) = self.each(function, [task])
+        (found,) = self.each(partial(function, *task), [()])
         return found
 
     def each(self, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]) -> Iterator[T]:
         """Yield what a function returns for each task, in order; leaving early drops the rest.
 
+        Parameters
+        ----------
+        function : callable
+            What tasks share is bound to it: it travels to a cluster once.
+
         Raises
         ------
+        ClusterError
+            If the cluster is gone.
         DesignError
             If a model raises: of several errors the first in order, not the first in time. If a
             process that works ends.
@@ -135,12 +164,15 @@ class Workers:
         if self.one_thread:
             yield from (function(*task) for task in tasks)
             return
+        if self.cluster is not None:
+            yield from self._there(self.cluster, function, tasks)
+            return
         wanted = [True]
 
         def unless_dropped(*task: object) -> T | DesignError | None:
             return _attempt(function, *task) if wanted[0] else None
 
-        # what waits in a thread sees that it is dropped; a process or a cluster cannot
+        # what waits in a thread sees that it is dropped; a process cannot
         here = self.backend == "threading"
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             work = joblib.delayed(unless_dropped if here else partial(_attempt, function))
@@ -153,13 +185,32 @@ class Workers:
                         raise result
                     yield result
             except BrokenExecutor:
-                raise EndedError(_ENDED) from None
+                raise EndedError(_ENDED.format("a process of the workers")) from None
             finally:
                 wanted[0] = False  # threads under way end: to drop them races with joblib
                 if self.backend == "loky":
                     parallel.timeout = _AT_ONCE
                 with contextlib.suppress(Exception):
                     collections.deque(results, maxlen=0)
+
+    def _there(
+        self, cluster: Cluster, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
+    ) -> Iterator[T]:
+        """Yield what a function returns for each task, from a cluster."""
+        results = cluster.each(partial(_attempt, function), tasks, self.until)
+        for task in itertools.count():
+            began = time.time()
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+            except TimeoutError:
+                raise LateError(task, time.time() - began, _HANGS_THERE) from None
+            except WorkerEndedError:
+                raise EndedError(_ENDED.format("several workers of the cluster")) from None
+            if isinstance(result, DesignError):
+                raise result
+            yield result
 
     def _in_time(self, parallel: joblib.Parallel, results: Iterator[T]) -> Iterator[T]:
         """Yield results; if processes work, for as long as there is time."""
@@ -174,6 +225,32 @@ class Workers:
             except multiprocessing.TimeoutError:
                 raise LateError(task, time.time() - began) from None
             yield result
+
+
+class Threads:
+    """Threads that wait for pieces of milliseconds, kept for a search; numpy lets them run at once.
+
+    Pieces do not depend on how many threads there are, so that no last bit does.
+
+    Parameters
+    ----------
+    count : int
+        How many; one is this one.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        self._pool = ThreadPoolExecutor(count, "piece") if count > 1 else None
+
+    def each(self, function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Iterator[T]:
+        """Yield what a function returns for each task, in order; leaving early drops the rest."""
+        if self._pool is None:
+            return (function(*task) for task in tasks)
+        return self._pool.map(lambda task: function(*task), tasks)
+
+    def rows(self, function: Callable[[slice], T], count: int) -> list[T]:
+        """Return what a function returns for each run of `PIECE` rows, in order; one at least."""
+        runs = range(0, max(count, 1), PIECE)
+        return list(self.each(function, ((slice(low, low + PIECE),) for low in runs)))
 
 
 ALONE = Workers(1)
@@ -191,112 +268,3 @@ def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | 
 def is_late(until: float) -> bool:
     """Tell whether a deadline, in seconds of `time.time`, is over; workers anywhere can ask."""
     return time.time() > until
-
-
-class Judges:
-    """Judge batches of designs, spread over workers if that pays or processes were asked for.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-        What judges.
-    workers : Workers
-        Over whom.
-    chunk : int
-        Designs evaluated at once, at most; a matter of speed alone.
-    """
-
-    def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
-        self._evaluator, self._workers = evaluator, workers
-        self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
-        self._pace: float | None = None  # seconds that a design takes
-
-    def judge(self, points: Points, first: int, until: float = NEVER) -> Evaluated:
-        """Judge designs numbered from `first`: all, or the first of them if the deadline comes.
-
-        Some are judged in any case, unless the workers are processes, which are ended.
-
-        Raises
-        ------
-        DesignError
-            If a model raises.
-        """
-        count = len(next(iter(points.values())))
-        parts: list[Evaluated] = []
-        done = 0
-        if self._pace is None and not self._workers.asked_for:
-            for part in self._probed(points, first, count, until):
-                parts.append(part)
-                done += len(part)
-        elif self._pace is None:  # in the processes: a few, to know how many make a task
-            parts += self._rest(points, first, 0, min(count, 2 * self._workers.count), until)
-            done = sum(map(len, parts))
-        if done < count and not (parts and is_late(until)):
-            parts += self._rest(points, first, done, count, until)
-        return joined(parts) if parts else nothing(self._evaluator)
-
-    def _probed(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
-        """Judge pieces that grow, until two in a row tell how long a design takes.
-
-        One is not enough: the first of all loads what was not needed before.
-        """
-        low, size, last = 0, 1, 0.0  # `last`: what a design took in the piece before, if slow
-        while low < count and self._pace is None:
-            high = min(low + size, count)
-            part, seconds = _timed(self._evaluator, *_cut(points, first, low, high), NEVER)
-            yield part
-            pace = seconds / (high - low)
-            if last or size >= self._most or high == count or is_late(until):
-                self._pace = min(pace, last or pace)
-            if seconds > PROBE_SECONDS:
-                last = pace
-            else:
-                size = min(8 * size, self._most)
-            low = high
-
-    def _rest(
-        self, points: Points, first: int, done: int, count: int, until: float
-    ) -> list[Evaluated]:
-        left, workers = count - done, self._workers
-        spread = not workers.one_thread and (
-            workers.asked_for or (self._pace or 0.0) * left > TASK_SECONDS
-        )
-        size = self._most
-        if self._pace:
-            size = max(1, min(size, int(TASK_SECONDS / self._pace)))
-        if spread:
-            size = min(size, -(-left // (2 * workers.count)))
-        bounds = [(low, min(low + size, count)) for low in range(done, count, size)]
-        tasks = (
-            (self._evaluator, *_cut(points, first, low, high), NEVER if low == 0 else until)
-            for low, high in bounds
-        )
-        parts, spent = [], 0.0
-        try:
-            for part, seconds in (workers if spread else Workers(1)).each(_timed, tasks):
-                parts.append(part)
-                spent += seconds
-                if len(part) == 0 or is_late(until):
-                    break
-        except LateError as late:
-            low, high = bounds[late.task]
-            pace = self._pace if self._pace is not None else NEVER
-            if hung := late.told(first + low, first + high - 1, pace * (high - low)):
-                raise hung from None
-        judged = sum(map(len, parts))
-        self._pace = spent / judged if judged else self._pace
-        return parts
-
-
-def _cut(points: Points, first: int, low: int, high: int) -> tuple[Points, int]:
-    return {name: values[low:high] for name, values in points.items()}, first + low
-
-
-def _timed(
-    evaluator: Evaluator, points: Points, first: int, until: float
-) -> tuple[Evaluated, float]:
-    """Judge designs, unless it is too late; say how many seconds that took."""
-    if is_late(until):
-        return nothing(evaluator), 0.0
-    began = time.perf_counter()
-    return judge(evaluator, points, first), time.perf_counter() - began

@@ -14,4 +14,6 @@
     Rows of figures, and where their files are.
 `listing`
     What there is to use.
+`team`
+    Who works on a study.
 """

@@ -61,6 +61,19 @@ class Figure:
             return self.value
         return f"{self.value!r} {self.unit}".rstrip()
 
+    @property
+    def given(self) -> float | str:
+        """As a study would give it: the text, or if it has no unit a number, in the base unit.
+
+        >>> Figure(900.0, "", "a book").given, Figure("1.16 GHz", "GHz", "a book").given
+        (900.0, '1.16 GHz')
+        """
+        try:
+            number, _, unit = split(self.text)
+        except UnitError:
+            return self.text
+        return self.text if unit else number
+
 
 @dataclass(frozen=True, slots=True)
 class Together:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from dse.evaluate.variables import Choice, held
+from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
 from dse.study.catalog import load_catalog
 from dse.study.catalog_files import find_catalog
@@ -64,7 +69,23 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     if idle:
         message = "changes nothing: what depends on it binds it, by at or over, or nothing does"
         raise InputError(_source(study), [Problem(name, message) for name in idle])
-    return changed
+    return replace(changed, notes=(*changed.notes, *_beyond(study, changed, given)))
+
+
+def _beyond(study: ResolvedStudy, changed: ResolvedStudy, names: Iterable[str]) -> Iterator[str]:
+    """Yield a note on each variable that is held at a value that its space does not have."""
+    for name in names:
+        variable = study.evaluator.space.variables.get(name)
+        now = changed.evaluator.space.variables.get(name)
+        if variable is None or isinstance(variable, Choice) or now is None:
+            continue
+        value = float(now.from_unit(np.zeros(1))[0])
+        low, high, there = held(variable, np.array([value]))
+        if not there.all():
+            unit = study.evaluator.wiring.quantities[name].unit
+            ends = f"{show(low, unit)} to {show(high, unit)}"
+            where = f"a value between those of {ends}" if low < value < high else f"outside {ends}"
+            yield f"space.{name}: {show(value, unit)} is {where}, the space of the study"
 
 
 def with_row(study: ResolvedStudy, key: str, row: str, figures: Mapping[str, Any]) -> ResolvedStudy:

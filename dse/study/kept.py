@@ -40,6 +40,23 @@ def kept_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
     return to_toml(wanted) if toml else json.dumps(wanted, indent=1)
 
 
+def deciding(content: Mapping[str, Any]) -> str:
+    """Return, as JSON, what of a study's content decides its result.
+
+    Without passwords; without the time-out, which decides how far a run gets; and without the
+    target: what it adds to the search is known once it is resolved.
+    """
+    run, search = content.get("run"), content.get("search")
+    told = _masked({name: table for name, table in content.items() if name != "target"})
+    if isinstance(run, Mapping) and isinstance(run.get("storage"), str):
+        told["run"]["storage"] = shown_url(run["storage"])
+    if isinstance(search, Mapping):
+        told["search"].pop("timeout", None)
+        if not told["search"]:
+            told.pop("search")
+    return json.dumps(told, default=str)
+
+
 def _masked(value: Any) -> Any:
     match value:
         case str():

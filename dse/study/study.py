@@ -21,17 +21,17 @@ from dse.model.units import UnitError, read
 from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.outcome import Tolerance
-from dse.search.plan import plan
+from dse.search.plan import WHOLE, plan
 from dse.study.faults import in_order
-from dse.study.kept import kept_text, to_toml
+from dse.study.kept import deciding, kept_text, to_toml
 from dse.study.plain import plain
 from dse.study.reading import parse, read_toml, unfit
 from dse.study.resolve import resolve
-from dse.study.resolve.context import Context
+from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import SearchTable, StudyFile
-from dse.study.urls import shown_url
+from dse.study.urls import is_server, shown_url
 
 T = TypeVar("T")
 
@@ -75,9 +75,10 @@ class ResolvedStudy:
     uncertainty : Uncertainty
         What is uncertain, and its draws.
     digest : str
-        A digest of all that decides the result, as it was when the study was read: the text, the
-        files that models, catalogs and profiles came from, what a target adds to the constraints,
-        and the engine. Sections of the report are not in it.
+        A digest of all that decides the result, as it was when the study was read: what the text
+        says, the files that models, catalogs and profiles came from, what a target adds to the
+        constraints, and the engine. Comments, the time-out and sections of the report are not in
+        it.
     """
 
     file: StudyFile
@@ -264,6 +265,9 @@ def _is_share(given: str) -> bool:
 def _number(given: float | str, unit: str, where: str, problems: list[Problem]) -> float:
     if not isinstance(given, str):
         return float(given)
+    if unit != "1" and is_unitless(given):
+        problems.append(Problem(where, *without_unit(given, unit)))
+        return 0.0
     try:
         return read(given, unit)
     except UnitError as error:
@@ -288,6 +292,9 @@ def _study(
     chosen = plan(settings, resolved.evaluator, problems)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
+    if is_server(file.run.storage or "") and chosen.method in WHOLE:
+        told = "each run on its storage searches the whole space, and the first registers its front"
+        context.notes.append(f"{chosen.method} is not divided: {told}")
     text, target = kept_text(text, raw, toml=path is not None), resolved.target
     searched = target.searched if target else ()
     return ResolvedStudy(
@@ -307,14 +314,14 @@ def _study(
         uncertainty=resolved.uncertainty,
         notes=tuple(context.notes),
         code=tuple(sorted({*context.files, *context.report_files})),
-        digest=_digest(text, context.files, folder, [*context.fingerprints, *searched]),
+        digest=_digest(deciding(raw), context.files, folder, [*context.fingerprints, *searched]),
     )
 
 
 def _digest(
-    text: str, files: Sequence[Path], folder: Path | None, fingerprints: Sequence[str]
+    told: str, files: Sequence[Path], folder: Path | None, fingerprints: Sequence[str]
 ) -> str:
-    state = hashlib.sha256("\0".join([_engine(), text, *fingerprints]).encode())
+    state = hashlib.sha256("\0".join([_engine(), told, *fingerprints]).encode())
     parts = set()
     for path in set(files):
         own = folder is not None and path.resolve().is_relative_to(folder.resolve())

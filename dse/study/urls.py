@@ -11,6 +11,11 @@ _LOGIN = re.compile(r"""([a-z][a-z0-9+.-]*://[^\s/:@"']*:)(?!\d+/)[^\s"']+@""", 
 _LONG = 4  # characters of a query value that may be a credential, whatever its key
 
 
+def is_server(url: str) -> bool:
+    """Tell whether a storage is a server, on which several processes divide a search."""
+    return url.strip().startswith("postgresql")
+
+
 def shown_url(url: str) -> str:
     """Return a URL without its password and without its query, which may hold credentials too.
 

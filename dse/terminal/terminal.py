@@ -69,14 +69,16 @@ class Terminal:
         """Print a line."""
         self._out.print(escape(text), soft_wrap=True)
 
+    def begins(self, study: ResolvedStudy) -> None:
+        """Say what is searched, and how."""
+        size = study.evaluator.space.size
+        shown = plural(size, "design") if size is not None else "a continuum of designs"
+        told = f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search"
+        self._out.print(told, soft_wrap=True)
+
     @contextmanager
     def running(self, study: ResolvedStudy) -> Iterator[Callable[[Progress], None]]:
         """Show a progress bar while a run goes on; the callable takes the progress."""
-        size = study.evaluator.space.size
-        shown = plural(size, "design") if size is not None else "a continuum of designs"
-        self._out.print(
-            f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search", soft_wrap=True
-        )
         columns = [
             bars.BarColumn(bar_width=None),
             bars.MofNCompleteColumn(),
@@ -143,7 +145,7 @@ class Terminal:
         by = f" by more than {share(gap)}" if gap else ""
         if found.design is None or found.values is None:
             self.say(
-                f"Not refuted: of {plural(found.tried, 'design')}, {found.feasible:,} feasible, "
+                f"Not refuted: of {plural(found.tried, found.of)}, {found.feasible:,} feasible, "
                 f"none is better{by} than what the front has."
             )
             return

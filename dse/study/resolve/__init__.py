@@ -14,7 +14,7 @@
     What the report draws and writes beside the front.
 `table`
     All of it for a study of a table, which has columns in the place of models.
-`checks`
+`checks`, `contradictions`
     What the whole must satisfy.
 `context`
     What all of these share: the problems, and what could not be read.
@@ -42,6 +42,7 @@ from dse.study.resolve.checks import (
 )
 from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
+from dse.study.resolve.contradictions import check_contradictions
 from dse.study.resolve.curves import CurvePlan, resolve_curves
 from dse.study.resolve.drawing import spreads, with_draws
 from dse.study.resolve.free import free_quantities
@@ -93,6 +94,7 @@ def _of_models(ctx: Context) -> Resolved:
     constraints = resolve_constraints(ctx, wiring)
     target, searched = resolve_target(ctx, wiring, objectives)
     constraints += searched
+    check_contradictions(ctx, constraints)
     drawn = with_draws(ctx, wiring, space, objectives, constraints)
     wiring, objectives, constraints, uncertainty = drawn
     judged = tuple(objectives), tuple(constraints)

@@ -83,6 +83,10 @@ class Context:
     ) -> float | None:
         """Read a number in the unit of a quantity; None, and a problem, if it cannot be."""
         value = None
+        if isinstance(given, str) and unit != "1" and is_unitless(given):
+            self.add(where, *without_unit(given, unit))
+            self.doubtful.add(name)
+            return None
         try:
             value = read(given, unit, clock) if isinstance(given, str) else float(given)
         except OverflowError:
@@ -166,6 +170,33 @@ class Context:
         table = getattr(self.file.study, "table", None)
         message = f"unknown {what} '{name}'" if table is None else f"{table} has no column '{name}'"
         self.add(where, message, remedy)
+
+
+_USUAL = {"Hz": "GHz", "B": "KiB", "s": "ns", "LUT": "kLUT", "W": "mW", "J": "nJ", "B/s": "GB/s"}
+"""What quantities of a base unit are usually given in."""
+
+
+def is_unitless(text: str) -> bool:
+    """Tell whether a text is a finite number without a unit.
+
+    >>> is_unitless("1.16"), is_unitless("1.16 GHz"), is_unitless("inf")
+    (True, False, False)
+    """
+    try:
+        number, _, unit = split(text)
+    except UnitError:
+        return False
+    return not unit and math.isfinite(number)
+
+
+def without_unit(text: str, unit: str) -> tuple[str, str]:
+    """Return what is wrong with a text that has no unit, and a remedy.
+
+    >>> print(*without_unit("1.16", "Hz"), sep="; ")
+    '1.16' has no unit; write "1.16 GHz", say; a number without quotes is in Hz
+    """
+    remedy = f'write "{text.strip()} {_USUAL.get(unit, unit)}"'
+    return f"{text!r} has no unit", f"{remedy}, say; a number without quotes is in {unit}"
 
 
 def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:

@@ -61,10 +61,9 @@ def _given(ctx: Context, wiring: Wiring, key: str, entry: Any) -> Iterator[_Give
             for name, figure in figures.items():
                 if name in wiring.quantities:
                     own = entry.override.get(name)
-                    number = own if isinstance(own, UncertainTable) else figure.text
-                    yield _Given(
-                        f"{where}.override.{name}" if number is own else where, name, number
-                    )
+                    number = own if isinstance(own, UncertainTable) else figure.given
+                    place = f"{where}.override.{name}" if number is own else where
+                    yield _Given(place, name, number)
     elif isinstance(entry, ResourceFile) and key in wiring.quantities:
         ctx.add(where, f"{key} is a number, not a file", "give a number")
         ctx.doubtful.add(key)

@@ -9,7 +9,7 @@ from pathlib import Path
 from dse.problems import InputError, nearest
 from dse.study.catalog import Catalog, Figure, Together, load_catalog
 from dse.study.catalog_files import find_catalog
-from dse.study.resolve.context import Context
+from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.schema import CatalogRow, CatalogTable
 from dse.study.uncertain import UncertainTable
 
@@ -57,7 +57,11 @@ def _overridden(
             message = f"the row '{option}' has no figure '{name}'"
             ctx.add(f"{where}.override", message, nearest(name, row))
             ctx.doubtful.add(name)
-        elif not isinstance(number, UncertainTable):  # that is read beside the row
+        elif isinstance(number, UncertainTable):
+            continue  # that is read beside the row
+        elif isinstance(number, str) and row[name].unit not in ("", "1") and is_unitless(number):
+            ctx.add(f"{where}.override.{name}", *without_unit(number, row[name].unit))
+        else:
             text = number if isinstance(number, str) else repr(number)  # in the base unit
             own[name] = Figure(text, row[name].unit, "the study")
     return own

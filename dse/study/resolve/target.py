@@ -23,7 +23,7 @@ from dse.evaluate.target import (
 )
 from dse.evaluate.wiring import Wiring
 from dse.model.units import UnitError
-from dse.study.resolve.context import Context
+from dse.study.resolve.context import Context, is_unitless
 
 _REACH, _LEAST = "target.reach", "target.least"
 
@@ -75,7 +75,9 @@ def _read(
         ctx.unknown(wiring, _REACH, quantity, "quantity")
         return None
     unit = wiring.quantities[quantity].unit
-    value = ctx.number(_REACH, quantity, comparison.number, unit, clock)
+    plain = is_unitless(comparison.number)  # as in a filter: in the base unit
+    given = float(comparison.number) if plain else comparison.number
+    value = ctx.number(_REACH, quantity, given, unit, clock)
     if value is None:
         return None
     upper = comparison.sign[0] == "<"

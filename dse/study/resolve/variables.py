@@ -12,7 +12,7 @@ from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model.values import show
 from dse.problems import nearest
-from dse.study.catalog import Together
+from dse.study.catalog import Figure, Together
 from dse.study.resolve.context import Context, declarations
 from dse.study.resolve.rows import rows_of, together_of
 from dse.study.resolve.uncertain import read_figure, read_together
@@ -239,15 +239,17 @@ def _of_catalog(ctx: Context, where: str, table: CatalogTable) -> Written:
         ctx.add(f"{where}.options", f"'{twice}' is listed twice")
     rows = rows_of(ctx, where, table)
     return {
-        o: {n: _own(table, o, n) or figure.text for n, figure in figures.items()}
+        o: {n: _given(table, o, n, figure) for n, figure in figures.items()}
         for o, figures in rows.items()
     }
 
 
-def _own(table: CatalogTable, option: str, name: str) -> UncertainTable | None:
-    """Return what the study says of a figure if it is uncertain."""
+def _given(
+    table: CatalogTable, option: str, name: str, figure: Figure
+) -> float | str | UncertainTable:
+    """Return a figure of a row: what the study says of it if it is uncertain, else the row's."""
     own = table.override.get(option, {}).get(name)
-    return own if isinstance(own, UncertainTable) else None
+    return own if isinstance(own, UncertainTable) else figure.given
 
 
 def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[str]:

@@ -1,0 +1,80 @@
+"""Which designs a report explains in full: those that matter most, and others if there is time."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from dse.explain.answer import designs_of
+from dse.explain.robustness import Robustness, robustness
+from dse.explain.verdict import Explanation, explain
+from dse.result.record import Result
+from dse.study.study import ResolvedStudy
+
+_ENOUGH = 20.0  # seconds that all explanations may take in any case
+_SHARE = 0.5  # of the search's time that they may take beyond
+
+
+def explain_the_first(
+    study: ResolvedStudy, result: Result, most: int
+) -> tuple[list[Explanation], Robustness]:
+    """Explain the designs that an answer names, the knee, the best ones, and an even sample.
+
+    The first are explained whatever that takes, and tell how many more there is time for.
+
+    Parameters
+    ----------
+    most : int
+        Of the sample, at most; 0 for no explanation at all.
+
+    Returns
+    -------
+    list of Explanation
+        Of those designs.
+    Robustness
+        How far they and others hold if inputs are uncertain.
+
+    Raises
+    ------
+    ModelError
+        If a model raises.
+    """
+    if most <= 0:
+        return [], Robustness()
+    first = list(dict.fromkeys([*designs_of(study, result), *_best(result)]))
+    rest = [n for n in _spread(result, most) if n not in first]
+    held = robustness(study, result, [*first, *rest])
+    began = time.perf_counter()
+    found = explain(study, result, first, held=held)
+    took = time.perf_counter() - began
+    budget = max(_ENOUGH, _SHARE * float(result.provenance.get("seconds") or 0.0)) - took
+    count = len(rest)
+    if first:
+        count = min(count, int(max(budget, 0.0) * len(first) / max(took, 1e-9)))
+    chosen = np.unique(np.linspace(0, len(rest) - 1, count).astype(int)) if count else ()
+    others = explain(study, result, [rest[i] for i in chosen], len(first), held)
+    return found + others, held
+
+
+def _best(result: Result) -> list[int]:
+    """Return the knee and the best design in each objective."""
+    front = result.front
+    if not len(front):
+        return []
+    return [int(str(each.name)) for each in (front.knee(), *map(front.best, _names(result)))]
+
+
+def _names(result: Result) -> list[str]:
+    return [objective.name for objective in result.objectives]
+
+
+def _spread(result: Result, count: int) -> list[int]:
+    """Return an even sample of the front; all feasible designs if they are few."""
+    if not len(result.front):
+        return []
+    every = result.front.designs.index.to_numpy()
+    if len(result.designs) <= count:
+        every = result.designs.index[result.designs["feasible"].to_numpy(dtype=bool)].to_numpy()
+    rows = np.unique(np.linspace(0, len(every) - 1, count).astype(int))
+    return [int(n) for n in every[rows]]

@@ -1,0 +1,204 @@
+"""Status: how far a run is, seen from outside, while it works and after."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dse.problems import InputError, Problem
+from dse.result.folder import FINISHED, MARKER, PROGRESS, SUMMARY, read_json
+from dse.result.writing import write_json
+from dse.search.base import UNLIMITED, Progress
+from dse.study.study import ResolvedStudy
+
+_SILENT = 60.0  # seconds after which a process on another machine is taken to be gone
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that takes part, or took part.
+
+    Parameters
+    ----------
+    host, pid : str, int
+        Where it is.
+    working : bool
+        Whether it was heard of a moment ago, and has not left.
+    since, seen : str
+        When it began, and when it was last heard of, in UTC.
+    done : int
+        Designs, or draws, that it evaluated.
+    rate : float
+        Of these in a second.
+    """
+
+    host: str
+    pid: int
+    working: bool
+    since: str
+    seen: str
+    done: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a run is.
+
+    Parameters
+    ----------
+    name, state : str
+        The study, and what is going on: ``finished``, ``under way``, ``cut short``, ``not begun``
+        or ``unknown``, if nothing has been noted yet.
+    method : str
+        The search.
+    done, total : int or None
+        Designs, or draws; None if that is not known, or has no end.
+    claimed : int
+        Of those that are not done, those that somebody works on; of a shared run alone.
+    front : int or None
+        Non-dominated designs so far.
+    rate : float or None
+        Designs in a second, lately.
+    left : float or None
+        Seconds until the end at that rate.
+    workers : tuple of Worker
+        Who takes part.
+    told : str
+        What else a reader should know.
+    """
+
+    name: str
+    state: str
+    method: str = ""
+    done: int | None = None
+    total: int | None = None
+    claimed: int = 0
+    front: int | None = None
+    rate: float | None = None
+    left: float | None = None
+    workers: tuple[Worker, ...] = ()
+    told: str = ""
+
+
+def rated(done: int, total: int | None, rate: float) -> tuple[float | None, float | None]:
+    """Return a rate, and the seconds until the end at that rate; None for what is not known."""
+    if not rate > 0:
+        return None, None
+    return rate, None if total is None else max(total - done, 0) / rate
+
+
+class Noting:
+    """Notes in a run folder how far its run is.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+    study : ResolvedStudy
+        What is run.
+    earlier : Progress
+        How far it was when this session began.
+    """
+
+    def __init__(self, folder: Path, study: ResolvedStudy, earlier: Progress) -> None:
+        self._path, self._study, self._before = folder / PROGRESS, study, earlier.done
+        self._since = datetime.now(UTC)
+
+    def note(self, progress: Progress) -> None:
+        """Write how far it is now."""
+        now = datetime.now(UTC)
+        own = max(progress.done - max(self._before, progress.others), 0)
+        content = {
+            "method": self._study.plan.method,
+            "done": progress.done,
+            "total": progress.total if progress.total < UNLIMITED else None,
+            "front": progress.front,
+            "own": own,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "since": self._since.isoformat(timespec="seconds"),
+            "seen": now.isoformat(timespec="seconds"),
+            "seconds": (now - self._since).total_seconds(),
+            "storage": self._study.shown_storage if progress.others else "",
+        }
+        write_json(self._path, content)
+
+
+def of_folder(folder: Path) -> Status:
+    """Return the status of the run in a folder.
+
+    Raises
+    ------
+    InputError
+        If it is not a run folder.
+    """
+    marker = folder / MARKER
+    if folder.is_dir() and not marker.is_file():
+        remedy = "name a run folder, such as runs/NAME, or a study file"
+        raise InputError(str(folder), [Problem("", f"has no {MARKER}: it is not one", remedy)])
+    content = read_json(marker)
+    name = str(content.get("name", folder.name))
+    noted = read_json(folder / PROGRESS) if (folder / PROGRESS).is_file() else None
+    summary = read_json(folder / SUMMARY) if (folder / SUMMARY).is_file() else None
+    try:
+        if noted is not None:
+            return _under_way(name, noted)
+        if summary is not None:
+            return _ended(name, summary)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        message = f"cannot be read: {type(error).__name__} {error}"
+        remedy = "run the study again with --fresh"
+        raise InputError(str(folder), [Problem("", message, remedy)]) from None
+    return Status(name, "unknown", told="its run has just begun, or was ended at once")
+
+
+def _under_way(name: str, noted: Mapping[str, Any]) -> Status:
+    done, total, own = int(noted["done"]), noted["total"], int(noted["own"])
+    age = (datetime.now(UTC) - datetime.fromisoformat(noted["seen"])).total_seconds()
+    host, pid = str(noted["host"]), int(noted["pid"])
+    working = _is_there(pid) if host == socket.gethostname() else age < _SILENT
+    pace = own / max(float(noted["seconds"]), 1e-9)
+    rate, left = rated(done, total, pace) if working else (None, None)
+    shared = noted["storage"]
+    return Status(
+        name,
+        "under way" if working else "cut short",
+        str(noted["method"]),
+        done,
+        total,
+        front=int(noted["front"]),
+        rate=rate,
+        left=None if shared else left,
+        workers=(Worker(host, pid, working, noted["since"], noted["seen"], own, pace),),
+        told=f"others take part, on {shared}: see dse status STUDY" if shared else "",
+    )
+
+
+def _ended(name: str, summary: Mapping[str, Any]) -> Status:
+    certificate, provenance = summary["certificate"], summary["provenance"]
+    finished = certificate["stopped"] in FINISHED
+    return Status(
+        name,
+        "finished" if finished else "cut short",
+        str(certificate["method"]),
+        int(certificate["evaluated"]),
+        front=int(certificate["non_dominated"]),
+        rate=float(provenance["designs_per_second"]),
+        told=str(certificate["statement"]),
+    )
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

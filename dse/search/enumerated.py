@@ -1,0 +1,56 @@
+"""What an enumeration found: the front of the designs that are done, and a sample of the others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.judging import joined, some
+from dse.evaluate.table import TableSpace
+from dse.search.convergence import convergence
+from dse.search.judges import Judges
+from dse.search.outcome import Outcome, statement
+from dse.search.slabs import EARLY, State
+
+SAMPLE = 2_000
+"""Designs that are kept beside the front, to draw what lies behind it."""
+
+
+def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = None) -> Outcome:
+    """Keep the front and an even sample of the enumerated designs.
+
+    Only the sample beyond the first `EARLY` designs is evaluated anew.
+    """
+    archive = state.archive
+    even = np.unique(np.linspace(0, max(state.done - 1, 0), min(SAMPLE, state.done)).astype(int))
+    even = state.numbers(even)
+    more = np.setdiff1d(even, archive.index, assume_unique=True)
+    early, late = more[more < EARLY], more[more >= EARLY]
+    parts = [
+        Evaluated(
+            archive.points * evaluator.signs,
+            archive.beside,
+            np.ones(len(archive.index), dtype=bool),
+        ),
+        some(state.early, state.places(early)),
+    ]
+    if len(late):
+        judges = judges or Judges(evaluator)
+        parts.append(judges.judge(evaluator.space.from_index(late), int(late[0])))
+    numbers = np.concatenate([archive.index, early, late])
+    order = np.argsort(numbers, kind="stable")
+    on_front = np.zeros(len(numbers), dtype=bool)
+    on_front[: len(archive.index)] = True
+    size = evaluator.space.size
+    complete, tabled = state.done == size, isinstance(evaluator.space, TableSpace)
+    return Outcome(
+        numbers[order],
+        evaluator.space.from_index(numbers[order]),
+        some(joined(parts), order),
+        on_front[order],
+        state.tally,
+        convergence([], evaluator.signs),
+        complete,
+        True,
+        statement("exhaustive", size, state.done, archive.points, 0, complete, tabled),
+    )

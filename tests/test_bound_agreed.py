@@ -1,0 +1,139 @@
+"""What a search by bounds need not look at: variables of which all agree, designs asked before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import dse
+from benchmarks.shared_aes import shared_aes
+from dse import Array, Floats, Quantity
+from dse.evaluate import ranges
+from dse.evaluate.agreed import agreed
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.ranges import Ranges
+from dse.evaluate.space import Real, Space
+from dse.model import moves
+from dse.search.cover import Cover
+from tests.test_bound import covers, searched
+from tests.test_ranges import wiring_of
+
+
+def grid(evaluator: Evaluator) -> Evaluator:
+    """Return the evaluator with nine steps instead of each continuum."""
+    variables = evaluator.space.variables
+    steps = {n: replace(v, steps=9) for n, v in variables.items() if isinstance(v, Real)}
+    return replace(evaluator, space=Space({**variables, **steps}))
+
+
+@pytest.mark.parametrize("tabulated", [True, False])
+def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
+    tabulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
+    ends = 0
+    for seed in range(120):
+        evaluator = grid(wiring_of(np.random.default_rng(seed)))
+        few = replace(evaluator, objectives=evaluator.objectives[seed % 3 :])
+        few = replace(few, constraints=few.constraints[: seed % 2])
+        found = Ranges(few)
+        rng = np.random.default_rng(seed)
+        places = np.column_stack([rng.integers(0, axis.count, 200) for axis in found.axes])
+        before = few.evaluate(found.points(places))
+        for variable, end in agreed(found).items():
+            moved = places.copy()
+            moved[:, variable] = 0 if end < 0 else found.axes[variable].count - 1
+            after = few.evaluate(found.points(moved))
+            worse = (after.objectives * few.signs > before.objectives * few.signs + 1e-9).any()
+            broken = few.violations(after.constrained) > few.violations(before.constrained) + 1e-9
+            assert not worse
+            assert not broken.any()
+            ends += int((places[:, variable] != moved[:, variable]).any())
+    assert ends > 20
+
+
+def test_random_wirings_are_covered_where_variables_are_left_out() -> None:
+    left_out = 0
+    for seed in range(40):
+        evaluator = grid(wiring_of(np.random.default_rng(seed)))
+        few = replace(evaluator, objectives=evaluator.objectives[seed % 3 :], constraints=())
+        whole = searched(few, "exhaustive")
+        for tolerance in (0.1, 0.01):
+            found = searched(few, "bound", tolerance)
+            assert found.complete
+            assert covers(found, whole, few.signs, tolerance)
+        left_out += bool(agreed(Ranges(few)))
+    assert left_out > 5
+
+
+def test_a_buffer_that_costs_area_alone_is_the_least() -> None:
+    evaluator = shared_aes(31, 64, 8)
+    found = Ranges(evaluator)
+    assert {found.axes[i].name: end for i, end in agreed(found).items()} == {"buffered": -1}
+
+
+class Price(NamedTuple):
+    price: Annotated[Array, Quantity("1", "price", low=0)]
+    gain: Annotated[Array, Quantity("1", "gain")]
+
+
+_Size = Annotated[Floats, Quantity("1", "size", low=0)]
+
+
+@moves(price="+size +speed", gain="+speed =size")
+def priced(size: _Size, speed: _Size) -> Price:
+    """Return a price that the least sizes do not have, of few speeds more than of many."""
+    none = np.asarray(size) < np.where(np.asarray(speed) > 4.0, 3.0, 1.0)
+    return Price(np.where(none, np.nan, 1.0 + size + np.asarray(speed)), 2.0 + np.asarray(speed))
+
+
+def test_where_the_best_end_has_no_value_the_others_are_looked_at() -> None:
+    def study(**search: Any) -> dse.Study:
+        return dse.from_mapping(
+            {
+                "study": {"name": "priced", "models": ["priced"]},
+                "space": {
+                    "size": {"real": [0.0, 400.0], "steps": 1_601},
+                    "speed": {"real": [0.0, 9.0], "steps": 901},
+                },
+                "objective": [{"minimize": "price"}, {"maximize": "gain"}],
+                "search": search,
+            },
+            models={"priced": priced},
+        )
+
+    evaluator = study(method="bound").evaluator
+    assert agreed(Ranges(evaluator)) == {0: -1}
+    found = searched(evaluator, "bound", 0.001)
+    assert found.complete
+    sizes = found.points["size"][found.on_front]
+    assert set(sizes.tolist()) == {1.0, 3.0}
+    assert covers(found, searched(evaluator, "exhaustive"), evaluator.signs, 0.001)
+
+
+def test_a_cover_need_not_be_asked_again_for_what_it_had() -> None:
+    rng = np.random.default_rng(0)
+    cover, designs = Cover(3), rng.integers(0, 40, (6_000, 3)).astype(np.float64)
+    points = rng.integers(0, 40, (900, 3)) - rng.integers(0, 9, (900, 1)) * 4.0
+    since = np.full(900, -1, dtype=np.int32)
+    known = np.zeros((2, 900), dtype=bool)
+    for k, part in enumerate(np.array_split(designs, 12)):
+        cover.add(part)
+        if k == 7:
+            cover.thin()
+        some = np.flatnonzero(rng.random(900) < 0.6)
+        mark = cover.mark
+        for row, ask in enumerate((cover.weakly, cover.strictly)):
+            left = some[~known[row, some]]
+            known[row, left] = ask(points[left], since[left])
+        since[some] = mark
+    left = np.ones(900, dtype=bool)
+    known[0, left] |= cover.weakly(points, since)
+    known[1, left] |= cover.strictly(points, since)
+    nowhere_worse = np.asarray((designs[None] <= points[:, None]).all(axis=2))
+    better = nowhere_worse & np.asarray((designs[None] < points[:, None]).any(axis=2))
+    np.testing.assert_array_equal(known[0], nowhere_worse.any(axis=1))
+    np.testing.assert_array_equal(known[1], better.any(axis=1))

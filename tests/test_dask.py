@@ -1,0 +1,381 @@
+"""Dask: runs on a scheduler and worker processes, some of which are killed."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import cloudpickle
+import joblib
+import pandas as pd
+import pytest
+from distributed import Client, KilledWorker, LocalCluster
+
+import dse
+from dse.api import cluster as connection
+from dse.api.cluster import connected
+from dse.problems import InputError
+from dse.run import run
+from dse.search import cluster as clusters
+from dse.search import exhaustive, workers
+from dse.search.base import Progress
+from dse.search.versions import versions
+from dse.search.workers import EndedError, Workers
+from dse.study.team import Configured, configured
+from tests.clusters import Processes, killed, processes, until
+from tests.crashing import SEARCHES
+from tests.toy import MODEL, STUDY
+
+# Slow enough to be worth sending. In a worker, designs of seven lanes wait at a gate.
+SLOW = """
+    import os, time
+    from inner.gate import pass_through
+    if "GATE" in os.environ:
+        pass_through(os.environ["GATE"], lanes)
+    time.sleep(0.0005 * np.broadcast(lanes, clock, size).size)
+    return Toy(l"""
+GATE = '''
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+
+def pass_through(gate, lanes):
+    """Wait in front of a gate that is closed, for as long as it is the same."""
+    token = _token(gate)
+    if not token or not (np.asarray(lanes) >= 7).any():
+        return
+    Path(f"{gate}.{token}.{os.getpid()}").touch()
+    while _token(gate) == token:
+        time.sleep(0.01)
+
+
+def _token(gate):
+    try:
+        return Path(gate).read_text()
+    except FileNotFoundError:
+        return ""
+'''
+
+
+def written(folder: Path, search: str = "exhaustive", slow: bool = True) -> Path:
+    """Write a study whose model imports a package beside it."""
+    declared = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+    model = MODEL.replace("def toy(", declared).replace("from dse import", "from dse import moves,")
+    folder.mkdir(exist_ok=True)
+    (folder / "inner").mkdir()
+    (folder / "inner" / "__init__.py").touch()
+    (folder / "inner" / "gate.py").write_text(GATE)
+    slowed = model.replace("\n    return Toy(l", SLOW, 1) if slow else model
+    (folder / "toy_model.py").write_text(slowed)
+    small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
+    added = f'[search]\nmethod = "{search}"\n{SEARCHES[search]}[run]\nchunk = 5\n'
+    (folder / "study.toml").write_text(small + added)
+    return folder / "study.toml"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dask")
+
+
+@pytest.fixture(scope="module")
+def there(place: Path) -> Iterator[Processes]:
+    with processes(place, 2, GATE=str(place / "gate")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(there: Processes) -> Iterator[Client]:
+    with Client(there.address) as connected_to:
+        connected_to.wait_for_workers(2, timeout=120)
+        yield connected_to
+
+
+@pytest.mark.parametrize("search", sorted(SEARCHES))
+def test_a_script_spreads_what_is_slow_and_workers_need_no_copy_of_its_study(
+    search: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "TASK_SECONDS", 0.005)  # worth sending: for the test to be quick
+    path = written(tmp_path / "study", search)
+    study, alone = dse.load(path), dse.load(path)
+    serial = run(alone, None, 1)
+    for code in path.parent.rglob("*.py"):
+        code.write_text("raise SystemExit('this was read, and not sent')")
+    assert client.status == "running"
+    with joblib.parallel_config(backend="dask"):
+        found = study.run()
+    pd.testing.assert_frame_equal(found.designs, serial.designs)
+    assert found.certificate.statement == serial.certificate.statement
+    assert (found.provenance["backend"], found.provenance["workers"]) == ("dask", 2)
+
+
+def test_what_is_quick_is_not_sent_and_the_result_says_so(
+    there: Processes, client: Client, tmp_path: Path
+) -> None:
+    assert client.status == "running"
+    study = dse.load(written(tmp_path, "evolution", slow=False))
+    with connected(there.address) as cluster:
+        found = run(study, None, cluster=cluster)
+    assert found.provenance["backend"] == "threading"
+    assert any("The cluster did nothing" in note for note in found.notes)
+
+
+def test_models_that_are_to_run_apart_run_there_however_quick(
+    there: Processes, client: Client, tmp_path: Path
+) -> None:
+    assert client.status == "running"
+    path = written(tmp_path, "evolution", slow=False)
+    serial = run(dse.load(path), None, 1)
+    path.write_text(path.read_text() + "processes = true\n")
+    with connected(there.address) as cluster:
+        found = run(dse.load(path), None, cluster=cluster)
+    assert found.provenance["backend"] == "dask"
+    pd.testing.assert_frame_equal(found.designs, serial.designs)
+
+
+def test_workers_with_other_versions_are_told_before_anything_is_done(
+    there: Processes, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.status == "running"
+    study, real = dse.load(written(tmp_path)), versions(("dse",))
+    other = dict(real) | {"numpy": "1.0", "Python": "3.99"}
+    with connected(there.address) as cluster, monkeypatch.context() as patched:
+        patched.setattr(clusters, "_here", lambda names: other)
+        with pytest.raises(InputError) as told:
+            run(study, tmp_path / "out", cluster=cluster)
+    assert len(told.value.problems) == 2
+    for problem in told.value.problems:
+        assert f"numpy is {real['numpy']} there and 1.0 here" in problem.message
+        assert "and 3.99 here" in problem.message
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_worker_that_comes_later_does_nothing_if_it_differs() -> None:
+    ours = dict(versions(("dse",)))
+    packed = cloudpickle.dumps(abs)
+    assert clusters._done(packed, ours, ("dse",), (-2,)) == 2
+    refused = clusters._done(packed, ours | {"scipy": "0.9"}, ("dse",), (-2,))
+    assert refused.told == f"scipy is {ours['scipy']} there and 0.9 here"
+
+
+class _Crashing:
+    """A client whose tasks end each worker that does them."""
+
+    status = "error"
+    scheduler = SimpleNamespace(ncores=None)
+
+    def sync(self, function: object, callback_timeout: float) -> dict[str, int]:
+        return {"tcp://there:1": 1}
+
+    def submit(self, *given: object, **place: object) -> _Crashing:
+        return self
+
+    def done(self) -> bool:
+        return True
+
+    def gather(self, futures: object) -> None:
+        raise KilledWorker("task", SimpleNamespace(address="tcp://there:1"), 3)
+
+
+def test_a_model_that_ends_worker_after_worker_is_told() -> None:
+    there = Workers(1, "dask", cluster=clusters.Cluster(_Crashing(), "tcp://there:0"))
+    with pytest.raises(EndedError, match="several workers of the cluster ended: a model crashed"):
+        list(there.each(abs, [(1,)]))
+
+
+def test_what_a_script_asks_of_joblib() -> None:
+    assert configured() == Configured()
+    with joblib.parallel_config(backend="loky", n_jobs=3):
+        assert configured() == Configured("loky", 3)
+    with joblib.parallel_config(n_jobs=2):
+        assert configured() == Configured(None, 2)
+    with joblib.parallel_config(backend="threading"):
+        assert configured() == Configured()
+        inner = joblib.Parallel(2)(joblib.delayed(configured)() for _ in range(2))
+    assert inner == [Configured(), Configured()]
+
+
+def test_a_scheduler_without_workers(tmp_path: Path) -> None:
+    study = dse.load(written(tmp_path))
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", processes=False) as local,
+        Client(local),
+        joblib.parallel_config(backend="dask"),
+        pytest.raises(
+            InputError, match=r"it has no workers\n +start some there: dask worker inproc"
+        ),
+    ):
+        study.run(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# ------------------------------------------------------------------- what is no scheduler
+
+
+@contextlib.contextmanager
+def _says(first: bytes) -> Iterator[str]:
+    """Listen, and say something to who comes."""
+    held: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    peer, _ = server.accept()
+                except OSError:
+                    return
+                held.append(peer)
+                peer.sendall(first)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
+        for peer in held:
+            peer.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (None, "no Dask scheduler answers there"),
+        (b"", "said nothing for"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is not a Dask scheduler"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "is not a Dask scheduler"),
+    ],
+)
+def test_what_is_no_scheduler_is_told_in_seconds(
+    said: bytes | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "ANSWERS", 0.5)
+    with contextlib.ExitStack() as stack:
+        address = stack.enter_context(_says(said or b""))
+        if said is None:
+            stack.close()  # the port is free again
+        with pytest.raises(InputError) as told, connected(address):
+            pass
+    assert message in str(told.value)
+    assert str(told.value).startswith(address)
+
+
+@pytest.mark.parametrize("address", ["nowhere://h:1", "tcp://", "127.0.0.1", "tcp://127.0.0.1:x"])
+def test_what_is_no_address(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "ANSWERS", 0.3)
+    with pytest.raises(InputError) as told, connected(address):
+        pass
+    assert str(told.value).startswith(address)
+
+
+# ---------------------------------------------------------------------- ends, in mid-run
+
+
+class _Gate:
+    """Where the workers wait until it is opened; each time it is closed it is another one."""
+
+    closed = 0
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def close(self) -> None:
+        _Gate.closed += 1
+        self._times = _Gate.closed
+        new = self._place / "new"
+        new.write_text(f"n{self._times}")
+        new.rename(self._place / "gate")
+
+    def open(self) -> None:
+        (self._place / "gate").unlink()
+
+    def reached_by(self, workers: int, goes_on: Callable[[], bool]) -> None:
+        """Wait until so many workers wait there, as long as a run goes on."""
+
+        def waiting() -> bool:
+            reached = len([*self._place.glob(f"gate.n{self._times}.*")]) >= workers
+            return reached or not goes_on()
+
+        until(waiting, f"{workers} workers")
+        assert goes_on()
+
+
+_BEGIN = """
+import dse.cli, dse.run, dse.terminal
+from tests.crashing import _page
+dse.run._CHECKPOINT_SECONDS = 0.0
+dse.run.report = lambda study, result, page, explained=0: _page(page)
+dse.terminal.Terminal.summary = lambda *told: None
+dse.cli.main()
+"""
+
+
+def _started(study: Path, out: Path, address: str) -> subprocess.Popen[str]:
+    given = ["run", str(study), "--out", str(out), "--dask", address, "--quiet"]
+    return subprocess.Popen(
+        [sys.executable, "-c", _BEGIN, *given],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_lost_worker_s_part_is_done_again_and_a_new_one_takes_part(
+    place: Path, there: Processes, client: Client, tmp_path: Path
+) -> None:
+    assert client.status == "running"
+    path, gate = written(tmp_path / "study"), _Gate(place)
+    run(dse.load(path), tmp_path / "serial", 1)
+    gate.close()
+    with connected(there.address) as cluster, ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(run, dse.load(path), tmp_path / "out", None, None, cluster)
+        gate.reached_by(2, lambda: not begun.done())
+        killed(there.started[1])
+        there.worker()
+        gate.reached_by(3, lambda: not begun.done())  # it has work, whoever has that of the lost
+        gate.open()
+        found = begun.result()
+    fronts = [(tmp_path / folder / "front.csv").read_bytes() for folder in ("serial", "out")]
+    assert fronts[0] == fronts[1]
+    assert (found.provenance["backend"], found.provenance["workers"]) == ("dask", 2)
+
+
+def test_a_run_that_lost_its_scheduler_goes_on_without_it(
+    place: Path,
+    there: Processes,
+    client: Client,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client.close()
+    path, out, gate = written(tmp_path / "study"), tmp_path / "out", _Gate(place)
+    whole = run(dse.load(path), None, 1)
+
+    def interrupt(progress: Progress) -> None:
+        if progress.done > 50:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(exhaustive, "TASK_SECONDS", 0.005)  # so that nothing is left at the gate
+    with connected(there.address) as cluster:
+        found = run(dse.load(path), out, None, interrupt, cluster)
+    assert found.certificate.stopped == "interrupted"
+    gate.close()
+    process = _started(path, out, there.address)
+    gate.reached_by(2, lambda: process.poll() is None)
+    killed(there.scheduler)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 1
+    gone = f"toy: the Dask scheduler at {there.address} is gone; what was finished is kept, and "
+    assert told.startswith(gone)
+    assert told.count("\n") == 1
+    assert dse.load_result(out).certificate.stopped.startswith("error")
+    found = run(dse.load(path), out, 1)
+    assert any("went on from" in note for note in found.notes)
+    pd.testing.assert_frame_equal(found.designs, whole.designs)

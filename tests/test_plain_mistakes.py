@@ -1,0 +1,134 @@
+"""Mistakes of a study or a script that used to pass without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import dse
+from dse.cli import commands
+from tests.toy import MODEL, STUDY
+
+
+def _study(folder: Path, text: str = STUDY) -> dse.Study:
+    (folder / "toy_model.py").write_text(MODEL)
+    (folder / "study.toml").write_text(text)
+    return dse.load(folder / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"100 MHz"', '"1e8"', r"space\.clock\.real\[1\]: '1e8' has no unit\n.*\"1e8 GHz\", say"),
+        ('"2 KiB"', '"2"', r"space\.size\.values\[2\]: '2' has no unit\n.*\"2 KiB\", say"),
+        ('"20 kLUT"', '"20"', r"constraint\[1\]\.at_most: '20' has no unit\n.*is in LUT"),
+        ('"2 GHz"', "2e9", ""),  # a number, not a text
+    ],
+)
+def test_a_text_without_a_unit_is_refused(old: str, new: str, words: str, tmp_path: Path) -> None:
+    if not words:
+        assert _study(tmp_path, STUDY.replace(old, new)).plan.method == "exhaustive"
+        return
+    with pytest.raises(dse.InputError, match=words):
+        _study(tmp_path, STUDY.replace(old, new))
+
+
+def test_a_catalog_may_give_plain_numbers(tmp_path: Path) -> None:
+    rows = 'catalog = "1"\nabout = "x"\nsource = "a book"\n'
+    rows += '[fast]\nabout = "a"\nclock = "2e9"\n[slow]\nabout = "b"\nclock = 1e9\n'
+    (tmp_path / "clocks.toml").write_text(rows.partition("\n")[2])
+    text = STUDY.replace(
+        'clock = { real = ["100 MHz", "2 GHz"], steps = 100, log = true }',
+        'rate = { catalog = "clocks.toml" }',
+    )
+    study = _study(tmp_path, text)
+    assert [row["clock"] for row in study.choices["rate"].values()] == [2e9, 1e9]
+    wrong = text.replace('toml" }', 'toml", override = { fast = { clock = "3" } } }')
+    (tmp_path / "clocks.toml").write_text(rows.partition("\n")[2].replace('"2e9"', '"2 GHz"'))
+    with pytest.raises(dse.InputError, match=r"override\.clock: '3' has no unit"):
+        _study(tmp_path, wrong)
+
+
+@pytest.mark.parametrize(
+    ("added", "words"),
+    [
+        ('quantity = "speed"\nat_most = 1\nat_least = 2', "'speed >= 2' and 'speed <= 1'"),
+        ('relation = "lanes >= 8"\n[[constraint]]\nrelation = "2 * 2 > lanes"', "'lanes >= 8' and"),
+        ('relation = "lanes > 8"\n[[constraint]]\nrelation = "lanes <= 8"', "'lanes > 8' and"),
+        ('relation = "lanes == 7"\n[[constraint]]\nquantity = "lanes"\nat_least = 8', "lanes == 7"),
+        ('relation = "lanes >= 8"\n[[constraint]]\nrelation = "lanes <= 8"', ""),
+        (
+            'quantity = "speed"\nat_most = 1\nat = { size = "1 KiB" }\n'
+            '[[constraint]]\nquantity = "speed"\nat_least = 2',
+            "",  # under other conditions
+        ),
+    ],
+)
+def test_constraints_that_contradict_each_other(added: str, words: str, tmp_path: Path) -> None:
+    text = f"{STUDY}[[constraint]]\n{added}\n"
+    if not words:
+        _study(tmp_path, text)
+        return
+    with pytest.raises(dse.InputError, match=f"constraint: .*{words}.*cannot both hold") as caught:
+        _study(tmp_path, text)
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize(
+    ("added", "words"),
+    [
+        ({"lnaes": 3}, "lnaes: is not a variable\n.*did you mean 'lanes'"),
+        ({"colour": 3}, "colour: is not a variable"),
+    ],
+)
+def test_a_name_that_would_be_ignored_is_refused(
+    added: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    study, design = _study(tmp_path), {"lanes": 2, "clock": "1 GHz", "size": 1024}
+    with pytest.raises(dse.InputError, match=words):
+        study.evaluate({**design, **added})
+    assert len(study.evaluate(pd.DataFrame([{**design, "label": "mine"}]))) == 1
+    assert len(study.evaluate({**design, "speed": 3.0, "feasible": True})) == 1  # as it returns
+
+
+def test_an_input_that_is_no_variable_is_refused(tmp_path: Path) -> None:
+    text = STUDY.replace('size = { values = ["1 KiB", "2 KiB", "4 KiB"] }', "")
+    study = _study(tmp_path, text.replace("[space]", '[inputs]\nsize = "1 KiB"\n[space]'))
+    for design in (
+        {"lanes": 2, "clock": 1e9, "size": 2048},
+        pd.Series({"lanes": 2, "clock": 1e9, "size": 8}),
+    ):
+        with pytest.raises(dse.InputError, match=r"size: is an input .*\n.*with_inputs\(size="):
+            study.evaluate(design)
+
+
+def test_what_is_outside_the_space_is_noted(tmp_path: Path) -> None:
+    study = _study(tmp_path)
+    found = study.evaluate({"lanes": [64, 100], "clock": [2e9, 1.2345e9], "size": "2 KiB"})
+    assert found["outside"].tolist() == [
+        "",
+        "lanes = 100 is outside 1 to 64; clock = 1.234 GHz is between values of the space",
+    ]
+    front = study.run(workers=1).front.designs
+    assert not study.evaluate(front)["outside"].any()
+    assert "space.lanes: 100 is outside 1 to 64, the space of the study" in (
+        study.with_inputs(lanes=100).notes
+    )
+    assert not any("space.lanes" in note for note in study.with_inputs(lanes=64).notes)
+
+
+def test_certify_counts_draws_and_the_rows_of_a_table(tmp_path: Path) -> None:
+    """The space has 19,200 designs: of 200,000, most are drawn again."""
+    _study(tmp_path).run(tmp_path / "out", workers=1)
+    told = CliRunner().invoke(commands, ["certify", str(tmp_path / "out")]).output
+    assert "Not refuted: of 200,000 draws, " in told
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n2,1\n")
+    table = '[study]\nname = "t"\ntable = "t.csv"\n[[objective]]\nminimize = "a"\n'
+    (tmp_path / "t.toml").write_text(f'{table}[[objective]]\nminimize = "b"\n')
+    dse.load(tmp_path / "t.toml").run(tmp_path / "rows", workers=1)
+    told = CliRunner().invoke(commands, ["certify", str(tmp_path / "rows")]).output
+    assert "Not refuted: of 2 designs, 2 feasible" in told

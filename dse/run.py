@@ -24,6 +24,7 @@ from dse.result import folder as files
 from dse.result.claim import claimed
 from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, deadline_of
+from dse.result.opened import opened
 from dse.result.record import Result
 from dse.result.spare import EXPLAINED, explainable
 from dse.result.status import Noting
@@ -39,6 +40,7 @@ from dse.study.study import ResolvedStudy
 from dse.study.team import team_of
 
 if TYPE_CHECKING:
+    from dse.explain.verdict import Explanation
     from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
@@ -86,7 +88,7 @@ def run(
     """
     team = team_of(study, workers, cluster)
     if out is None:
-        with _storage(study, None) as store:
+        with opened(study, None) as store:
             return _run(study, None, store, team, progress, {}, begins)
     copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
@@ -96,7 +98,7 @@ def run(
         if claim.state == "finished":
             return _reopened(study, out, copies)
         files.copy_study(copies, out / files.STUDY)
-        with _storage(study, out) as store:
+        with opened(study, out) as store:
             return _run(study, out, store, team, progress, copies, begins)
 
 
@@ -120,7 +122,7 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     result = replace(kept, target=answer(study, kept))
     asked = result.target != kept.target  # a target of objectives alone is asked of the same run
     if study.file.run.storage is None and not has_trials(out / files.STORAGE):
-        with _storage(study, out) as store:
+        with opened(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
     files.copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
@@ -130,42 +132,6 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     if edited or asked or not files.read_answer(out) or not (out / files.REPORT).is_file():
         report_into(study, result, out)
     return result
-
-
-@contextmanager
-def _storage(study: ResolvedStudy, out: Path | None) -> Iterator[Store | None]:
-    """Open the run's storage, the study's own or one in the folder: before the work, not after."""
-    store = _store_of(study, out)
-    try:
-        yield store
-    finally:
-        if store is not None:
-            store.close()
-
-
-def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
-    url = study.file.run.storage
-    if url is None and out is not None:
-        path = str((out / files.STORAGE).resolve())
-        if any(character in path for character in "?#%"):
-            problem = Problem("", "a database path cannot hold ?, # or %", "give another --out")
-            raise InputError(path, [problem])
-        url = f"sqlite:///{path}"
-    if url is None:
-        return None
-    from dse.result.connection import make
-    from dse.result.storage import Store
-
-    own = out / files.STORAGE if out is not None and study.file.run.storage is None else None
-    made = own is not None and not own.is_file()
-    if own is not None and made:
-        make(own)
-    try:
-        return Store.open(url, study.name, study.evaluator.objectives, study.digest, made)
-    except StorageError as error:
-        raise InputError(
-            str(study.path or study.name), [Problem("run.storage", str(error))]
-        ) from None
 
 
 def _run(
@@ -373,20 +339,26 @@ def report(
     """
     from dse.explain.answer import answer_data, answer_of
     from dse.explain.explained import explain_the_first
+    from dse.explain.robustness import Robustness, robustness_data
     from dse.explain.trends import trends
+    from dse.explain.uncertain_section import uncertain_section
     from dse.report import write_report
     from dse.report.sections import written
 
     sections, failed = written(study, result)
-    explanations = []
+    explanations: list[Explanation] = []
+    held = Robustness()
     try:
-        explanations = explain_the_first(study, result, explained)
+        explanations, held = explain_the_first(study, result, explained)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
     answer = answer_of(study, result, explanations)
-    sections = [*trends(explanations[0].regressions if explanations else ()), *sections]
+    choice = answer.designs[0].design if answer.designs else None
+    uncertain = uncertain_section(study.uncertainty, held, choice)
+    trend = trends(explanations[0].regressions if explanations else ())
+    sections = [*uncertain, *trend, *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
-    return answer_data(answer)
+    return answer_data(answer) | robustness_data(held)

@@ -11,7 +11,7 @@ import pytest
 import dse
 from benchmarks.shared_aes import shared_aes
 from dse import Array, Floats, Quantity
-from dse.evaluate import ranges
+from dse.evaluate import tabled
 from dse.evaluate.agreed import agreed
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
@@ -33,7 +33,7 @@ def grid(evaluator: Evaluator) -> Evaluator:
 def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
     tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranges, "_ROWS", 100 if tabulated else 0)
+    monkeypatch.setattr(tabled, "_ROWS", 100 if tabulated else 0)
     ends = 0
     for seed in range(120):
         evaluator = grid(wiring_of(np.random.default_rng(seed)))

@@ -48,7 +48,9 @@ def test_there_are_as_many_as_there_is_time_for(
     study, result = _found(tmp_path)
     now, asked = [0.0], list[tuple[list[int], int]]()
 
-    def taking(study: Any, result: Any, numbers: Sequence[int], before: int = 0) -> list[int]:
+    def taking(
+        study: Any, result: Any, numbers: Sequence[int], before: int = 0, held: Any = None
+    ) -> list[int]:
         asked.append((list(numbers), before))
         now[0] += each * len(numbers)
         return list(numbers)
@@ -56,7 +58,7 @@ def test_there_are_as_many_as_there_is_time_for(
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(explained, "explain", taking)
     result = replace(result, provenance=dict(result.provenance) | {"seconds": search})
-    found: list[Any] = list(explained.explain_the_first(study, result, 40))
+    found: list[Any] = list(explained.explain_the_first(study, result, 40)[0])
     (first, _), (others, before) = asked
     assert set(designs_of(study, result)) | {int(str(result.knee().name))} <= set(first)
     assert {int(str(result.front.best(o.name).name)) for o in result.objectives} <= set(first)
@@ -65,7 +67,7 @@ def test_there_are_as_many_as_there_is_time_for(
     assert len(set(map(str, found))) == len(found)
     assert len(found) == count if 0 < count < 40 else len(found) >= count
     assert bool(others) == (count > 0)
-    assert explained.explain_the_first(study, result, 0) == []
+    assert explained.explain_the_first(study, result, 0)[0] == []
 
 
 def test_parts_of_explanations_are_those_of_all_together(tmp_path: Path) -> None:

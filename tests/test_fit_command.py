@@ -41,7 +41,7 @@ def test_measured_series_are_fitted_into_every_form(tmp_path: Path) -> None:
     keys = ["parameters", "intervals", "break_even", "break_even_interval", "leave_one_out"]
     crossings = {"pr11182": 931.0, "afalg_readme": 1078.0, "openwrt1547": 1590.0}  # by hand
     for name, each in data.items():
-        assert list(each) == [*keys, "notes"]
+        assert list(each) == [*keys, "notes", "covariance"]
         assert each["intervals"].keys() == each["parameters"].keys()
         for value, (low, high) in zip(
             each["parameters"].values(), each["intervals"].values(), strict=True

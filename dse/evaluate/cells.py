@@ -95,6 +95,10 @@ class Axis:
         sizes = [(self.count + (1 << level) - 1) >> level for level in range(self.top + 1)]
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
+    def index(self, boxes: Boxes, place: int) -> NDArray[np.int64]:
+        """Return where the cells of boxes stand in the pyramids of this axis, the place-th."""
+        return np.asarray(self.starts[boxes.level[:, place]] + boxes.cell[:, place])
+
     def ends(
         self, level: NDArray[np.int64], cell: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dse.evaluate.draws import DRAW, Drawn
 from dse.model.quantity import Array, Quantity
 from dse.model.values import show
 
@@ -34,6 +35,7 @@ def chosen(conditions: Conditions, some: Sequence[int]) -> Conditions:
 
 
 _LISTED = 4  # values of a scenario's input in words
+_FEW = 8  # scenarios below which numpy adds them one after the other
 
 
 def in_words(conditions: Conditions, quantities: Mapping[str, Quantity]) -> str:
@@ -45,6 +47,9 @@ def in_words(conditions: Conditions, quantities: Mapping[str, Quantity]) -> str:
     """
     at, over = [], []
     for name, bound in conditions.items():
+        if isinstance(bound, Drawn):
+            over += [f"{bound.draws} draws"] if name == DRAW else []
+            continue
         unit = quantities[name].unit if name in quantities else "1"
         if not isinstance(bound, tuple):
             at.append(f"{name} = {show(bound, unit)}")
@@ -68,13 +73,21 @@ class Reduction:
         For ``"quantile"``: which, from 0 to 1.
     weights : tuple of float
         For a kind of mean: how much each scenario counts, each above 0; empty if all count alike.
+    skipped : int
+        Scenarios that come first and count in the extremes alone: corners, which are not likely.
+    told : str
+        What the study calls it, such as ``"95 %"``.
     """
 
     how: How
     share: float = 0.5
     weights: tuple[float, ...] = ()
+    skipped: int = 0
+    told: str = field(default="", compare=False)
 
     def __str__(self) -> str:
+        if self.told:
+            return self.told
         how = f"{self.share} quantile" if self.how == "quantile" else self.how
         return f"weighted {how}" if self.weights else how
 
@@ -86,28 +99,45 @@ class Reduction:
         every : ndarray, shape (scenarios, designs)
             The values.
         """
+        likely = every[self.skipped :]
         with np.errstate(all="ignore"):
             match self.how:
                 case "mean":
-                    return self._mean(every)
+                    return self._mean(likely)
                 case "min":
                     return np.asarray(every.min(axis=0))
                 case "max":
                     return np.asarray(every.max(axis=0))
                 case "harmonic mean":
-                    weights = self._column(len(every))
-                    return np.asarray(weights.sum() / (weights / every).sum(axis=0))
+                    weights = self._column(len(likely))
+                    return np.asarray(weights.sum() / total(weights / likely))
                 case "quantile":
-                    return _quantile(every, self.share)
+                    return _quantile(likely, self.share)
 
     def _mean(self, every: Array) -> Array:
         if not self.weights:
-            return np.asarray(every.mean(axis=0))
+            return total(every) / len(every)
         weights = self._column(len(every))
-        return np.asarray((weights * every).sum(axis=0) / weights.sum())
+        return np.asarray(total(weights * every) / weights.sum())
 
     def _column(self, count: int) -> Array:
         return np.array(self.weights or (1.0,) * count)[:, None]
+
+
+def total(every: Array) -> Array:
+    """Return the sum over the first axis, in an order that the other axes do not change.
+
+    That of numpy depends on how many designs lie side by side, and a result must not.
+    """
+    if len(every) < _FEW:
+        return np.asarray(every.sum(axis=0))
+    while len(every) > 1:
+        half = len(every) // 2
+        left = every[2 * half :]
+        every = every[:half] + every[half : 2 * half]
+        if len(left):
+            every[0] += left[0]
+    return np.asarray(every[0])
 
 
 def reduced(
@@ -127,6 +157,19 @@ def reduced(
     if reduction is None:
         return np.broadcast_to(values, (count,))
     return reduction(np.broadcast_to(values, (scenarios(conditions), count)))
+
+
+def reduced_end(
+    values: Any, conditions: Conditions, reduction: Reduction | None, count: int
+) -> Array:
+    """Return a bound of what `reduced` gives, of bounds of the values.
+
+    Each reduction rises with its terms; the harmonic mean of positive ones alone.
+    """
+    found = reduced(np.asarray(values, dtype=np.float64), conditions, reduction, count)
+    if reduction is not None and reduction.how == "harmonic mean":
+        return np.where((np.asarray(values) < 0).any(axis=0), np.nan, found)
+    return found
 
 
 def _quantile(every: Array, share: float) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -16,6 +16,8 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import Key, Wiring
 from dse.model.quantity import Array, Quantity
+
+_ROWS = 1 << 24  # designs times scenarios that are evaluated at once
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class Evaluator:
         """The most scenarios of any target: arrays are that many times the designs."""
         return max((scenarios(conditions) for _, conditions in self.requests()), default=1)
 
+    @property
+    def _together(self) -> int:
+        """The designs that are evaluated at once at most, as arrays have a row a scenario."""
+        return max(1, _ROWS // self.scenarios)
+
     @cached_property
     def domains(self) -> tuple[Quantity | None, ...]:
         """The declared domain of each objective and then of each constraint; None for a relation.
@@ -104,6 +111,9 @@ class Evaluator:
 
     def objective_values(self, columns: Mapping[str, Array], count: int) -> Array:
         """Return the objectives (designs, objectives) of designs given as columns."""
+        if count > (most := self._together):
+            parts = _blocks(columns, count, most)
+            return np.concatenate([self.objective_values(*part) for part in parts])
         requests = [(o.quantity, o.conditions) for o in self.objectives]
         return self._objectives(iter(self.wiring.evaluate(requests, columns)), count)
 
@@ -119,6 +129,8 @@ class Evaluator:
         known: Mapping[Key, Mapping[str, Array]] | None = None,
     ) -> Evaluated:
         """Judge designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
+        if not known and count > (most := self._together):
+            return _joined([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
         answers = iter(self.wiring.evaluate(self.requests(), columns, known))
         objectives = self._objectives(answers, count)
         constrained = np.empty((count, len(self.constraints)))
@@ -140,3 +152,20 @@ class Evaluator:
     def violations(self, constrained: Array) -> Array:
         """Return by how much designs violate each constraint; see `constraint.violations`."""
         return violations(self.constraints, constrained)
+
+
+def _blocks(
+    columns: Mapping[str, Array], count: int, most: int
+) -> Iterator[tuple[dict[str, Array], int]]:
+    """Yield designs in blocks, each with how many they are."""
+    for low in range(0, count, most):
+        some = slice(low, min(low + most, count))
+        yield {n: v[some] if np.ndim(v) else v for n, v in columns.items()}, some.stop - low
+
+
+def _joined(parts: Sequence[Evaluated]) -> Evaluated:
+    return Evaluated(
+        np.concatenate([part.objectives for part in parts]),
+        np.concatenate([part.constrained for part in parts]),
+        np.concatenate([part.feasible for part in parts]),
+    )

@@ -8,7 +8,6 @@ is not declared, the domain of the output is all that is known, until the input 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +16,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, domain_end, extremes, pyramid
-from dse.evaluate.conditions import Conditions, Reduction, reduced
+from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, domain_end, pyramid
+from dse.evaluate.conditions import Conditions, reduced_end
 from dse.evaluate.constraint import Constraint
+from dse.evaluate.draws import DRAW
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.interval import violation_range
-from dse.evaluate.pieces import in_pieces
+from dse.evaluate.spread_cells import SpreadCells
+from dse.evaluate.tabled import fits, tabled
 from dse.evaluate.wiring import Key
 from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
@@ -30,8 +31,7 @@ from dse.model.quantity import Array, Resource
 
 Side: TypeAlias = int
 """-1 for the least value, 1 for the greatest."""
-_ROWS = 1 << 17  # combinations beyond which there is no table
-_CELLS = 1 << 20  # combinations of cells beyond which there is none
+_TOGETHER = 1 << 22  # boxes times scenarios that are bounded at once
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,11 @@ class Ranges:
             If a model raises.
         """
         if self.elsewhere is None:
-            return Walk(self, boxes).bounds()
+            most = max(1, _TOGETHER // self.evaluator.scenarios)
+            if len(boxes.level) <= most:
+                return Walk(self, boxes).bounds()
+            parts = [self(boxes.rows(slice(i, i + most))) for i in range(0, len(boxes.level), most)]
+            return Bounds(*map(np.concatenate, zip(*parts, strict=True)))
         self._make_tables()
         bounds: Bounds = self.elsewhere(self._here, boxes)
         return bounds
@@ -144,46 +148,19 @@ class Ranges:
         bound = dict(key[1])
         upstream = self.evaluator.wiring.upstream[key[0]]
         used = self.variables(n for n in upstream if n not in bound)
-        axes = [self.axes[i] for i in used]
-        width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
-        if any(axis.continuous for axis in axes):
-            return None
-        if math.prod(axis.count for axis in axes) * width > _ROWS:
-            return None
-        if math.prod(2 * axis.count for axis in axes) * width > _CELLS:
-            return None
-        return used
+        return used if fits([self.axes[i] for i in used], bound) else None
 
     def _tabulated(self, key: Key, name: str) -> Extremes | None:
         used = self._fitting(key)
         if used is None:
             return None
-        shape = tuple(self.axes[i].count for i in used)
-        request, columns = (name, dict(key[1])), self._columns(used, shape)
-        rows = math.prod(shape)
-        value = in_pieces(self.evaluator.wiring, request, columns, rows, self.until)
-        if value is None:
-            return None
-        grid = value.reshape((*value.shape[:-1], *shape))
-        ends = extremes(grid, len(shape), np.minimum), extremes(grid, len(shape), np.maximum)
-        if not np.isnan(grid).any():
-            return Extremes(used, ends, ends)
-        defined = extremes(grid, len(shape), np.fmin), extremes(grid, len(shape), np.fmax)
-        return Extremes(used, ends, defined)
+        request = name, dict(key[1])
+        return tabled(self.evaluator.wiring, request, self.axes, used, self.until)
 
-    def _columns(self, used: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
-        """Return every combination of some variables' values, and one value of each other."""
-        columns: dict[str, Any] = {}
-        places = np.indices(shape).reshape(len(shape), -1) if shape else np.zeros((0, 1), int)
-        for i, axis in enumerate(self.axes):
-            if i in used:
-                chosen = places[used.index(i)]
-                columns |= {n: v[chosen] for n, v in axis.quantities().items()}
-            elif axis.continuous:
-                columns[axis.name] = axis.at(np.zeros(1, dtype=np.int64))[0]
-            else:
-                columns |= {n: v[0] for n, v in axis.quantities().items()}
-        return columns
+    @cached_property
+    def spreads(self) -> SpreadCells:
+        """What is uncertain, over cells."""
+        return SpreadCells(self.evaluator.wiring.spread, self.axes)
 
 
 def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
@@ -213,7 +190,7 @@ class Walk:
             for i, objective in enumerate(evaluator.objectives):
                 side = -1 if objective.sign > 0 else 1
                 value = self._asked(objective.quantity, objective.conditions, side)
-                value = _reduced(value, objective.conditions, objective.reduction, count)
+                value = reduced_end(value, objective.conditions, objective.reduction, count)
                 ideal[:, i] = objective.sign * value
             for k, constraint in enumerate(evaluator.constraints):
                 least[:, k], most[:, k] = self._violation(constraint, count)
@@ -228,7 +205,7 @@ class Walk:
             ends = violation_range(constraint.relation, pairs)
         else:
             ends = pairs[constraint.quantity]
-        low, high = (_reduced(end, given, constraint.reduction, count) for end in ends)
+        low, high = (reduced_end(end, given, constraint.reduction, count) for end in ends)
         low, high = constraint.violation(low), constraint.violation(high)
         return (low, high) if constraint.upper else (high, low)
 
@@ -252,6 +229,8 @@ class Walk:
             return np.array(bound)[:, None] if isinstance(bound, tuple) else bound
         producer = self._wiring.producers.get(name)
         if producer is None:
+            if name in self._wiring.spread and DRAW in conditions:
+                return self._ranges.spreads(name, side, conditions[DRAW], self._boxes)
             own = name in self._ranges.owners
             return self._set(name, side) if own else self._wiring.constants[name]
         relevant, key = self._wiring.relevant(producer, conditions)
@@ -285,8 +264,7 @@ class Walk:
     def _index(self, variable: int) -> NDArray[np.int64]:
         """Return where the cells of a finite variable stand in its pyramids."""
         if variable not in self._places:
-            level, cell = self._boxes.level[:, variable], self._boxes.cell[:, variable]
-            self._places[variable] = self._ranges.axes[variable].starts[level] + cell
+            self._places[variable] = self._ranges.axes[variable].index(self._boxes, variable)
         return self._places[variable]
 
     def _looked_up(self, variables: tuple[int, ...], values: Array) -> Array:
@@ -390,11 +368,3 @@ class Walk:
 def _last(value: Any, rows: NDArray[np.intp], count: int) -> Any:
     """Return some of a column's rows; what has one for all stays."""
     return value[..., rows] if np.ndim(value) and np.shape(value)[-1] == count else value
-
-
-def _reduced(values: Any, conditions: Conditions, reduction: Reduction | None, count: int) -> Array:
-    """Return the end of a reduction: each rises with its terms, the harmonic mean of positives."""
-    found = reduced(np.asarray(values, dtype=np.float64), conditions, reduction, count)
-    if reduction is not None and reduction.how == "harmonic mean":
-        return np.where((np.asarray(values) < 0).any(axis=0), np.nan, found)
-    return found

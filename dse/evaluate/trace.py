@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dse.evaluate.conditions import Conditions, in_words
 from dse.evaluate.constraint import Constraint
+from dse.evaluate.draws import DRAW, Drawn
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice
 from dse.evaluate.wiring import Wiring
@@ -24,8 +25,8 @@ class Step:
     gives : tuple of str
         The outputs that an objective, a constraint or another model uses.
     takes : mapping of str to tuple of str
-        By origin (``"variable"``, ``"row of interface"``, ``"input"``, a model, ``"default"``,
-        ``"condition"``): the inputs.
+        By origin (``"variable"``, ``"row of interface"``, ``"input"``, ``"uncertain input"``, a
+        model, ``"default"``, ``"condition"``): the inputs.
     """
 
     model: str
@@ -93,6 +94,8 @@ def _origin(
 ) -> tuple[str, str]:
     """Return where an input of a model comes from, and how it is shown there."""
     wiring = evaluator.wiring
+    if isinstance(conditions.get(name), Drawn):
+        return "condition", f"{name}, drawn"
     if name in conditions:
         return "condition", in_words({name: conditions[name]}, wiring.quantities)
     if name in wiring.producers:
@@ -102,7 +105,8 @@ def _origin(
         choice = isinstance(evaluator.space.variables[owner], Choice)
         return f"row of {owner}" if choice else "variable", name
     if name in wiring.constants:
-        return "input", name
+        drawn = name in wiring.spread and DRAW in conditions
+        return "uncertain input" if drawn else "input", name
     return "default", f"{name} = {model.defaults[name]:g}"
 
 

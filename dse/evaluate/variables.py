@@ -227,10 +227,13 @@ class Choice:
         For each option, the quantities it sets, in their base units; all rows set the same ones.
     about : str
         What an option is, in a word or two.
+    numbered : str
+        If figures of the rows are uncertain: the column of the options' positions.
     """
 
     rows: Mapping[str, Mapping[str, float]]
     about: str = "option"
+    numbered: str = ""
 
     @property
     def count(self) -> int:
@@ -273,10 +276,13 @@ class Choice:
     def columns(self, position: NDArray[np.int64]) -> dict[str, Array]:
         """Return the quantities that the options at these positions set."""
         quantities = next(iter(self.rows.values()))
-        return {
+        found = {
             name: np.array([row[name] for row in self.rows.values()], dtype=np.float64)[position]
             for name in quantities
         }
+        if self.numbered:
+            found[self.numbered] = np.asarray(position, dtype=np.float64)
+        return found
 
 
 Variable: TypeAlias = Real | Integer | Values | Choice

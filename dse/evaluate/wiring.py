@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dse.evaluate.conditions import Conditions
+from dse.evaluate.draws import DRAW, Spread
 from dse.model.contract import Model
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import UnitError, factor
@@ -41,12 +42,15 @@ class Wiring:
         Quantities that the space sets.
     free : mapping of str to Quantity
         Quantities that only the study's relations name.
+    spread : mapping of str to Spread
+        What is uncertain: its numbers in the draws that conditions ask for.
     """
 
     models: tuple[Model, ...]
     constants: Mapping[str, Any]
     varied: frozenset[str]
     free: Mapping[str, Quantity] = field(default_factory=dict)
+    spread: Mapping[str, Spread] = field(default_factory=dict)
 
     @cached_property
     def producers(self) -> dict[str, Model]:
@@ -89,6 +93,8 @@ class Wiring:
             names = set(model.inputs)
             if any(power for _, power in self._factors(model).values()):
                 names.add("clock")
+            if not names.isdisjoint(self.spread):
+                names.add(DRAW)
             for name in tuple(names):
                 producer = self.producers.get(name)
                 if producer is not None and producer.name not in (*path, model.name):
@@ -127,6 +133,8 @@ class Wiring:
         def visit(name: str, by: str, default: bool) -> None:
             first = name not in names
             names.setdefault(name, by)
+            if name in self.spread and name not in held:
+                names.setdefault(DRAW, by)
             if name in held or name in self.varied or name in self.constants:
                 return
             producer = self.producers.get(name)
@@ -217,7 +225,10 @@ class _Evaluation:
         producer = self.wiring.producers.get(name)
         if producer is not None:
             return self.run(producer, conditions)[name]
-        return self.columns[name] if name in self.columns else self.wiring.constants[name]
+        given = self.columns[name] if name in self.columns else self.wiring.constants[name]
+        if name in self.wiring.spread and DRAW in conditions:
+            return self.wiring.spread[name](conditions[DRAW], self.columns, given)
+        return given
 
     def run(self, model: Model, conditions: Conditions) -> Mapping[str, Any]:
         """Return a model's outputs; an input that nothing gives is left to its default."""

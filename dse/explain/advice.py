@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.draws import option_of
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
@@ -323,9 +324,10 @@ def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Adv
     """Return what rows that the study leaves out would give in the place of the chosen ones."""
     evaluator, count = study.evaluator, len(before)
     found: list[list[Advice]] = [[] for _ in range(count)]
-    own = evaluator.space.columns(points)
+    every = evaluator.space.columns(points)
     labels = evaluator.space.labels(points)
     for name, rows in left_out(study).items():
+        own = {n: v for n, v in every.items() if n != option_of(name)}
         for option, values in rows.items():
             columns = own | {n: np.full(count, value) for n, value in values.items()}
             known = evaluated(evaluator, columns, count)

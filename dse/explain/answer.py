@@ -81,12 +81,15 @@ class Answer:
         without a front.
     steps : tuple of str
         What a tenth more of each objective costs, from the recommended design.
+    holds : str
+        How far the recommended design holds if inputs are uncertain; empty if none is.
     """
 
     verdict: str
     pays: bool
     designs: tuple[Recommendation, ...]
     steps: tuple[str, ...] = ()
+    holds: str = ""
 
     @property
     def short(self) -> tuple[str, ...]:
@@ -94,11 +97,11 @@ class Answer:
         told = [self.verdict]
         if self.designs:
             best = self.designs[0]
-            told += best.sentences
+            told += [*best.sentences, self.holds]
         return tuple(each for each in told if each)
 
     def __str__(self) -> str:
-        said = [self.verdict, *(" ".join(each.sentences) for each in self.designs)]
+        said = [self.verdict, *(" ".join(each.sentences) for each in self.designs), self.holds]
         return "\n".join(each for each in said if each)
 
 
@@ -121,7 +124,9 @@ def answer_of(
         every.append(_recommendation(study, result, chosen, number, role, known))
     steps = _steps(study, result, chosen) if chosen.role == RECOMMENDED else ()
     pays = chosen.role == RECOMMENDED
-    return Answer(verdict_words(study, result, chosen), pays, tuple(every), steps)
+    mine = known.get(chosen.design)
+    holds = mine.holding.sentence("The choice") if mine is not None and mine.holding else ""
+    return Answer(verdict_words(study, result, chosen), pays, tuple(every), steps, holds)
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dse.evaluate.certain import at_middles
 from dse.evaluate.conditions import Conditions, in_words, scenario, scenarios
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import Choice, Points
@@ -48,7 +49,7 @@ def evaluated(
         for i, objective in enumerate(evaluator.objectives)
     }
     for name, values in columns.items():
-        if name not in evaluator.space.variables:
+        if name not in evaluator.space.variables and name in evaluator.wiring.quantities:
             content.setdefault(name, whole(values, evaluator.wiring.quantities[name]))
     table = pd.DataFrame(content | others, index=frame.index)
     table["outside"] = _outside(evaluator, points)
@@ -184,7 +185,7 @@ def _on_the_way(
     }
     found: dict[str, Array] = {}
     known: dict[Key, Mapping[str, Array]] = {}
-    for key in wiring.runs(evaluator.requests()):
+    for key in wiring.runs(at_middles(evaluator).requests()):
         conditions, names = dict(sorted(key[1])), tuple(models[key[0]].outputs)
         answers = wiring.evaluate([(name, conditions) for name in names], columns, known)
         known[key] = dict(zip(names, answers, strict=True))

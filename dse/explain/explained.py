@@ -7,6 +7,7 @@ import time
 import numpy as np
 
 from dse.explain.answer import designs_of
+from dse.explain.robustness import Robustness, robustness
 from dse.explain.verdict import Explanation, explain
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
@@ -15,7 +16,9 @@ _ENOUGH = 20.0  # seconds that all explanations may take in any case
 _SHARE = 0.5  # of the search's time that they may take beyond
 
 
-def explain_the_first(study: ResolvedStudy, result: Result, most: int) -> list[Explanation]:
+def explain_the_first(
+    study: ResolvedStudy, result: Result, most: int
+) -> tuple[list[Explanation], Robustness]:
     """Explain the designs that an answer names, the knee, the best ones, and an even sample.
 
     The first are explained whatever that takes, and tell how many more there is time for.
@@ -25,24 +28,33 @@ def explain_the_first(study: ResolvedStudy, result: Result, most: int) -> list[E
     most : int
         Of the sample, at most; 0 for no explanation at all.
 
+    Returns
+    -------
+    list of Explanation
+        Of those designs.
+    Robustness
+        How far they and others hold if inputs are uncertain.
+
     Raises
     ------
     ModelError
         If a model raises.
     """
     if most <= 0:
-        return []
+        return [], Robustness()
     first = list(dict.fromkeys([*designs_of(study, result), *_best(result)]))
-    began = time.perf_counter()
-    found = explain(study, result, first)
-    took = time.perf_counter() - began
     rest = [n for n in _spread(result, most) if n not in first]
+    held = robustness(study, result, [*first, *rest])
+    began = time.perf_counter()
+    found = explain(study, result, first, held=held)
+    took = time.perf_counter() - began
     budget = max(_ENOUGH, _SHARE * float(result.provenance.get("seconds") or 0.0)) - took
     count = len(rest)
     if first:
         count = min(count, int(max(budget, 0.0) * len(first) / max(took, 1e-9)))
     chosen = np.unique(np.linspace(0, len(rest) - 1, count).astype(int)) if count else ()
-    return found + explain(study, result, [rest[i] for i in chosen], len(first))
+    others = explain(study, result, [rest[i] for i in chosen], len(first), held)
+    return found + others, held
 
 
 def _best(result: Result) -> list[int]:

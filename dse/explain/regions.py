@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.certain import without_draws
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.explain.sensitivity import common, gain, improvable, improved
@@ -126,7 +127,7 @@ def sweep(
         One a design.
     """
     wiring, axis = evaluator.wiring, plan.axis
-    objective = _without(plan.objective, axis)
+    objective = _without(without_draws(plan.objective), axis)
     inputs = {
         n: q
         for n, q in improvable(evaluator).items()

@@ -35,6 +35,10 @@ def verdict_lines(explanation: Explanation) -> list[str]:
         lines.append(explanation.reach)
     if explanation.worth:
         lines.append(f"it is not worth building: it has {explanation.worth}")
+    if explanation.holding is not None:
+        said = (explanation.holding.sentence("it"), explanation.holding.where())
+        lines += [each.removesuffix(".") for each in said]
+    lines = [line for line in lines if line]
     return lines + time_words(explanation.halves) + advice_lines(explanation)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.evaluate.certain import at_middles
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.skipping import forgiving
@@ -19,6 +20,7 @@ from dse.explain.curves import Curve, curves_of
 from dse.explain.reach import reach_words
 from dse.explain.regions import Regions, sweep
 from dse.explain.regression import Regression, regressions
+from dse.explain.robustness import Holding, Robustness, robustness
 from dse.explain.sensitivity import Sensitivity, sensitivities
 from dse.explain.standing import Mend, Standing, mends, standing
 from dse.explain.times import Half, halves
@@ -118,6 +120,8 @@ class Explanation:
         Why it is not worth building, if it is not; see `dse.explain.worth`.
     reach : str
         Whether a feasible design reaches the target; empty if the run was asked for none.
+    holding : Holding or None
+        How far it holds if inputs are uncertain; None if none is.
     """
 
     design: int
@@ -136,10 +140,15 @@ class Explanation:
     halves: tuple[Half, ...] = ()
     worth: str = ""
     reach: str = ""
+    holding: Holding | None = None
 
 
 def explain(
-    study: ResolvedStudy, result: Result, numbers: Sequence[int], before: int = 0
+    study: ResolvedStudy,
+    result: Result,
+    numbers: Sequence[int],
+    before: int = 0,
+    held: Robustness | None = None,
 ) -> list[Explanation]:
     """Explain designs.
 
@@ -154,6 +163,8 @@ def explain(
         what would shorten their times.
     before : int
         How many were explained before these: of all, the first few.
+    held : Robustness, optional
+        How far they hold if inputs are uncertain, if that is known.
 
     Raises
     ------
@@ -168,19 +179,23 @@ def explain(
     columns = evaluator.space.columns(points)
     labels = evaluator.space.labels(points)
     judged = evaluator.evaluate_columns(columns, count)
+    certain = at_middles(evaluator)
+    if held is None:
+        held = robustness(study, result, numbers, points)
     sensitive = sensitivities(evaluator, study.rule, columns, judged.objectives)
-    parts = breakdowns(evaluator, columns, count)
-    scenarios = _scenarios(evaluator, columns, count)
+    parts = breakdowns(certain, columns, count)
+    scenarios = _scenarios(certain, columns, count)
     swept: list[tuple[Regions, ...]] = [()] * count
     if study.regions is not None:
-        swept = [(each,) for each in sweep(evaluator, study.regions, study.rule, columns)]
+        swept = [(each,) for each in sweep(certain, study.regions, study.rule, columns)]
     advised = advice(study, result, points, judged.objectives)
     found, trends = [], regressions(evaluator)
     target = study.target if result.target is not None else None
     for row, number in enumerate(numbers):
         one = {name: values[row : row + 1] for name, values in columns.items()}
         feasible = bool(judged.feasible[row])
-        plain = {name: float(values[0]) for name, values in one.items()}
+        known = evaluator.wiring.quantities
+        plain = {name: float(values[0]) for name, values in one.items() if name in known}
         own = {n: v[row] for n, v in labels.items()}
         values = _values(result, judged.objectives[row], own, plain)
         here = {name: each[row : row + 1] for name, each in points.items()}
@@ -201,11 +216,12 @@ def explain(
                 else None,
                 advice=advised[row] if feasible else (),
                 mends=() if feasible else mends(evaluator, result, here),
-                halves=halves(evaluator, result, study.rule, here, parts[row])
+                halves=halves(certain, result, study.rule, here, parts[row])
                 if before + row < _TIMED
                 else (),
                 worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
                 reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",
+                holding=held.designs.get(int(number)),
             )
         )
     return found

@@ -16,6 +16,7 @@ from dse.fit.given import coordinates, fixed_by
 from dse.fit.law import EXPONENT, PER_BYTE, Points
 from dse.fit.remarks import remarks
 from dse.fit.series import Series
+from dse.fit.together import Together, together
 from dse.model.values import as_data, listed, show
 from dse.problems import InputError, Problem
 
@@ -40,6 +41,8 @@ class Fit:
     ratio : float
         Bytes returned for each byte sent.
     notes : list of str
+    together : Together
+        How the values vary together.
     """
 
     series: Series
@@ -50,6 +53,7 @@ class Fit:
     errors: Errors
     ratio: float
     notes: list[str]
+    together: Together
 
     @property
     def left_out(self) -> dict[str, float]:
@@ -67,6 +71,10 @@ class Fit:
             "break_even_interval": found.break_even_interval,
             "leave_one_out": self.left_out,
             "notes": self.notes,
+            "covariance": {
+                "of": list(self.together.names),
+                "matrix": self.together.covariance.tolist(),
+            },
         }
         return dict(as_data(record))
 
@@ -108,7 +116,9 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
         *wild(points, scale, seen.inside),
         *kinks(points, seen.inside),
     ]
-    return Fit(series, points, analysis, values, spans, seen, ratio if varied else 0.0, notes)
+    held = together(points, weight, analysis, values, given, shape.given)
+    ratio = ratio if varied else 0.0
+    return Fit(series, points, analysis, values, spans, seen, ratio, notes, held)
 
 
 def _missed(points: Points, seen: Errors, given: Sequence[str]) -> Iterator[str]:

@@ -85,7 +85,26 @@ def _row(fit: Fit, name: str) -> str:
         unit = UNITS[quantity]
         figure = f'{{ value = {value!r}, unit = "{unit}", note = {_quoted(note)} }}'
         lines.append(f"{quantity} = {figure}")
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, *_together(fit), ""])
+
+
+def _together(fit: Fit) -> Iterator[str]:
+    """Yield how the figures of a row vary together."""
+    own = ("computational_index", "complexity", "overhead", "latency", "latency_per_byte")
+    names = {name: name for name in (*own, "acceleration") if name in fit.parameters}
+    if "computational_index" not in names:
+        names.pop("complexity", None)
+    if "overhead_and_latency" in fit.parameters:
+        names["overhead_and_latency"] = "overhead"
+    if "speedup_limit" in fit.parameters:
+        names["speedup_limit"] = "acceleration"
+    found = fit.together.renamed(names)
+    if found.names:
+        rows = ", ".join(str(row) for row in found.covariance.tolist())
+        plain = [name for name in found.names if name == "complexity"]
+        of = json.dumps(list(found.names))
+        normal = f", normal = {json.dumps(plain)}" if plain else ""
+        yield f"together = {{ of = {of}{normal}, covariance = [{rows}] }}"
 
 
 def _figures(fit: Fit) -> Iterator[tuple[str, float, str]]:

@@ -14,6 +14,8 @@ from dse.study.study import ResolvedStudy
 
 EXPLAINED = 40
 """Designs that the report explains in full."""
+FRONT, NEAR = 300, 200
+"""Designs of the front, and beside it, held against each other if inputs are uncertain."""
 _SWEPT = 250  # values of a curve or of the axis along which bottlenecks are looked for
 _ALONG = 64  # values that are looked at along a continuous variable
 _AFTER = 0.5  # seconds of models after a time-out
@@ -86,6 +88,8 @@ def explainable(
     done = fresh(result.certificate.evaluated, before)
     pace = pace_of(kept["seconds"], kept["workers"], done)
     few = affordable(study.evaluator, outcome.points, seconds, pace)
+    if study.uncertainty.sources:
+        few = max(0, few - min(FRONT + NEAR, len(result.designs)))
     return min(EXPLAINED, few // _evaluations_of_an_explanation(study))
 
 

@@ -293,13 +293,15 @@ def _constrained(evaluator: Evaluator) -> dict[str, int]:
     """
     inputs = evaluator.space.quantities()
     names = {*inputs, *(o.name for o in evaluator.objectives)}
-    shown = {(o.quantity, frozenset(o.conditions.items())) for o in evaluator.objectives}
+    shown = {
+        (o.quantity, frozenset(o.conditions.items()), o.reduction) for o in evaluator.objectives
+    }
     found: dict[str, int] = {}
     for k, constraint in enumerate(evaluator.constraints):
         name, key = constraint.quantity, frozenset(constraint.conditions.items())
-        if not name or name in inputs or (name, key) in shown:
+        if not name or name in inputs or (name, key, constraint.reduction) in shown:
             continue
-        shown.add((name, key))
+        shown.add((name, key, constraint.reduction))
         if name in names:
             name = f"{name} {constraint.condition or 'as given'}"
         names.add(name)

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dse.model.units import KNOWN_UNITS, UnitError, is_unit, split
 from dse.problems import InputError, Problem, check_regular, nearest
 
 _BYTES = 1 << 28  # of a file
 _FILE_KEYS = ("about", "source", "note")
-_ROW_KEYS = ("about", "note", "source", "text")
+_ROW_KEYS = ("about", "note", "source", "text", "together")
 _FIGURE_KEYS = ("value", "unit", "source", "note")
 _ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
 _KINDS = {bool: "a truth value", list: "a list", dict: "a table", datetime.date: "a date"}
@@ -74,6 +76,25 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Together:
+    """How figures of a row vary together, as a fit leaves them uncertain.
+
+    Parameters
+    ----------
+    of : tuple of str
+        The figures.
+    normal : tuple of str
+        Those that are normal themselves; of the others the logarithm is.
+    covariance : tuple of tuple of float
+        Of the figures or their logarithms, without units.
+    """
+
+    of: tuple[str, ...]
+    normal: tuple[str, ...]
+    covariance: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """Figures that are chosen together.
 
@@ -89,6 +110,8 @@ class Row:
         Facts that are not numbers.
     note, source : str
         Of the row as a whole; empty if not given.
+    together : Together or None
+        How its figures vary together, if that is known.
     """
 
     name: str
@@ -97,6 +120,7 @@ class Row:
     text: Mapping[str, str]
     note: str = ""
     source: str = ""
+    together: Together | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +206,35 @@ def _row(name: str, table: Any, source: str, problems: list[Problem]) -> Row | N
     if all(key in _ROW_KEYS for key in table):
         problems.append(Problem(name, "has no figures", f"quantity = figure, {_EXAMPLE}"))
     text = _facts(name, table.get("text", {}), problems)
-    return Row(name, about, figures, text, note, own_source)
+    together = _together(name, table, figures, problems) if "together" in table else None
+    return Row(name, about, figures, text, note, own_source, together)
+
+
+def _together(
+    name: str, table: Mapping[str, Any], figures: Mapping[str, Figure], problems: list[Problem]
+) -> Together | None:
+    given, where = table["together"], f"{name}.together"
+    example = '{ of = ["overhead", "acceleration"], covariance = [[0.01, 0.0], [0.0, 0.02]] }'
+    try:
+        of, normal = tuple(given["of"]), tuple(given.get("normal", ()))
+        matrix = np.array(given["covariance"], dtype=np.float64)
+    except (TypeError, KeyError, ValueError, AttributeError):
+        problems.append(Problem(where, "is not names and a covariance", example))
+        return None
+    for each in (*of, *normal):
+        if each not in figures or (each in normal and each not in of):
+            problems.append(
+                Problem(where, f"the row has no figure '{each}'", nearest(str(each), figures))
+            )
+            return None
+    square = matrix.shape == (len(of), len(of)) and len(set(of)) == len(of) > 0
+    if not square or not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
+        problems.append(Problem(where, "is not a covariance: one row a name, symmetric", example))
+        return None
+    if np.linalg.eigvalsh(matrix).min() < -1e-9 * max(np.trace(matrix), 0.0):
+        problems.append(Problem(where, "is not a covariance: a variance is negative", example))
+        return None
+    return Together(of, normal, tuple(tuple(row) for row in matrix.tolist()))
 
 
 def _facts(name: str, given: Any, problems: list[Problem]) -> dict[str, str]:

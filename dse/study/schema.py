@@ -8,6 +8,14 @@ from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, S
 
 from dse.study.entry import Finite, Name, Number, Table
 from dse.study.shown import BottleneckTable, CurveTable, RegionsTable, ReportTable
+from dse.study.uncertain import (
+    ConstraintReduce,
+    Figure,
+    Share,
+    UncertainTable,
+    UncertaintyTable,
+    is_uncertain,
+)
 
 Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
 """How much each of some scenarios counts."""
@@ -30,8 +38,11 @@ class CatalogRow(Table):
     rename: dict[str, Name] = Field(
         default_factory=dict, description="the row's own name = name in this study"
     )
-    override: dict[str, Number] = Field(
+    override: dict[str, Figure] = Field(
         default_factory=dict, description="figures of the study's own, by their names in this study"
+    )
+    uncertain: StrictBool = Field(
+        False, description="drawn as a fit left the row: its figures vary together"
     )
 
 
@@ -76,16 +87,19 @@ class CatalogTable(Table):
     rename: dict[str, Name] = Field(
         default_factory=dict, description="the rows' own name = name in this study"
     )
-    override: dict[str, dict[str, Number]] = Field(
+    override: dict[str, dict[str, Figure]] = Field(
         default_factory=dict,
         description="by row: figures of the study's own, by their names in this study",
+    )
+    uncertain: StrictBool = Field(
+        False, description="drawn as fits left the rows: their figures vary together"
     )
 
 
 class RowsTable(Table):
     """One of the rows written here; a row sets all its quantities together."""
 
-    rows: dict[str, dict[str, Number]] = Field(
+    rows: dict[str, dict[str, Figure]] = Field(
         min_length=1, description="option = { quantity = number, … }; all set the same quantities"
     )
 
@@ -109,7 +123,7 @@ _VARIABLES: dict[str, type[Table]] = {
     "rows": RowsTable,
     "subsets": SubsetsTable,
 }
-KINDS = frozenset({*_VARIABLES, "row", "file", "number", "renamed", "model"})
+KINDS = frozenset({*_VARIABLES, "row", "file", "number", "renamed", "model", "uncertain"})
 """Words that pydantic puts into places, for the kinds of an entry."""
 
 
@@ -123,6 +137,8 @@ def _kind(value: Any) -> str | None:
 def _input_kind(value: Any) -> str:
     if isinstance(value, ResourceFile) or (isinstance(value, dict) and "file" in value):
         return "file"
+    if is_uncertain(value):
+        return "uncertain"
     return "row" if isinstance(value, dict | CatalogRow) else "number"
 
 
@@ -146,7 +162,8 @@ ModelEntry = Annotated[
 InputTable = Annotated[
     Annotated[Number, Tag("number")]
     | Annotated[CatalogRow, Tag("row")]
-    | Annotated[ResourceFile, Tag("file")],
+    | Annotated[ResourceFile, Tag("file")]
+    | Annotated[UncertainTable, Tag("uncertain")],
     Discriminator(_input_kind),
 ]
 
@@ -183,15 +200,15 @@ class ObjectiveTable(Table):
     name: StrictStr | None = Field(
         None, min_length=1, description="of the column; the quantity and its conditions if absent"
     )
-    at: dict[str, Number] = Field(
+    at: dict[str, Figure] = Field(
         default_factory=dict, description="inputs bound for this objective alone"
     )
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
     )
-    reduce: Literal["mean", "min", "max", "harmonic mean", "quantile"] | None = Field(
-        None, description="how the scenarios become one number"
-    )
+    reduce: (
+        Literal["mean", "min", "max", "harmonic mean", "quantile", "worst", "regret"] | Share | None
+    ) = Field(None, description='how the scenarios become one number; a share such as "95 %"')
     quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = Field(
         None, description='which one, for reduce = "quantile": from 0 to 1'
     )
@@ -209,8 +226,11 @@ class ConstraintTable(Table):
     at_least: Number | None = Field(None, description="its least value")
     relation: StrictStr | None = Field(None, description='such as "lanes * streams <= 64"')
     name: StrictStr | None = Field(None, min_length=1, description="in messages and the report")
-    at: dict[str, Number] = Field(
+    at: dict[str, Figure] = Field(
         default_factory=dict, description="inputs bound for this constraint alone"
+    )
+    reduce: ConstraintReduce | None = Field(
+        None, description="what must keep it: the mean of the draws, the worst or a share"
     )
 
 
@@ -282,6 +302,9 @@ class StudyFile(Table):
         default_factory=list, description="what a design must satisfy"
     )
     target: TargetTable | None = Field(None, description="what is to be reached")
+    uncertainty: Annotated[
+        UncertaintyTable, Field(description="how often uncertain inputs are drawn")
+    ] = Field(default_factory=UncertaintyTable)  # type: ignore[arg-type]
     search: Annotated[SearchTable, Field(description="how designs are chosen")] = Field(
         default_factory=SearchTable  # type: ignore[arg-type]
     )
@@ -326,6 +349,7 @@ _ENTRIES: dict[str, type[Table]] = {
     "objective.*": ObjectiveTable,
     "constraint.*": ConstraintTable,
     "target": TargetTable,
+    "uncertainty": UncertaintyTable,
     "search": SearchTable,
     "run": RunTable,
     "bottlenecks": BottleneckTable,
@@ -345,6 +369,8 @@ def table_at(path: str, value: Any) -> type[Table] | None:
         return _VARIABLES.get(_kind(value) or "")
     if path == "inputs.*" and _input_kind(value) == "file":
         return ResourceFile
+    if path == "inputs.*" and _input_kind(value) == "uncertain":
+        return UncertainTable
     if path == "":
         study = value.get("study")
         models = isinstance(study, dict) and "models" in study

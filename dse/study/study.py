@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dse.evaluate.draws import Uncertainty, certain
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Conditions, Objective
 from dse.evaluate.target import Target
@@ -71,6 +72,8 @@ class ResolvedStudy:
         What is to be reached.
     unchecked : tuple of str
         What the models demand and the study cannot tell, with what is lacking.
+    uncertainty : Uncertainty
+        What is uncertain, and its draws.
     digest : str
         A digest of all that decides the result, as it was when the study was read: what the text
         says, the files that models, catalogs and profiles came from, what a target adds to the
@@ -93,6 +96,7 @@ class ResolvedStudy:
     code: tuple[Path, ...]
     target: Target | None
     unchecked: tuple[str, ...]
+    uncertainty: Uncertainty
     digest: str
 
     @property
@@ -126,7 +130,7 @@ class ResolvedStudy:
     @property
     def conditions(self) -> list[Conditions]:
         """What is bound for each objective alone: a number, or one a scenario."""
-        return [objective.conditions for objective in self.evaluator.objectives]
+        return [certain(objective.conditions) for objective in self.evaluator.objectives]
 
 
 def read_study(
@@ -307,6 +311,7 @@ def _study(
         sections=resolved.sections,
         target=target,
         unchecked=resolved.unchecked,
+        uncertainty=resolved.uncertainty,
         notes=tuple(context.notes),
         code=tuple(sorted({*context.files, *context.report_files})),
         digest=_digest(deciding(raw), context.files, folder, [*context.fingerprints, *searched]),

@@ -8,6 +8,8 @@
     What is asked of designs.
 `conditions`, `weights`
     Under which conditions, and how much each counts.
+`uncertain`, `drawing`
+    What is not known exactly, and its draws.
 `regions`, `curves`, `sections`
     What the report draws and writes beside the front.
 `table`
@@ -25,6 +27,7 @@ from typing import NamedTuple
 
 from dse.evaluate.conflicts import conflicts
 from dse.evaluate.demanded import demanded
+from dse.evaluate.draws import Uncertainty
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
@@ -41,6 +44,7 @@ from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
 from dse.study.resolve.contradictions import check_contradictions
 from dse.study.resolve.curves import CurvePlan, resolve_curves
+from dse.study.resolve.drawing import spreads, with_draws
 from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.models import resolve_models
@@ -62,13 +66,15 @@ class Resolved(NamedTuple):
     sections: tuple[tuple[str, Writer], ...]
     unchecked: tuple[str, ...]
     target: Target | None
+    uncertainty: Uncertainty
 
 
 def resolve(ctx: Context) -> Resolved:
     """Resolve everything; if `ctx.problems` says what is wrong, then as far as it can be."""
     if isinstance(ctx.file, TableStudyFile):
         evaluator, target = resolve_table(ctx, ctx.file)
-        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target)
+        none = Uncertainty()
+        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target, none)
     return _of_models(ctx)
 
 
@@ -80,7 +86,7 @@ def _of_models(ctx: Context) -> Resolved:
     wiring = replace(wiring, free=free_quantities(ctx, wiring))
     wiring = replace(wiring, constants=resolve_constants(ctx, wiring))
     space = Space(resolve_variables(ctx, wiring))
-    wiring = replace(wiring, varied=frozenset(space.quantities()))
+    wiring, space = spreads(ctx, replace(wiring, varied=frozenset(space.quantities())), space)
     check_given_twice(ctx, wiring, space)
     check_overrides(ctx, wiring)
     before = len(ctx.problems)
@@ -89,6 +95,8 @@ def _of_models(ctx: Context) -> Resolved:
     target, searched = resolve_target(ctx, wiring, objectives)
     constraints += searched
     check_contradictions(ctx, constraints)
+    drawn = with_draws(ctx, wiring, space, objectives, constraints)
+    wiring, objectives, constraints, uncertainty = drawn
     judged = tuple(objectives), tuple(constraints)
     evaluator = Evaluator(wiring, space, *judged, ctx.file.run.on_error)
     unchecked: tuple[str, ...] = ()
@@ -111,7 +119,7 @@ def _of_models(ctx: Context) -> Resolved:
     curves = resolve_curves(ctx, wiring)
     if not ctx.problems:
         note_reach(ctx, evaluator)
-    return Resolved(evaluator, regions, tuple(curves), sections, unchecked, target)
+    return Resolved(evaluator, regions, tuple(curves), sections, unchecked, target, uncertainty)
 
 
 def _wiring(ctx: Context) -> Wiring:

@@ -13,7 +13,9 @@ from dse.evaluate.space import Choice, Space
 from dse.evaluate.trace import reaches
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.context import Context, shown
+from dse.study.resolve.uncertain import in_words
 from dse.study.schema import CatalogRow, CatalogTable
+from dse.study.uncertain import UncertainTable
 
 _NAMED = 3  # targets in a message
 
@@ -53,13 +55,14 @@ def check_overrides(ctx: Context, wiring: Wiring) -> None:
     ]
     for where, option, name, number in overridden:
         if name in wiring.quantities:
-            text = f"{name} of {option} is {shown(number)}, the study's own figure"
+            told = in_words(number) if isinstance(number, UncertainTable) else shown(number)
+            text = f"{name} of {option} is {told}, the study's own figure"
             ctx.notes.append(f"{where}: {text}")
         elif name not in ctx.doubtful and not ctx.incomplete:
             ctx.add(f"{where}.{name}", f"no model takes '{name}'", "leave it out")
 
 
-def _overrides(entry: Any) -> Mapping[str, Mapping[str, float | str]]:
+def _overrides(entry: Any) -> Mapping[str, Mapping[str, float | str | UncertainTable]]:
     if isinstance(entry, CatalogRow):
         return {entry.row: entry.override}
     return entry.override if isinstance(entry, CatalogTable) else {}

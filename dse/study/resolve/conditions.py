@@ -10,6 +10,9 @@ from typing import Any
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.context import Context, shown
+from dse.study.resolve.uncertain import in_words as in_draws
+from dse.study.resolve.uncertain import read_figure
+from dse.study.uncertain import UncertainTable
 
 _SCENARIOS = 100_000
 """Scenarios beyond which a study is refused: each is an evaluation of every design."""
@@ -25,9 +28,10 @@ def read_conditions(
         place = f"{where}.{name}"
         if name not in wiring.quantities:
             ctx.unknown(wiring, place, name, "input")
-            ctx.readable(place, number)
+            if not isinstance(number, UncertainTable):
+                ctx.readable(place, number)
             continue
-        value = ctx.value(wiring, place, name, number, clock)
+        value = read_figure(ctx, wiring, place, name, number, clock)
         if value is not None:
             conditions[name] = value
     return conditions
@@ -60,4 +64,8 @@ def in_words(at: Mapping[str, Any]) -> str:
     >>> in_words({"granularity": "1 KiB", "lanes": 4})
     'at granularity = 1 KiB, lanes = 4'
     """
-    return f"at {', '.join(f'{n} = {shown(v)}' for n, v in at.items())}" if at else ""
+    told = [
+        f"{n} {in_draws(v)}" if isinstance(v, UncertainTable) else f"{n} = {shown(v)}"
+        for n, v in at.items()
+    ]
+    return f"at {', '.join(told)}" if at else ""

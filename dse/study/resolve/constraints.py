@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dse.evaluate.conditions import Conditions, Reduction
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.wiring import Wiring
 from dse.model.dimension import UnitMismatchError, check_units
 from dse.model.expression import ExpressionError, read_relation
 from dse.study.resolve.conditions import in_words, read_conditions
 from dse.study.resolve.context import Context, shown
+from dse.study.resolve.uncertain import asks_draws, reduction_of
 from dse.study.schema import ConstraintTable
 
 
@@ -53,7 +55,26 @@ def _relation(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) 
             ctx.add(f"{where}.relation", f"'{relation.text}' {error}", remedy)
     at = in_words(table.at)
     name = table.name or f"{relation.text} {at}".strip()
-    return [] if unknown else [Constraint(name, "", "1", 0.0, True, relation, conditions, at)]
+    if unknown:
+        return []
+    reduction = _reduction(ctx, wiring, where, table, sorted(relation.names), conditions, True)
+    return [Constraint(name, "", "1", 0.0, True, relation, conditions, at, reduction)]
+
+
+def _reduction(
+    ctx: Context,
+    wiring: Wiring,
+    where: str,
+    table: ConstraintTable,
+    names: list[str],
+    conditions: Conditions,
+    upper: bool,
+) -> Reduction | None:
+    """Return what of the draws must keep a constraint; None if it is not said."""
+    reduction = reduction_of(ctx, where, table.reduce, upper)
+    if reduction is not None and not asks_draws(wiring, names, conditions):
+        ctx.add(f"{where}.reduce", "has no draws to reduce", "nothing uncertain reaches it")
+    return reduction
 
 
 def _bounds(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) -> list[Constraint]:
@@ -81,7 +102,10 @@ def _bounds(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) ->
             label = f"{quantity} {sign} {shown(number)} {at}".strip()
             both = None not in given.values()
             name = f"{table.name} ({sign})" if table.name and both else table.name or label
+            upper = sign == "<="
+            named = [quantity]
+            reduction = _reduction(ctx, wiring, where, table, named, conditions, upper)
             constraints.append(
-                Constraint(name, quantity, unit, bound, sign == "<=", None, conditions, at)
+                Constraint(name, quantity, unit, bound, upper, None, conditions, at, reduction)
             )
     return constraints

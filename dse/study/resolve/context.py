@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.evaluate.draws import Source
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Floats, Quantity
 from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, split
@@ -50,6 +51,8 @@ class Context:
     """Quantities that choose something in a resource: their greatest values, what there is."""
     parts: dict[str, Sequence[str]] = field(default_factory=dict)
     """Quantities that choose parts of a resource: the names of these, from the lowest bit."""
+    uncertain: dict[str, Source] = field(default_factory=dict)
+    """What is uncertain, by its place in the study."""
     doubtful: set[str] = field(default_factory=set)
     """Quantities that were meant to be given, but for a problem: they are not missing as well."""
 

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 from dse.evaluate.wiring import Wiring
 from dse.problems import InputError, check_regular, nearest
 from dse.study.resolve.context import Context
-from dse.study.resolve.rows import rows_of
+from dse.study.resolve.rows import rows_of, together_of
+from dse.study.resolve.uncertain import read_figure, read_together
 from dse.study.schema import CatalogRow, ResourceFile
+from dse.study.uncertain import UncertainTable
 
 _BYTES = 1 << 30
 """Of a file that is read as an input, at most."""
@@ -22,7 +24,7 @@ class _Given(NamedTuple):
 
     where: str
     name: str
-    number: float | str
+    number: float | str | UncertainTable
 
 
 def resolve_constants(ctx: Context, wiring: Wiring) -> dict[str, Any]:
@@ -40,8 +42,14 @@ def resolve_constants(ctx: Context, wiring: Wiring) -> dict[str, Any]:
     for where, name, number in given:
         if name in constants:
             ctx.add(where, f"'{name}' is given twice in [inputs]", "leave one out, or rename it")
-        elif (value := ctx.value(wiring, where, name, number, clock)) is not None:
+        elif (value := read_figure(ctx, wiring, where, name, number, clock)) is not None:
             constants[name] = value
+    for key, entry in ctx.file.inputs.items():
+        if isinstance(entry, CatalogRow):
+            for held in together_of(ctx, f"inputs.{key}", entry).values():
+                mine = {n: constants[n] for n in held.of if n in constants}
+                read_together(ctx, wiring, f"inputs.{key}", held, mine)
+                constants |= mine
     return constants
 
 
@@ -52,7 +60,10 @@ def _given(ctx: Context, wiring: Wiring, key: str, entry: Any) -> Iterator[_Give
         for figures in rows_of(ctx, where, entry).values():
             for name, figure in figures.items():
                 if name in wiring.quantities:
-                    yield _Given(where, name, figure.given)
+                    own = entry.override.get(name)
+                    number = own if isinstance(own, UncertainTable) else figure.given
+                    place = f"{where}.override.{name}" if number is own else where
+                    yield _Given(place, name, number)
     elif isinstance(entry, ResourceFile) and key in wiring.quantities:
         ctx.add(where, f"{key} is a number, not a file", "give a number")
         ctx.doubtful.add(key)
@@ -71,6 +82,11 @@ def _clock(ctx: Context, wiring: Wiring, given: list[_Given]) -> float | None:
     if found is None:
         return math.nan if "clock" in ctx.doubtful else None
     given.remove(found)
+    if isinstance(found.number, UncertainTable):
+        remedy = "it converts numbers: give one, or let it be a variable of [space]"
+        ctx.add(found.where, "the clock is not drawn", remedy)
+        ctx.doubtful.add("clock")
+        return math.nan
     clock = ctx.number(found.where, "clock", found.number, "Hz", None)
     if clock is not None and not 0 < clock < math.inf:
         ctx.add(found.where, f"clock = {found.number!r} does not tick", "a clock is above 0 Hz")
@@ -85,11 +101,15 @@ def _resource(
     wiring: Wiring,
     constants: dict[str, Any],
     key: str,
-    entry: float | str | ResourceFile,
+    entry: float | str | ResourceFile | UncertainTable,
 ) -> None:
     resource = wiring.resources[key]
     where = f"inputs.{key}"
     ctx.doubtful.add(key)
+    if isinstance(entry, UncertainTable):
+        message = f"{key} is read from a file, which is not drawn"
+        ctx.add(where, message, "name its file or folder")
+        return
     excluded = entry.exclude if isinstance(entry, ResourceFile) else []
     entry = entry.file if isinstance(entry, ResourceFile) else entry
     if excluded and resource.without is None:

@@ -11,6 +11,7 @@ from dse.evaluate.objective import Direction, Objective
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.conditions import in_words, read_conditions, read_scenarios
 from dse.study.resolve.context import Context
+from dse.study.resolve.uncertain import asks_draws, reduction_of
 from dse.study.resolve.weights import read_weights
 from dse.study.schema import ObjectiveTable
 
@@ -58,11 +59,13 @@ def _objective(ctx: Context, wiring: Wiring, where: str, table: ObjectiveTable) 
     for name in table.over:
         if name in table.at:
             ctx.add(f"{where}.over.{name}", f"'{name}' is also bound by at", "leave one out")
-    reduction = _reduction(ctx, where, table)
+    wanted = _wanted(ctx, wiring, where, table)
+    several = {**at, **scenarios}
+    drawn = wanted is None or asks_draws(wiring, [wanted[1]], several)
+    reduction = _reduction(ctx, where, table, drawn)
     if table.weights and table.over and reduction is not None:
         scenarios, weights = read_weights(ctx, where, table, scenarios)
         reduction = replace(reduction, weights=weights)
-    wanted = _wanted(ctx, wiring, where, table)
     if wanted is None:
         return None
     direction, quantity = wanted
@@ -102,25 +105,24 @@ def _wanted(
     return direction, quantity
 
 
-def _reduction(ctx: Context, where: str, table: ObjectiveTable) -> Reduction | None:
-    """Return how the scenarios become one number; None if there are none."""
+def _reduction(ctx: Context, where: str, table: ObjectiveTable, drawn: bool) -> Reduction | None:
+    """Return how the scenarios become one number; None if there are none, or it is not said."""
     if table.over and table.reduce is None:
         ctx.add(
             f"{where}.reduce",
             "does not say how the scenarios become one number",
             'give reduce = "mean", "min", "max", "harmonic mean" or "quantile"',
         )
-    if table.reduce and not table.over:
-        ctx.add(f"{where}.reduce", "has no scenarios to reduce", "give over = { input = [...] }")
+    if table.reduce and not table.over and not drawn:
+        remedy = "give over = { input = [...] }, or an uncertain input"
+        ctx.add(f"{where}.reduce", "has no scenarios to reduce", remedy)
     if (table.reduce == "quantile") != (table.quantile is not None):
         message = 'reduce = "quantile" and quantile = q go together'
         ctx.add(f"{where}.quantile", message, "q is in [0, 1]")
     if table.weights and table.reduce not in _WEIGHTED:
         message, remedy = "go with a mean", 'give reduce = "mean" or "harmonic mean"'
         ctx.add(f"{where}.weights", message, remedy)
-    if table.reduce is None:
-        return None
-    return Reduction(table.reduce, 0.5 if table.quantile is None else table.quantile)
+    return reduction_of(ctx, where, table.reduce, table.maximize is None, table.quantile)
 
 
 def _condition(table: ObjectiveTable, reduction: Reduction | None) -> str:
@@ -128,4 +130,6 @@ def _condition(table: ObjectiveTable, reduction: Reduction | None) -> str:
     at = in_words(table.at)
     if reduction is None:
         return at
+    if not table.over:
+        return f"{reduction} {at}".strip()
     return f"{reduction} over {', '.join(table.over)} {at}".strip()

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dse.problems import InputError, nearest
-from dse.study.catalog import Catalog, Figure, load_catalog
+from dse.study.catalog import Catalog, Figure, Together, load_catalog
 from dse.study.catalog_files import find_catalog
 from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.schema import CatalogRow, CatalogTable
+from dse.study.uncertain import UncertainTable
 
 Figures = dict[str, Figure]
 """The figures of a row by quantity name."""
@@ -43,7 +44,11 @@ def rows_of(ctx: Context, where: str, table: CatalogTable | CatalogRow) -> dict[
 
 
 def _overridden(
-    ctx: Context, where: str, option: str, row: Figures, numbers: Mapping[str, float | str]
+    ctx: Context,
+    where: str,
+    option: str,
+    row: Figures,
+    numbers: Mapping[str, float | str | UncertainTable],
 ) -> Figures:
     """Return a row with the study's own figures in the place of the catalog's."""
     own = dict(row)
@@ -52,6 +57,8 @@ def _overridden(
             message = f"the row '{option}' has no figure '{name}'"
             ctx.add(f"{where}.override", message, nearest(name, row))
             ctx.doubtful.add(name)
+        elif isinstance(number, UncertainTable):
+            continue  # that is read beside the row
         elif isinstance(number, str) and row[name].unit not in ("", "1") and is_unitless(number):
             ctx.add(f"{where}.override.{name}", *without_unit(number, row[name].unit))
         else:
@@ -84,3 +91,41 @@ def _check_rename(ctx: Context, where: str, catalog: Catalog, rename: Mapping[st
         for name in (name for name, count in counts.items() if count > 1):
             message = f"the row '{row.name}' would set '{name}' twice"
             ctx.add(f"{where}.rename", message, "give each quantity a name of its own")
+
+
+def together_of(ctx: Context, where: str, table: CatalogTable | CatalogRow) -> dict[str, Together]:
+    """Return how the figures of rows vary together, by row; under the study's names.
+
+    A figure of the study's own does not vary with the others.
+    """
+    if not table.uncertain:
+        return {}
+    catalog = load_catalog(find_catalog(table.catalog, ctx.folder))
+    one = isinstance(table, CatalogRow)
+    asked = [table.row] if isinstance(table, CatalogRow) else table.options or list(catalog.rows)
+    overrides = {table.row: table.override} if isinstance(table, CatalogRow) else table.override
+    found: dict[str, Together] = {}
+    for option in asked:
+        row = catalog.rows.get(option)
+        if row is None:  # told where rows are read
+            continue
+        if row.together is not None:
+            found[option] = _own_names(row.together, table.rename, overrides.get(option, {}))
+        elif one:
+            message = f"the row '{option}' does not say how its figures vary together"
+            remedy = "dse fit writes it; or give figures as uncertain: override = { … }"
+            ctx.add(f"{where}.uncertain", message, remedy)
+    if not found and not one and asked:
+        message = "no row says how its figures vary together"
+        ctx.add(f"{where}.uncertain", message, "dse fit writes it")
+    return found
+
+
+def _own_names(given: Together, rename: Mapping[str, str], own: Mapping[str, object]) -> Together:
+    names = [rename.get(name, name) for name in given.of]
+    some = [i for i, name in enumerate(names) if name not in own]
+    return Together(
+        tuple(names[i] for i in some),
+        tuple(rename.get(name, name) for name in given.normal),
+        tuple(tuple(given.covariance[i][k] for k in some) for i in some),
+    )

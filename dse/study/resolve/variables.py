@@ -12,8 +12,10 @@ from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model.values import show
 from dse.problems import nearest
+from dse.study.catalog import Figure, Together
 from dse.study.resolve.context import Context, declarations
-from dse.study.resolve.rows import rows_of
+from dse.study.resolve.rows import rows_of, together_of
+from dse.study.resolve.uncertain import read_figure, read_together
 from dse.study.schema import (
     CatalogTable,
     IntegerTable,
@@ -22,9 +24,10 @@ from dse.study.schema import (
     SubsetsTable,
     ValuesTable,
 )
+from dse.study.uncertain import UncertainTable
 
 Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
-Written: TypeAlias = Mapping[str, Mapping[str, float | str]]
+Written: TypeAlias = Mapping[str, Mapping[str, float | str | UncertainTable]]
 """For each option, its quantities and their numbers as written."""
 _MOST_PARTS = 12
 _EXACT = 2**53  # whole numbers are floats without loss up to there
@@ -157,13 +160,18 @@ def _choice(
 ) -> Choice | None:
     """Read a variable that chooses a row; None, and a problem, if it cannot be."""
     before = len(ctx.problems)
+    held: dict[str, Together] = {}
     if isinstance(table, RowsTable):
         where = f"{where}.rows"
         written = _written_here(ctx, wiring, where, table)
     else:
         written = _of_catalog(ctx, where, table)
+        held = together_of(ctx, where, table) if written else {}
     names = _common(ctx, wiring, where, written)
     rows = {o: _row(ctx, wiring, f"{where}.{o}", n, names) for o, n in written.items()}
+    for option, together in held.items():
+        if option in rows:
+            read_together(ctx, wiring, f"{where}.{option}", together, rows[option])
     if written and not names and len(ctx.problems) == before and not ctx.unseen:
         every = {name for numbers in written.values() for name in numbers}
         message = "no model takes any quantity that its rows set"
@@ -220,7 +228,8 @@ def _written_here(ctx: Context, wiring: Wiring, where: str, table: RowsTable) ->
             if name not in wiring.quantities:
                 place = f"{where}.{option}.{name}"
                 ctx.unknown(wiring, place, name, "input")
-                ctx.readable(place, number)
+                if not isinstance(number, UncertainTable):
+                    ctx.readable(place, number)
     return table.rows
 
 
@@ -229,7 +238,18 @@ def _of_catalog(ctx: Context, where: str, table: CatalogTable) -> Written:
     if twice := next((o for o in options if options.count(o) > 1), None):
         ctx.add(f"{where}.options", f"'{twice}' is listed twice")
     rows = rows_of(ctx, where, table)
-    return {o: {n: figure.given for n, figure in figures.items()} for o, figures in rows.items()}
+    return {
+        o: {n: _given(table, o, n, figure) for n, figure in figures.items()}
+        for o, figures in rows.items()
+    }
+
+
+def _given(
+    table: CatalogTable, option: str, name: str, figure: Figure
+) -> float | str | UncertainTable:
+    """Return a figure of a row: what the study says of it if it is uncertain, else the row's."""
+    own = table.override.get(option, {}).get(name)
+    return own if isinstance(own, UncertainTable) else figure.given
 
 
 def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[str]:
@@ -247,14 +267,18 @@ def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[s
 
 
 def _row(
-    ctx: Context, wiring: Wiring, where: str, numbers: Mapping[str, float | str], names: set[str]
+    ctx: Context,
+    wiring: Wiring,
+    where: str,
+    numbers: Mapping[str, float | str | UncertainTable],
+    names: set[str],
 ) -> dict[str, float]:
     """Read the numbers of a row that some model takes; those with a problem are left out."""
     clock = wiring.constants.get("clock")
     found: dict[str, float] = {}
     for name, number in numbers.items():
         if name in names:
-            value = ctx.value(wiring, f"{where}.{name}", name, number, clock)
+            value = read_figure(ctx, wiring, f"{where}.{name}", name, number, clock)
             if value is not None:
                 found[name] = value
     return found

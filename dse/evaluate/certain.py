@@ -1,0 +1,39 @@
+"""A certain evaluator: the same models with each uncertain input at its middle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
+
+from dse.evaluate.conditions import scenarios
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.draws import DRAW, certain
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.objective import Objective
+
+_Asked = TypeVar("_Asked", Objective, Constraint)
+
+
+def at_middles(evaluator: Evaluator) -> Evaluator:
+    """Return an evaluator whose objectives and constraints ask for no draws."""
+    return replace(
+        evaluator,
+        objectives=tuple(without_draws(o) for o in evaluator.objectives),
+        constraints=tuple(without_draws(c) for c in evaluator.constraints),
+    )
+
+
+def without_draws(asked: _Asked) -> _Asked:
+    """Return an objective or a constraint with its scenarios, each uncertain input at its middle.
+
+    Its reduction remains for the scenarios of ``over``.
+    """
+    if DRAW not in asked.conditions:
+        return asked
+    conditions = certain(asked.conditions)
+    each, reduction = scenarios(conditions), asked.reduction
+    several = any(isinstance(bound, tuple) for bound in conditions.values())
+    if reduction is not None:
+        weights = reduction.weights[:each]
+        reduction = replace(reduction, weights=weights, skipped=0) if several else None
+    return replace(asked, conditions=conditions, reduction=reduction)

@@ -1,0 +1,289 @@
+"""Draws: what uncertain inputs are, as scenarios that are the same for every design.
+
+A draw is one number for each uncertain input. Conditions that hold `DRAW` ask for the draws, which
+are one more axis of scenarios; without it each uncertain input is its middle. So a model that no
+uncertain input reaches is run once, whatever the number of draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.laws import Law
+from dse.model.quantity import Array
+
+DRAW = "draw of the uncertain inputs"
+"""The condition that numbers the draws, from 0; no quantity has such a name."""
+_CORNERS = 6  # intervals of which all corners are drawn
+
+
+class Drawn(tuple[float, ...]):
+    """One number a scenario, those of the first draw first; of `DRAW` the numbers of the draws.
+
+    Its hash is computed once: the key of each run of a model holds it.
+    """
+
+    middle: float = np.nan
+    """What stands for it without draws."""
+    draws: int = 1
+    """How many there are."""
+
+    def __hash__(self) -> int:
+        if "_hash" not in self.__dict__:
+            self.__dict__["_hash"] = super().__hash__()
+        return int(self.__dict__["_hash"])
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The numbers as positions."""
+        if "_places" not in self.__dict__:
+            self.__dict__["_places"] = np.array(self, dtype=np.int64)
+        return self.__dict__["_places"]  # type: ignore[no-any-return]
+
+
+class Middle(float):
+    """The middle of an uncertain number, with the place where the study gives it."""
+
+    where: str = ""
+    number: int = 0
+    """Which of several numbers of that place."""
+
+    @classmethod
+    def at(cls, value: float, where: str, number: int = 0) -> Middle:
+        """Return a middle and its place."""
+        found = cls(value)
+        found.where, found.number = where, number
+        return found
+
+
+def option_of(variable: str) -> str:
+    """Return the column that says which option a design has of a variable with uncertain rows."""
+    return f"option of {variable}"
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What an uncertain quantity is in each draw.
+
+    Parameters
+    ----------
+    middle : ndarray, shape (options,)
+        What it is without draws, by the option of a variable; one if no variable sets it.
+    values : ndarray, shape (draws, options)
+        What it is in each.
+    variable : str
+        The variable that chooses the option; empty for an input.
+    """
+
+    middle: Array
+    values: Array
+    variable: str = ""
+
+    def __call__(self, draws: Any, columns: Mapping[str, Any], given: Any) -> Any:
+        """Return the quantity of some designs in some draws, of shape (draws, designs or 1).
+
+        Where it is given another value than its middle, it keeps its share of that.
+
+        Parameters
+        ----------
+        draws : Drawn or float
+            Which; of a single one the first axis is left out.
+        columns : mapping of str to ndarray, shape (designs,)
+            What the space sets.
+        given : ndarray or float
+            The quantity without draws.
+        """
+        which = draws.places if isinstance(draws, Drawn) else np.asarray(draws, dtype=np.int64)
+        if self.variable and option_of(self.variable) not in columns:
+            return given  # of a row that the study does not choose from, no more is known
+        place: Any = np.zeros(1, dtype=np.int64)
+        if self.variable:
+            place = np.asarray(columns[option_of(self.variable)], dtype=np.int64)
+        values, middle = self.values[which][..., place], self.middle[place]
+        if np.array_equal(given, middle) or np.all(given == middle):
+            return values
+        with np.errstate(all="ignore"):
+            moved = np.where(middle != 0, values * (given / middle), values + given)
+        return np.where(given == middle, values, moved)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something uncertain that a study gives: one number, or several that are drawn together.
+
+    Parameters
+    ----------
+    where : str
+        Its place in the study.
+    labels : tuple of str
+        What its numbers are, for people, such as ``"latency of pci-card"``.
+    units : tuple of str
+        Of each number.
+    law : Law or Together
+        How it is distributed.
+    told : str
+        The same for people, such as ``"between 0.8 us and 1.2 us"``.
+    """
+
+    where: str
+    labels: tuple[str, ...]
+    units: tuple[str, ...]
+    law: Law | Together
+    told: str
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether nothing but its ends is known."""
+        return isinstance(self.law, Law) and self.law.is_interval
+
+    def __call__(self, shares: Array) -> Array:
+        """Return numbers (draws, numbers) at points (draws, numbers) of the unit cube."""
+        return self.law(shares[:, 0])[:, None] if isinstance(self.law, Law) else self.law(shares)
+
+    @property
+    def middles(self) -> Array:
+        """The middle of each number."""
+        middle = self.law.middle
+        return np.atleast_1d(np.asarray(middle, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Together:
+    """Numbers that were fitted together: normal, themselves or their logarithms, and correlated.
+
+    Parameters
+    ----------
+    middle : tuple of float
+        As fitted, in the quantities' units.
+    logs : tuple of bool
+        Whether the logarithm of each is normal.
+    covariance : tuple of tuple of float
+        Of the numbers, or of their logarithms.
+    domains : tuple of tuple of float
+        The least and the greatest that each may be: what is beyond is set to that.
+    """
+
+    middle: tuple[float, ...]
+    logs: tuple[bool, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    domains: tuple[tuple[float, float], ...]
+
+    def __call__(self, shares: Array) -> Array:
+        """Return numbers (draws, numbers) at points of the unit cube."""
+        from scipy.special import ndtri
+
+        values, axes = np.linalg.eigh(np.array(self.covariance))
+        root = axes * np.sqrt(np.maximum(values, 0.0))
+        moved = ndtri(np.clip(shares, 2.0**-40, 1.0 - 2.0**-40)) @ root.T
+        middle, logs = np.array(self.middle), np.array(self.logs)
+        found = np.where(logs, middle * np.exp(np.where(logs, moved, 0.0)), middle + moved)
+        low, high = np.array(self.domains).T
+        return np.clip(found, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """All that is uncertain in a study, drawn.
+
+    Parameters
+    ----------
+    sources : tuple of Source
+        What is uncertain.
+    values : mapping of str to ndarray, shape (draws, numbers)
+        By the place of each source; the corners of the intervals come first.
+    corners : int
+        How many draws are corners: they count in the worst case, not in shares and means.
+    """
+
+    sources: tuple[Source, ...] = ()
+    values: Mapping[str, Array] = field(default_factory=dict)
+    corners: int = 0
+
+    @property
+    def draws(self) -> int:
+        """How many draws there are, corners included."""
+        return max((len(v) for v in self.values.values()), default=0)
+
+    @property
+    def intervals(self) -> bool:
+        """Whether all is intervals: then no draw is likelier than another."""
+        return bool(self.sources) and all(s.is_interval for s in self.sources)
+
+    @property
+    def inputs(self) -> dict[str, tuple[str, Array]]:
+        """Return each uncertain number by its label: unit, and values (draws,)."""
+        return {
+            label: (unit, self.values[s.where][:, k])
+            for s in self.sources
+            for k, (label, unit) in enumerate(zip(s.labels, s.units, strict=True))
+        }
+
+
+def draw(sources: Sequence[Source], count: int, seed: int) -> Uncertainty:
+    """Return draws of some uncertain inputs, the same for the same seed.
+
+    Points of a Sobol sequence, scrambled (Owen 1998, by scipy), so that means are far more exact
+    than those of as many random numbers. Before them come the corners of up to six intervals, all
+    else at its middle: what moves one way in each input is worst at one of them.
+    """
+    from scipy.stats import qmc
+
+    if not sources:
+        return Uncertainty()
+    widths = [len(s.labels) for s in sources]
+    sobol = qmc.Sobol(sum(widths), rng=np.random.default_rng(seed))
+    points = sobol.random_base2(max(count - 1, 0).bit_length())[:count]
+    parts = np.split(points, np.cumsum(widths)[:-1], axis=1)
+    intervals = [s for s in sources if s.is_interval]
+    corners = 2 ** len(intervals) if 0 < len(intervals) <= _CORNERS else 0
+    bits = np.arange(corners)
+    values = {}
+    for source, part in zip(sources, parts, strict=True):
+        first = np.tile(source.middles, (corners, 1))
+        if source.is_interval and isinstance(source.law, Law) and corners:
+            first[:, 0] = np.array(source.law.numbers)[bits >> intervals.index(source) & 1]
+        values[source.where] = np.concatenate([first, source(part)])
+    return Uncertainty(tuple(sources), values, corners)
+
+
+def drawn(conditions: Mapping[str, Any], uncertainty: Uncertainty) -> dict[str, Any]:
+    """Return conditions with draws: every scenario in each draw, those of one draw side by side."""
+    draws = uncertainty.draws
+    each = max((len(v) for v in conditions.values() if isinstance(v, tuple)), default=1)
+    found: dict[str, Any] = {}
+    for name, bound in conditions.items():
+        if isinstance(bound, Middle):
+            values = uncertainty.values[bound.where][:, 0]
+            found[name] = Drawn(np.repeat(values, each).tolist())
+            found[name].middle = float(bound)
+        else:
+            found[name] = bound * draws if isinstance(bound, tuple) else bound
+    found[DRAW] = Drawn(np.repeat(np.arange(draws, dtype=np.float64), each).tolist())
+    found[DRAW].draws = draws
+    return found
+
+
+def draws_of(conditions: Mapping[str, Any]) -> int:
+    """Return how many draws conditions ask for; 1 if they ask for none."""
+    asked = conditions.get(DRAW)
+    return asked.draws if isinstance(asked, Drawn) else 1
+
+
+def certain(conditions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return conditions without draws: each uncertain input is its middle."""
+    if DRAW not in conditions:
+        return dict(conditions)
+    each = len(conditions[DRAW]) // conditions[DRAW].draws
+    found: dict[str, Any] = {}
+    for name, bound in conditions.items():
+        if isinstance(bound, Drawn):
+            found[name] = bound.middle
+        else:
+            found[name] = bound[:each] if isinstance(bound, tuple) else bound
+    del found[DRAW]
+    return found

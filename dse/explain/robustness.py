@@ -1,0 +1,327 @@
+"""How far designs hold if inputs are uncertain: in how many draws each is on the front, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dse.evaluate.certain import without_draws
+from dse.evaluate.conditions import Conditions, Reduction, scenarios
+from dse.evaluate.draws import draws_of
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.front import is_nondominated, scaled
+from dse.evaluate.space import Points
+from dse.explain.decides import Box, box, shares
+from dse.explain.words import plain
+from dse.model.quantity import Array
+from dse.model.values import as_data, show
+from dse.result.record import Result
+from dse.result.spare import FRONT, NEAR
+from dse.study.study import ResolvedStudy
+
+_HELD = 1 << 21  # designs times draws that are held at once
+_ROWS = 1 << 22  # designs times scenarios that are evaluated at once
+_MUCH = 0.1  # of the variance: a share that is told
+
+
+@dataclass(frozen=True)
+class Holding:
+    """How far one design holds.
+
+    Parameters
+    ----------
+    draws : int
+        How many draws there are beside the corners of intervals.
+    chance : float
+        The share of them in which the design is feasible and no other is better.
+    verdict : {"certainly", "possibly", "never"}
+        Whether it is on the front in all draws, corners included, in some or in none.
+    interval : bool
+        Whether all that is uncertain is intervals: a share of draws is then no chance.
+    regrets : mapping of str to float
+        By objective: by which share it is worse, in the worst draw, than a design that is no
+        worse in any other; infinite if it is infeasible in a draw.
+    of : str
+        What the shares explain: ``"whether it holds"``, or the objective that varies most.
+    shares : mapping of str to float
+        By uncertain input: the share of the variance that it alone explains.
+    fails : Box or None
+        Where the design does not hold.
+    """
+
+    draws: int
+    chance: float
+    verdict: str
+    interval: bool
+    regrets: Mapping[str, float]
+    of: str
+    shares: Mapping[str, float]
+    fails: Box | None
+
+    def sentence(self, subject: str = "The design") -> str:
+        """Return the same in a sentence."""
+        each = f"{self.draws:,} draws"
+        where = f"all {each}" if self.chance == 1.0 else f"{_percent(self.chance)} of {each}"
+        said = f"{subject} holds in {where}"
+        if self.chance == 0.0:
+            said = f"{subject} holds in none of {each}"
+        if self.interval:
+            said = f"{subject} is {self.verdict} on the front: it holds in {where}"
+        return f"{said}{self._decided()}."
+
+    def _decided(self) -> str:
+        """Return what decides, as the second half of a sentence."""
+        name, share = next(iter(self.shares.items()), ("", 0.0))
+        if not name:
+            return ""
+        what = "it" if self.of == "whether it holds" else f"its {plain(self.of)}"
+        if share < _MUCH:
+            return f"; no input alone decides {what}"
+        return f"; {plain(name)} decides {_percent(share)} of {what}"
+
+    def where(self) -> str:
+        """Return where it does not hold, in a sentence; empty if that is nowhere or not known."""
+        if self.fails is None:
+            return ""
+        sides = " and ".join(_side(s.input, s.unit, s.low, s.high) for s in self.fails.sides)
+        return (
+            f"It fails mostly if {sides}: in {_percent(self.fails.density)} of the draws there, "
+            f"which are {_percent(self.fails.coverage)} of all draws in which it fails."
+        )
+
+
+def _side(name: str, unit: str, low: float, high: float) -> str:
+    if np.isinf(high):
+        return f"{plain(name)} is above {show(low, unit)}"
+    if np.isinf(low):
+        return f"{plain(name)} is below {show(high, unit)}"
+    return f"{plain(name)} is between {show(low, unit)} and {show(high, unit)}"
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, all or nothing only if it is."""
+    if 0.0 < share < 0.01:
+        return "less than 1 %"
+    return f"{min(100 * share, 99) if share < 1.0 else 100:.0f} %"
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """How far designs hold that are held against each other in every draw.
+
+    Parameters
+    ----------
+    designs : mapping of int to Holding
+        By number: those of the front, those near it, and those that were asked for.
+    draws : int
+        Of the uncertain inputs, corners of intervals included.
+    """
+
+    designs: Mapping[int, Holding] = field(default_factory=dict)
+    draws: int = 0
+
+
+def robustness(
+    study: ResolvedStudy, result: Result, numbers: Sequence[int] = (), points: Points | None = None
+) -> Robustness:
+    """Return how far the designs of a front hold, those near it, and some others.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        Designs that were asked for.
+    points : Points, optional
+        What they are; looked up in the result if it is not given.
+
+    Raises
+    ------
+    ModelError
+        If a model raises.
+    """
+    uncertainty, evaluator = study.uncertainty, study.evaluator
+    if not uncertainty.sources or not len(result.front):
+        return Robustness()
+    space = evaluator.space
+    others = [n for n in _candidates(result, uncertainty.draws) if n not in set(numbers)]
+    if points is None:
+        others, numbers = list(dict.fromkeys([*numbers, *others])), []
+    rows = result.designs.loc[others]
+    whole = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
+    if points is not None:
+        whole = {n: np.concatenate([points[n], values]) for n, values in whole.items()}
+    every = [*numbers, *others]
+    values, holds = in_draws(evaluator, space.columns(whole), len(every))
+    on_front = _on_front(values * evaluator.signs, holds)
+    regrets = _regrets(values * evaluator.signs, holds, on_front)
+    inputs = {n: (unit, v[uncertainty.corners :]) for n, (unit, v) in uncertainty.inputs.items()}
+    found = {}
+    for k, number in enumerate(every):
+        found[int(number)] = Holding(
+            draws=uncertainty.draws - uncertainty.corners,
+            chance=float(on_front[uncertainty.corners :, k].mean()),
+            verdict=_verdict(on_front[:, k]),
+            interval=uncertainty.intervals,
+            regrets={o.name: float(regrets[k, i]) for i, o in enumerate(evaluator.objectives)},
+            **_decided(
+                evaluator,
+                inputs,
+                values[uncertainty.corners :, k],
+                on_front[uncertainty.corners :, k],
+            ),
+        )
+    return Robustness(found, uncertainty.draws)
+
+
+def _verdict(on_front: NDArray[np.bool_]) -> str:
+    return "certainly" if on_front.all() else "possibly" if on_front.any() else "never"
+
+
+def _candidates(result: Result, draws: int) -> list[int]:
+    """Return designs of the front and beside it: all, or the knee, the best and an even sample."""
+    most = max(8, _HELD // max(draws, 1))
+    front = result.front
+    every = front.designs.index.to_numpy()
+    few = min(FRONT, most)
+    spread = every[np.unique(np.linspace(0, len(every) - 1, few).astype(int))]
+    best = [front.knee().name, *(front.best(o.name).name for o in result.objectives)]
+    chosen = list(dict.fromkeys(int(n) for n in (*best, *spread)))
+    return chosen + _near(result, min(NEAR, most // 2))
+
+
+def _near(result: Result, count: int) -> list[int]:
+    """Return the feasible designs beside the front that lack least to be on it."""
+    front = result.front
+    designs = result.designs
+    rows = designs[designs["feasible"].to_numpy(bool) & ~designs["on_front"].to_numpy(bool)]
+    if not len(rows):
+        return []
+    signs = np.array([o.sign for o in result.objectives])
+    values = rows[[o.name for o in result.objectives]].to_numpy(dtype=np.float64) * signs
+    both, _ = scaled(np.concatenate([front.points, values]), signs)
+    ahead, behind = both[: len(front)], both[len(front) :]
+    ahead = ahead[np.unique(np.linspace(0, len(ahead) - 1, FRONT).astype(int))]
+    lacks = np.full(len(behind), -np.inf)
+    for point in ahead:
+        lacks = np.maximum(lacks, (behind - point).min(axis=1))
+    return [int(n) for n in rows.index[np.argsort(lacks, kind="stable")[:count]]]
+
+
+def in_draws(
+    evaluator: Evaluator, columns: Mapping[str, Array], count: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Return what designs are in each draw, scenarios of ``over`` made one number.
+
+    Returns
+    -------
+    values : ndarray, shape (draws, designs, objectives)
+        In the objectives' units.
+    holds : ndarray of bool, shape (draws, designs)
+        Every constraint holds in that draw, and every objective is a number.
+    """
+    step = max(1, _ROWS // evaluator.scenarios)
+    parts = []
+    for low in range(0, count, step):
+        size = min(step, count - low)
+        some = {n: v[low : low + size] if np.ndim(v) else v for n, v in columns.items()}
+        parts.append(_in_draws(evaluator, some, size))
+    values, holds = zip(*parts, strict=True)
+    return np.concatenate(values, axis=1), np.concatenate(holds, axis=1)
+
+
+def _in_draws(
+    evaluator: Evaluator, columns: Mapping[str, Array], count: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    draws = max((draws_of(conditions) for _, conditions in evaluator.requests()), default=1)
+    answers = iter(evaluator.wiring.evaluate(evaluator.requests(), columns))
+    values = np.empty((draws, count, len(evaluator.objectives)))
+    for i, objective in enumerate(evaluator.objectives):
+        reduction = without_draws(objective).reduction
+        values[:, :, i] = _by_draw(next(answers), objective.conditions, reduction, draws, count)
+    holds = np.asarray(~np.isnan(values).any(axis=2))
+    with np.errstate(all="ignore"):
+        for constraint in evaluator.constraints:
+            given = {name: next(answers) for name in constraint.names}
+            found = (
+                constraint.relation.violation(given)
+                if constraint.relation is not None
+                else given[constraint.quantity]
+            )
+            reduction = without_draws(constraint).reduction
+            found = _by_draw(found, constraint.conditions, reduction, draws, count)
+            holds &= np.asarray(constraint.violation(found) <= 0)
+    return values, holds
+
+
+def _by_draw(
+    answer: Any, conditions: Conditions, reduction: Reduction | None, draws: int, count: int
+) -> Array:
+    """Return one number for each draw and design: scenarios of ``over`` are reduced."""
+    every = draws_of(conditions)
+    each = scenarios(conditions) // every
+    values = np.broadcast_to(np.asarray(answer, dtype=np.float64), (every * each, count))
+    if reduction is not None:
+        flat = values.reshape(every, each, count).swapaxes(0, 1).reshape(each, -1)
+        values = reduction(flat).reshape(every, count)
+    return np.broadcast_to(values, (draws, count))
+
+
+def _on_front(points: Array, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell in which draws each design is feasible and no other dominates it."""
+    found = np.zeros(holds.shape, dtype=bool)
+    for draw, rows in enumerate(holds):
+        found[draw, rows] = is_nondominated(points[draw, rows])
+    return found
+
+
+def _regrets(points: Array, holds: NDArray[np.bool_], on_front: NDArray[np.bool_]) -> Array:
+    """Return by which share each design is worse than need be, at worst (designs, objectives).
+
+    In an objective: than a design of that draw which is no worse in any other one. It is infinite
+    if the design is infeasible in some draw.
+    """
+    count = points.shape[2]
+    found = np.zeros(points.shape[1:])
+    for draw, ahead in enumerate(on_front):
+        rows = np.flatnonzero(holds[draw] & ~ahead)
+        mine, best = points[draw][rows][:, None], points[draw][ahead][None]
+        for i in range(count):
+            others = [k for k in range(count) if k != i]
+            rival = (best[..., others] <= mine[..., others]).all(axis=-1)
+            with np.errstate(all="ignore"):
+                lost = (mine[..., i] - best[..., i]) / np.abs(best[..., i])
+            lost = np.where(rival, np.nan_to_num(lost, nan=np.inf), 0.0)
+            found[rows, i] = np.maximum(found[rows, i], lost.max(axis=1, initial=0.0))
+    found[~holds.all(axis=0)] = np.inf
+    return found
+
+
+def _decided(
+    evaluator: Evaluator,
+    inputs: Mapping[str, tuple[str, Array]],
+    values: Array,
+    on_front: NDArray[np.bool_],
+) -> dict[str, Any]:
+    """Return what decides on one design, and where it fails; the fields of `Holding`."""
+    plain_inputs = {name: drawn for name, (_, drawn) in inputs.items()}
+    fails = box(inputs, ~on_front)
+    if 0 < on_front.sum() < len(on_front):
+        found = shares(plain_inputs, on_front.astype(np.float64))
+        return {"of": "whether it holds", "shares": found, "fails": fails}
+    with np.errstate(all="ignore"):
+        spread = np.std(values, axis=0) / np.abs(np.mean(values, axis=0))
+    most = int(np.argmax(np.nan_to_num(spread, nan=-1.0, posinf=-1.0)))
+    found = shares(plain_inputs, values[:, most])
+    return {"of": evaluator.objectives[most].name, "shares": found, "fails": fails}
+
+
+def robustness_data(found: Robustness) -> dict[str, Any]:
+    """Return how far designs hold as plain values, for JSON; empty if nothing is uncertain."""
+    if not found.designs:
+        return {}
+    designs = {str(number): asdict(holding) for number, holding in found.designs.items()}
+    data: dict[str, Any] = as_data(designs)
+    return {"uncertainty": {"draws": found.draws, "designs": data}}

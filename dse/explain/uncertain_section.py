@@ -1,0 +1,86 @@
+"""What uncertain inputs do to the front, as a section of the report."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from dse.evaluate.draws import Uncertainty
+from dse.explain.robustness import Holding, Robustness
+from dse.explain.words import plain
+from dse.model.section import Bars, Section, Table
+from dse.model.values import show
+
+TITLE = "If the inputs are not what you think"
+_ROWS = 12  # designs and inputs shown
+_HOW = (
+    "A design holds in a draw if it keeps every constraint there and no other design of the front "
+    "or near it dominates it. The regret in an objective is by which share it is worse, in its "
+    "worst draw, than a design that is no worse in any other objective."
+)
+
+
+def uncertain_section(
+    uncertainty: Uncertainty, found: Robustness, choice: int | None
+) -> list[Section]:
+    """Return the section on uncertain inputs; none if there are none.
+
+    Parameters
+    ----------
+    choice : int or None
+        The design that is recommended, which must be one of those that were looked at.
+    """
+    if not found.designs:
+        return []
+    words, parts = [], []
+    mine = None if choice is None else found.designs.get(choice)
+    if mine is not None:
+        words.append(" ".join(s for s in (mine.sentence("The choice"), mine.where()) if s))
+        if mine.shares:
+            parts.append(_bars(mine))
+    words.append(_HOW)
+    told = _designs(found, choice)
+    return [Section(TITLE, "\n\n".join(words), [*parts, told, _inputs(uncertainty)])]
+
+
+def _bars(mine: Holding) -> Bars:
+    some = dict(list(mine.shares.items())[:_ROWS])
+    title = "What decides whether the choice holds"
+    if mine.of != "whether it holds":
+        title = f"What decides the {plain(mine.of)} of the choice"
+    names = [plain(name) for name in some]
+    values = [100.0 * share for share in some.values()]
+    note = "Of each input alone; what is missing to 100 % comes of several together, or of chance."
+    return Bars(title, names, [("share", values)], "share of the variance [%]", note=note)
+
+
+def _designs(found: Robustness, choice: int | None) -> Table:
+    ranked = sorted(found.designs.items(), key=lambda item: (item[0] != choice, -item[1].chance))
+    interval = any(holding.interval for _, holding in ranked)
+    rows = []
+    for number, holding in ranked[:_ROWS]:
+        row: dict[str, object] = {"design": number, "holds in [%]": round(100 * holding.chance, 1)}
+        if interval:
+            row["on the front"] = holding.verdict
+        row |= {f"regret, {n} [%]": _share(share) for n, share in holding.regrets.items()}
+        rows.append(row)
+    more = len(ranked) - len(rows)
+    note = f"The choice first; {more:,} more are in summary.json." if more else "The choice first."
+    return Table("Designs that hold most often", pd.DataFrame(rows), note)
+
+
+def _share(share: float) -> object:
+    return round(100 * share, 1) if share < 1e6 else "fails"
+
+
+def _inputs(uncertainty: Uncertainty) -> Table:
+    rows = []
+    for source in uncertainty.sources:
+        values = uncertainty.values[source.where][uncertainty.corners :]
+        for k, (label, unit) in enumerate(zip(source.labels, source.units, strict=True)):
+            low, high = (
+                show(float(values[:, k].min()), unit),
+                show(float(values[:, k].max()), unit),
+            )
+            rows.append((plain(label), source.told, low, high))
+    heads = ["input", "given as", "least drawn", "greatest drawn"]
+    return Table("What is uncertain", pd.DataFrame(rows, columns=heads))

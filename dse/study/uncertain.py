@@ -1,0 +1,60 @@
+"""The tables of a study file that say what is uncertain, and how often it is drawn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, StrictFloat, StrictInt, Tag
+
+from dse.problems import closest
+from dse.study.entry import Number, Table
+
+Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
+"""The lesser and the greater of two numbers."""
+LAWS = ("between", "uniform", "normal", "lognormal", "triangular")
+"""The keys that say how a number is uncertain: one of them is given."""
+_KEYS = (*LAWS, "deviation", "factor")
+_ALIKE = 0.75  # a key that surely stands for another
+
+
+class UncertainTable(Table):
+    """A number that is not known exactly."""
+
+    between: Ends | None = Field(None, description="[low, high]: no more is known than its ends")
+    uniform: Ends | None = Field(None, description="[low, high]: each number alike")
+    normal: Number | None = Field(None, description="the mean; with deviation")
+    deviation: Number | None = Field(None, description="of normal: the standard deviation")
+    lognormal: Number | None = Field(None, description="the median; with factor")
+    factor: StrictInt | StrictFloat | None = Field(
+        None, description="of lognormal: by which factor one standard deviation moves it"
+    )
+    triangular: Annotated[list[Number], Field(min_length=3, max_length=3)] | None = Field(
+        None, description="[low, likeliest, high]"
+    )
+
+
+Figure = Annotated[
+    Annotated[Number, Tag("number")] | Annotated[UncertainTable, Tag("uncertain")],
+    Discriminator(
+        lambda value: "uncertain" if isinstance(value, dict | UncertainTable) else "number"
+    ),
+]
+"""A number, or one that is uncertain."""
+Share = Annotated[str, Field(strict=True, pattern=r"^\s*\d+(\.\d+)?\s*%\s*$")]
+"""A share of the draws, such as ``"95 %"``."""
+ConstraintReduce = Literal["mean", "worst"] | Share
+
+
+class UncertaintyTable(Table):
+    """How often uncertain inputs are drawn."""
+
+    draws: StrictInt = Field(
+        512, ge=2, le=100_000, description="of all uncertain inputs together, by search.seed"
+    )
+
+
+def is_uncertain(value: Any) -> bool:
+    """Tell whether a table says how a number is uncertain."""
+    if not isinstance(value, dict) or {"catalog", "row"} & {*value}:
+        return isinstance(value, UncertainTable)
+    return any(closest(key, _KEYS, _ALIKE) for key in value)

@@ -1,0 +1,127 @@
+"""How the values of a fit vary together: against many tables, in catalogs, and drawn by a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from benchmarks.fit_coverage import tables
+from dse.fit.analysis import analyse
+from dse.fit.choose import Shape, weights
+from dse.fit.command import run
+from dse.fit.together import together
+from dse.problems import InputError
+from dse.study.catalog import load_catalog
+
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
+NAMES = ["computational_index", "complexity", "overhead_and_latency", "acceleration"]
+
+
+def test_the_covariance_is_that_of_many_tables() -> None:
+    points = tables("sub-linear", 0.05, 120)
+    values, expected = [], []
+    for k, found in enumerate(analyse(points, Shape(True, True, False, {}))):
+        one = points.take(np.array([k]))
+        weight = weights(one, found.scale[None], found.kept[None])
+        held = together(one, weight, found, found.parameters, (), ())
+        some = [held.names.index(name) for name in NAMES]
+        expected.append(held.covariance[np.ix_(some, some)])
+        told = np.array([found.parameters[name] for name in NAMES])
+        values.append(np.where(np.array(NAMES) == "complexity", told, np.log(told)))
+    seen, mean = np.cov(np.array(values).T), np.median(expected, axis=0)
+    assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=0.25)
+    assert mean[0, 1] / np.sqrt(mean[0, 0] * mean[1, 1]) == pytest.approx(
+        seen[0, 1] / np.sqrt(seen[0, 0] * seen[1, 1]), abs=0.03
+    )
+
+
+def content(**entry: Any) -> dict[str, Any]:
+    return {
+        "study": {"name": "fitted", "models": ["objectives.logca:offload"]},
+        "inputs": {
+            "clock": "1 GHz",
+            "kernel": {"catalog": "fitted.toml", "row": "pr11182", "uncertain": True, **entry},
+        },
+        "space": {"granularity": {"values": ["256 B", "1 KiB", "64 KiB"]}},
+        "objective": [{"maximize": "speedup", "reduce": "95 %"}],
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run(MEASURED / "cesa_aes.csv", ["run"], (), None, tmp_path / "fitted.toml", None)
+    return tmp_path
+
+
+def loaded(folder: Path, given: dict[str, Any]) -> dse.Study:
+    from dse.study.kept import to_toml
+
+    (folder / "study.toml").write_text(to_toml(given))
+    return dse.load(folder / "study.toml")
+
+
+def test_a_study_draws_a_row_as_it_was_fitted(folder: Path) -> None:
+    row = load_catalog(folder / "fitted.toml").rows["pr11182"]
+    assert row.together is not None
+    study = loaded(folder, content() | {"uncertainty": {"draws": 4096}})
+    drawn = {name: v for name, (_, v) in study.uncertainty.inputs.items()}
+    assert list(drawn) == list(row.together.of)
+    columns = [v if n in row.together.normal else np.log(v) for n, v in drawn.items()]
+    wanted = np.array(row.together.covariance)
+    scale = np.sqrt(np.outer(np.diag(wanted), np.diag(wanted)))
+    assert np.cov(np.array(columns)) / scale == pytest.approx(wanted / scale, abs=0.02)
+    overhead = study.constants["overhead"]
+    assert np.median(drawn["overhead"]) == pytest.approx(overhead, rel=0.01)
+    assert study.run().answer().holds
+
+
+def test_what_the_study_overrides_does_not_vary(folder: Path) -> None:
+    study = loaded(folder, content(override={"overhead": "9 us"}))
+    assert "overhead" not in study.uncertainty.inputs
+    assert "computational_index" in study.uncertainty.inputs
+    own = {"overhead": {"between": ["8 us", "9 us"]}}
+    assert "overhead" in loaded(folder, content(override=own)).uncertainty.inputs
+
+
+def test_rows_of_a_variable_are_drawn_each_on_its_own(folder: Path) -> None:
+    given = content()
+    kernel = given["inputs"].pop("kernel")
+    kernel["options"] = ["pr11182", "openwrt1547"]
+    del kernel["row"]
+    study = loaded(folder, {**given, "space": {**given["space"], "kernel": kernel}})
+    labels = set(study.uncertainty.inputs)
+    assert {"overhead of pr11182", "overhead of openwrt1547"} <= labels
+    assert len(study.run().front) == 1
+
+
+def test_a_row_that_does_not_say_is_told(folder: Path) -> None:
+    text = (folder / "fitted.toml").read_text()
+    kept = [line for line in text.splitlines() if not line.startswith("together")]
+    (folder / "fitted.toml").write_text("\n".join(kept))
+    with pytest.raises(InputError) as raised:
+        loaded(folder, content())
+    assert "does not say how its figures vary together" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("1", "is not names and a covariance"),
+        ('{ of = ["x"], covariance = [[1.0]] }', "the row has no figure 'x'"),
+        ('{ of = ["latency"], covariance = [[1.0, 2.0]] }', "one row a name, symmetric"),
+        ('{ of = ["latency"], covariance = [[-1.0]] }', "a variance is negative"),
+    ],
+)
+def test_a_bad_covariance_is_told(tmp_path: Path, given: str, told: str) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(
+        f'about = "a"\nsource = "s"\n[row]\nabout = "r"\nlatency = 1\ntogether = {given}\n'
+    )
+    with pytest.raises(InputError) as raised:
+        load_catalog(path)
+    assert told in str(raised.value)
+    assert len(raised.value.problems) == 1

@@ -84,6 +84,9 @@ def test_what_a_design_takes_is_measured_in_batches(
 
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     assert cost.pace(taking(1e-6, 5e-3)) == pytest.approx(1e-6 + 5e-3 / 512)  # of a batch: little
+    assert (
+        cost.pace(taking(1e-6, 0.1)) < 1e-3
+    )  # nor on a machine that makes each call ten times as long
     assert cost.pace(taking(2e-2, 0.0)) == pytest.approx(2e-2)
     asked.clear()
     assert cost.pace(taking(60.0, 0.0)) == pytest.approx(60.0)

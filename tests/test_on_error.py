@@ -41,7 +41,7 @@ def _study(folder: Path, body: str, search: str = "exhaustive", added: str = "")
     [
         (RAISES, "ArithmeticError: 7 lanes do not fit"),
         ("if (np.asarray(lanes) == 7).any(): raise SystemExit(3)", "raised SystemExit: 3"),
-        ("if (np.asarray(lanes) == 7).any(): return Toy(np.ones(3), lanes)", "of shape"),
+        ("if (np.asarray(lanes) == 7).any(): return Toy(np.ones(361), lanes)", "of shape"),
         ("if (np.asarray(lanes) == 7).any(): return Toy(lanes * 1j, lanes)", "complex numbers"),
         ("if (np.asarray(lanes) == 7).any(): lanes[...] = 1", "it changes its inputs: copy"),
     ],

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.judging import DesignError
 from dse.evaluate.space import Choice, Integer, Real, Values
+from dse.search import exhaustive
 from dse.search.enumerated import of_enumeration
 from dse.search.exhaustive import _slab_size, enumerate_designs
 from dse.search.slabs import State
@@ -207,7 +208,10 @@ def test_the_outcome_keeps_the_front_and_an_even_sample() -> None:
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky"])
-def test_an_enumeration_that_is_left_early_ends_without_a_word(backend: str) -> None:
+def test_an_enumeration_that_is_left_early_ends_without_a_word(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exhaustive, "PROBE_SECONDS", math.inf)  # however slow the machine is
     steps = enumerate_designs(STUDY, 5, Workers(2, backend))
     assert [next(steps).done, next(steps).done] == [1, 6]  # to see how long a design takes
     assert next(steps).done > 6

@@ -23,11 +23,15 @@ COSTLY = 1e-3
 PATIENCE = 600.0
 """Seconds that a search may take if the study has no time-out."""
 _SIZES = (1, 8, 64, 512)  # designs of a batch: the arrays of a formula cost nothing else
-_SECONDS, _LONG = 0.05, 2.0  # a batch that takes longer is the last; one design is not run again
+_SECONDS, _LONG = 0.25, 2.0  # a batch that takes longer is the last; one design is not run again
 
 
 def pace(evaluator: Evaluator) -> float:
-    """Return the seconds that a design takes, at least, in a few batches; NaN if a model raises."""
+    """Return the seconds that a design takes, at least, in a few batches; NaN if a model raises.
+
+    On a busy machine a call of many formulas takes tens of milliseconds, however few its designs: a
+    batch that takes no longer is no reason to end.
+    """
     found = math.inf
     for size in _SIZES:
         points = sample(evaluator.space, size)

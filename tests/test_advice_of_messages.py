@@ -55,7 +55,7 @@ def test_a_run_that_is_moved_aside_is_told_in_a_line(tmp_path: Path) -> None:
     path, out = write(tmp_path, text=STUDY.replace("steps = 100", "steps = 3")), tmp_path / "out"
     first = CliRunner().invoke(commands, ["run", str(path), "--out", str(out)])
     assert "held another" not in first.output
-    path.write_text(path.read_text() + "# edited\n")
+    path.write_text(path.read_text().replace("steps = 3", "steps = 4"))
     second = CliRunner().invoke(commands, ["run", str(path), "--out", str(out)])
     assert second.exit_code == 0
     (line,) = [each for each in second.output.split("\n") if "held another" in each]

@@ -60,4 +60,5 @@ def _span(seconds: float) -> str:
         return f"{whole} s"
     if whole < 3_600:
         return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3_600:,} h {whole % 3_600 // 60} min"
+    minutes = round(whole / 60)
+    return f"{minutes // 60:,} h {minutes % 60} min"

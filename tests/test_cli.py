@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,21 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Done, called
+
 ROOT = Path(__file__).parents[1]
 
 
-def _dse(
-    *arguments: str, cwd: Path, code: int = 0, columns: int = 80
-) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "dse", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": str(columns)},
-    )
+def _dse(*arguments: str, cwd: Path, code: int = 0, columns: int = 80) -> Done:
+    done = called(*arguments, cwd=cwd, columns=columns)
     assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
     return done
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -19,21 +16,15 @@ from dse.study.catalog_files import find_catalog
 from objectives.communication import load_dataflow
 from objectives.drafts.blocks import sizes
 from objectives.partition import Architecture, Workloads, block_times, cpu_time
+from tests.commands import Done, called
 
 ROOT = Path(__file__).parents[1]
 PROFILES = ROOT / "studies" / "profiles"
 
 
-def new(*arguments: object, cwd: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "dse", "new", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "100"},
-    )
+def new(*arguments: object, cwd: Path, code: int = 0) -> Done:
+    done = called("new", *map(str, arguments), cwd=cwd, columns=100)
     assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
     return done
 
 

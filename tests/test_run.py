@@ -21,6 +21,7 @@ from dse.result.claim import claimed
 from dse.result.folder import study_of
 from dse.run import StoppedError, run
 from dse.search.base import Progress
+from tests.commands import called
 from tests.toy import MODEL, STUDY
 
 
@@ -42,15 +43,9 @@ def _write(folder: Path, *changes: tuple[str, str], added: str = "") -> Path:
     return path
 
 
-def _dse(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dse", *arguments], cwd=cwd, capture_output=True, text=True
-    )
-
-
 def test_what_a_run_leaves(folder: Path) -> None:
     out = folder / "out"
-    done = _dse("run", "study.toml", "--out", "out", cwd=folder)
+    done = called("run", "study.toml", "--out", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "Complete: all 19,200 designs" in done.stdout
     names = {p.name for p in out.iterdir()}
@@ -70,18 +65,18 @@ def test_what_a_run_leaves(folder: Path) -> None:
 
 
 def test_the_run_explains_itself_without_the_study(folder: Path) -> None:
-    assert _dse("run", "study.toml", "--out", "out", "--quiet", cwd=folder).returncode == 0
+    assert called("run", "study.toml", "--out", "out", "--quiet", cwd=folder).returncode == 0
     (folder / "study.toml").unlink()
     (folder / "toy_model.py").unlink()
-    done = _dse("explain", "out", "--design", "6", "--json", cwd=folder)
+    done = called("explain", "out", "--design", "6", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     explained = json.loads(done.stdout)
     assert explained["design"] == 6
     assert {s["input"] for s in explained["sensitivities"]} == {"lanes", "clock", "size"}
     gains = {(s["objective"], s["input"]): s["gain"] for s in explained["sensitivities"]}
     assert gains["speed", "lanes"] == pytest.approx(10)
-    assert _dse("report", "out", cwd=folder).returncode == 0
-    bad = _dse("explain", "out", "--design", "19200", cwd=folder)
+    assert called("report", "out", cwd=folder).returncode == 0
+    bad = called("explain", "out", "--design", "19200", cwd=folder)
     assert bad.returncode == 2
     assert "0 to 19,199" in bad.stderr
 
@@ -224,7 +219,7 @@ def test_a_model_that_raises_names_the_design_and_keeps_what_was_done(folder: Pa
         ('[[constraint]]\nrelation = "lanes * clock <= 40e9"\n', ""),
     )
     path.write_text(path.read_text() + "[run]\nchunk = 10\nworkers = 1\n")
-    done = _dse("run", str(path), "--out", "out", cwd=folder)
+    done = called("run", str(path), "--out", "out", cwd=folder)
     assert done.returncode == 1
     assert "design 36 (lanes = 37)" in done.stderr
     assert "toy_model.py:fragile raised ArithmeticError: 37 lanes do not fit" in done.stderr
@@ -315,7 +310,7 @@ def test_a_result_saved_by_hand_reads_back(folder: Path) -> None:
 def test_a_run_without_a_result_is_told(folder: Path) -> None:
     with claimed(folder / "out", "digest", "x"):
         for command in ("explain", "report"):
-            told = _dse(command, "out", cwd=folder)
+            told = called(command, "out", cwd=folder)
             assert told.returncode == 2
             assert "its run has not finished" in told.stderr
             assert "dse run STUDY --out out" in told.stderr
@@ -327,7 +322,7 @@ def test_explain_tells_that_a_run_was_cut_short(folder: Path) -> None:
 
     _write(folder, added="[run]\nchunk = 600\n")
     dse.load(folder / "study.toml").run(folder / "out", workers=1, progress=interrupt)
-    told = _dse("explain", "out", cwd=folder)
+    told = called("explain", "out", cwd=folder)
     assert "note: the run was cut short." in told.stdout
     assert "it was interrupted" in told.stdout
 

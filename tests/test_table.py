@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +13,7 @@ import dse
 from dse.explain.regression import regressions
 from dse.problems import InputError
 from dse.result.writing import sha256
+from tests.commands import called
 
 STUDY = """
 [study]
@@ -60,11 +59,6 @@ def _front(points: np.ndarray, feasible: np.ndarray) -> set[int]:
     return front
 
 
-def _dse(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "dse", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_front_is_that_of_brute_force(tmp_path: Path, seed: int) -> None:
     table = _random(1500, seed)
@@ -93,7 +87,7 @@ relation = "lanes * depth <= 800"
 def test_a_run_is_kept_explained_certified_and_reported(tmp_path: Path) -> None:
     table = _random(400)
     _study(tmp_path, table.to_csv(index=False))
-    assert _dse("run", "study.toml", "--out", "run", "--quiet", cwd=tmp_path).returncode == 0
+    assert called("run", "study.toml", "--out", "run", "--quiet", cwd=tmp_path).returncode == 0
     kept = dse.load_result(tmp_path / "run")
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["certificate"]["complete"] is True
@@ -102,34 +96,34 @@ def test_a_run_is_kept_explained_certified_and_reported(tmp_path: Path) -> None:
     assert any(f"latency has no value (NaN) for {missing} of 400" in n for n in kept.notes)
     assert kept.columns["power"].role == "variable"
     (tmp_path / "designs.csv").unlink()  # the run has its own copy
-    certified = _dse("certify", "run", cwd=tmp_path)
+    certified = called("certify", "run", cwd=tmp_path)
     assert certified.returncode == 0
     assert "of 400 designs" in certified.stdout
     number = int(table["latency"].isna().to_numpy().argmax())
-    lacking = _dse("explain", "run", "--design", str(number), cwd=tmp_path)
+    lacking = called("explain", "run", "--design", str(number), cwd=tmp_path)
     assert "latency has no value" in lacking.stdout
-    told = json.loads(_dse("explain", "run", "--json", cwd=tmp_path).stdout)
+    told = json.loads(called("explain", "run", "--json", cwd=tmp_path).stdout)
     assert told["sensitivities"] == []
     assert told["parts"] == []
     assert [each["objective"] for each in told["regressions"]] == ["latency", "area"]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "What moves the objectives" in page
-    assert _dse("report", "run", cwd=tmp_path).returncode == 0
+    assert called("report", "run", cwd=tmp_path).returncode == 0
 
 
 def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
     _study(tmp_path, _random(300).to_csv(index=False))
-    _dse("run", "study.toml", "--out", "run", "--quiet", cwd=tmp_path)
+    called("run", "study.toml", "--out", "run", "--quiet", cwd=tmp_path)
     designs = pd.read_csv(tmp_path / "run" / "designs.csv", index_col="design")
     designs.loc[designs["latency"].idxmin(), "on_front"] = False
     designs.to_csv(tmp_path / "run" / "designs.csv")
-    damaged = _dse("certify", "run", cwd=tmp_path)
+    damaged = called("certify", "run", cwd=tmp_path)
     assert damaged.returncode == 2
     assert "designs.csv: is not as its run wrote it" in damaged.stderr
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
     summary["sha256"]["designs.csv"] = sha256(tmp_path / "run" / "designs.csv")
     (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    found = _dse("certify", "run", cwd=tmp_path)
+    found = called("certify", "run", cwd=tmp_path)
     assert found.returncode == 1
     assert "REFUTED" in found.stdout
 

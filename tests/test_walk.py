@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from tests.commands import called
 from tests.profile_examples import needs_compiler
 
 ROOT = Path(__file__).parents[1]
@@ -54,13 +52,7 @@ int main(void) {
 
 
 def _dse(*arguments: str, cwd: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "dse", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "120"},
-    )
+    done = called(*arguments, cwd=cwd, columns=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -31,7 +31,7 @@ from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy, study_of_mapping
 
 LOOPS = 20_000
-DESIGNS = 2_000
+DESIGNS = 10_000  # of fewer, what processes take to begin is a part
 QUIET = 0.2  # cores that others may use
 PATIENCE = 60.0  # seconds
 

@@ -11,6 +11,8 @@ import pytest
 
 import dse
 from dse import cli
+from dse.evaluate.ranges import Ranges
+from dse.evaluate.undeclared import undeclared
 from dse.problems import InputError, printable
 from dse.result import checkpoint
 from dse.result.folder import read_json
@@ -125,6 +127,22 @@ def test_a_study_of_many_designs_with_a_problem_is_not_bounded(tmp_path: Path) -
     (tmp_path / "study.toml").write_text(text + "[search]\nnothing = 1\n")
     with pytest.raises(InputError, match="unknown key 'nothing'"):
         dse.load(tmp_path / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("values", "moves"),
+    [
+        ("integer = [1, 9007199254740991]", True),
+        ("integer = [4, 9007199254740991], step = 9007199254740990", False),  # one value
+    ],
+)
+def test_a_variable_of_countless_values_is_not_written_out_to_see_that_it_has_several(
+    values: str, moves: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    (tmp_path / "study.toml").write_text(STUDY.replace("integer = [1, 64]", values))
+    told = undeclared(Ranges(dse.load(tmp_path / "study.toml").evaluator))
+    assert any(each.endswith("'speed' moves with 'lanes'") for each in told) == moves
 
 
 def test_costs_of_calls_below_another_function_are_told(tmp_path: Path) -> None:

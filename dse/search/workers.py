@@ -10,7 +10,7 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -129,6 +129,27 @@ class Workers:
     def midway(self) -> float:
         """When half of the time that is left now is over: for what prepares a search."""
         return self.until if self.until == NEVER else (time.time() + self.until) / 2
+
+    def begun(self, shared: object, most: float) -> Workers:
+        """Return them when they are there, with the seconds that they took to begin as extra time.
+
+        Parameters
+        ----------
+        shared : object
+            What tasks share: it travels, so that what it needs is imported.
+        most : float
+            Seconds that processes may take to begin, beyond the deadline.
+
+        Raises
+        ------
+        DesignError, LateError
+            As in `each`.
+        """
+        if not self.asked_for or self.until == NEVER:
+            return self
+        began = time.time()
+        replace(self, until=self.until + most).alone(_nothing, shared)
+        return replace(self, until=self.until + time.time() - began)
 
     def alone(self, function: Callable[..., T], *task: object) -> T:
         """Return what a function returns: here, or in a process if the work is to be done there.
@@ -255,6 +276,10 @@ class Threads:
 
 ALONE = Workers(1)
 """One thread: this one."""
+
+
+def _nothing(_: object) -> None:
+    """Do what shows that a process is there."""
 
 
 def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:

@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.run import StoppedError, run
-from dse.search.workers import Workers
+from dse.search.workers import NEVER, LateError, Workers
 from tests.crashing import SEARCHES, written
 from tests.toy import MODEL, STUDY
 
@@ -100,6 +100,32 @@ def test_processes_get_as_much_more_time_as_they_took_to_begin(
         run(study, None)
     beginning, audited = untils
     assert beginning > 3.0 > audited - 1.5 > 2.0  # some of it is kept for the page
+
+
+def test_what_is_waited_for_counts_from_when_it_was_given(clock: Clock) -> None:
+    """The second task was given with the first, and not when the first was done."""
+
+    class There:
+        lost = False
+
+        def each(self, function: Any, tasks: Any, until: float) -> Any:
+            first, _ = tasks
+            clock.now += 6.0
+            yield function(*first)
+            clock.now += 3.0
+            raise TimeoutError
+
+    def late(until: float) -> LateError:
+        workers = Workers(2, "dask", clock.now + until, There())  # type: ignore[arg-type]
+        with pytest.raises(LateError) as told:
+            list(workers.each(abs, [(-1,), (-2,)]))
+        return told.value
+
+    error = late(8.0)
+    assert (error.task, error.waited) == (1, 9.0)
+    assert "designs 0 to 9 were not done after 9.0 s" in str(error.told(0, 9, 0.5))
+    over = late(-1.0).told(0, 9, NEVER)
+    assert str(over) == "the time was over before designs 0 to 9 were begun: give the run more"
 
 
 def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class LateError(Exception):
     task : int
         The first task that was not done, from 0.
     waited : float
-        Seconds that were waited for it.
+        Seconds since it was given; 0 if the time was over by then.
     why : str
         What that means if it is too long.
     """
@@ -75,6 +75,8 @@ class LateError(Exception):
         if math.isfinite(expected) and self.waited < max(_HANGS, _TIMES * expected):
             return None
         which = f"design {first} was" if first == last else f"designs {first} to {last} were"
+        if not self.waited:
+            return EndedError(f"the time was over before {which} begun: give the run more")
         return EndedError(
             f"{which} not done after {self.waited:.1f} s, when the time was over: {self._why}"
         )
@@ -188,7 +190,7 @@ class Workers:
         if self.cluster is not None:
             yield from self._there(self.cluster, function, tasks)
             return
-        wanted = [True]
+        wanted, given = [True], list[float]()
 
         def unless_dropped(*task: object) -> T | DesignError | None:
             return _attempt(function, *task) if wanted[0] else None
@@ -197,11 +199,12 @@ class Workers:
         here = self.backend == "threading"
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             work = joblib.delayed(unless_dropped if here else partial(_attempt, function))
-            calls = (work(*t) for t in itertools.takewhile(lambda _: wanted[0], tasks))
+            timed = _timed(tasks, given)
+            calls = (work(*t) for t in itertools.takewhile(lambda _: wanted[0], timed))
             parallel = joblib.Parallel(return_as="generator")
             results = parallel(calls)
             try:
-                for result in self._in_time(parallel, results):
+                for result in self._in_time(parallel, results, given):
                     if isinstance(result, DesignError):
                         raise result
                     yield result
@@ -218,34 +221,38 @@ class Workers:
         self, cluster: Cluster, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
     ) -> Iterator[T]:
         """Yield what a function returns for each task, from a cluster."""
-        results = cluster.each(partial(_attempt, function), tasks, self.until)
+        given = list[float]()
+        results = cluster.each(partial(_attempt, function), _timed(tasks, given), self.until)
         for task in itertools.count():
-            began = time.time()
             try:
                 result = next(results)
             except StopIteration:
                 return
             except TimeoutError:
-                raise LateError(task, time.time() - began, _HANGS_THERE) from None
+                raise LateError(task, self._waited(given[task]), _HANGS_THERE) from None
             except WorkerEndedError:
                 raise EndedError(_ENDED.format("several workers of the cluster")) from None
             if isinstance(result, DesignError):
                 raise result
             yield result
 
-    def _in_time(self, parallel: joblib.Parallel, results: Iterator[T]) -> Iterator[T]:
+    def _in_time(
+        self, parallel: joblib.Parallel, results: Iterator[T], given: list[float]
+    ) -> Iterator[T]:
         """Yield results; if processes work, for as long as there is time."""
         for task in itertools.count():
-            began = time.time()
             if self.backend == "loky" and self.until < NEVER:
-                parallel.timeout = max(self.until - began, _AT_ONCE)
+                parallel.timeout = max(self.until - time.time(), _AT_ONCE)
             try:
                 result = next(results)
             except StopIteration:
                 return
             except multiprocessing.TimeoutError:
-                raise LateError(task, time.time() - began) from None
+                raise LateError(task, self._waited(given[task])) from None
             yield result
+
+    def _waited(self, given: float) -> float:
+        return time.time() - given if given < self.until else 0.0
 
 
 class Threads:
@@ -276,6 +283,13 @@ class Threads:
 
 ALONE = Workers(1)
 """One thread: this one."""
+
+
+def _timed(tasks: Iterable[tuple[object, ...]], given: list[float]) -> Iterator[tuple[object, ...]]:
+    """Yield tasks, and note when each is given."""
+    for task in tasks:
+        given.append(time.time())
+        yield task
 
 
 def _nothing(_: object) -> None:

@@ -21,6 +21,7 @@ from dse.explain.obstacles import answer
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
+from dse.result import skipped
 from dse.result.claim import claimed
 from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, deadline_of
@@ -178,6 +179,8 @@ def _run(
     outcome, earlier = under_way.outcome(), under_way.earlier()
     stopped = "complete" if outcome.complete else stopped
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
+        if told := skipped.all_of_them(outcome.tally):
+            raise StoppedError(f"{study.name}: {told}")
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         place = "constraint" if study.evaluator.constraints else "objective"

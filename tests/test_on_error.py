@@ -47,6 +47,8 @@ def _study(folder: Path, body: str, search: str = "exhaustive", added: str = "")
 def test_what_raises_is_named_with_its_first_design(body: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(StoppedError, match=rf"design 180 \(lanes = 7, .*{words}"):
         run(_study(tmp_path, body), tmp_path / "out", 2)
+    cut = dse.load_result(tmp_path / "out").certificate.statement
+    assert " The search ended with an error: design 180 (lanes = 7" in cut
     found = run(_study(tmp_path, body, added=SKIPS), tmp_path / "skipped", 2)
     assert found.certificate.evaluated == 360
     assert any("design 180 (lanes = 7" in note and words in note for note in found.notes)
@@ -78,6 +80,16 @@ def test_a_length_that_fits_by_accident_is_not_taken_for_values(
     words = r"^toy: .*toy_model.py:toy returned 'speed' of shape \(3,\) for inputs"
     with pytest.raises(StoppedError, match=words):
         run(_study(tmp_path, body, search, SKIPS), None, 1)
+
+
+@pytest.mark.parametrize("search", list(SEARCHES))
+def test_that_every_design_raises_is_told_with_the_first(search: str, tmp_path: Path) -> None:
+    study = _study(tmp_path, "raise KeyError('no luck')", search, SKIPS)
+    words = (
+        r"^toy: models raised for all of the \d+ designs looked at, first for design \d+ \(lanes"
+    )
+    with pytest.raises(StoppedError, match=words + r" = .*raised KeyError: 'no luck'$"):
+        run(study, None, 1)
 
 
 @pytest.mark.parametrize("search", list(SEARCHES))

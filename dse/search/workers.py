@@ -26,10 +26,7 @@ TASK_SECONDS = 0.4
 """What a task should take: joblib polls every 10 ms, and tasks must be much longer than that."""
 PROBE_SECONDS = 0.03
 """What tells how long a design takes: longer than what a busy machine does to a cheap model."""
-_ENDED = (
-    "{} ended: a model crashed, left with os._exit, or took more memory than "
-    "there is; it was at the designs after those that are done"
-)
+_ENDED = "{} ended: a model crashed, left with os._exit, or took more memory than there is"
 PIECE = 8_192
 """Rows worked on at once: their columns stay in the processor's cache."""
 NEVER = float("inf")
@@ -42,7 +39,27 @@ _INSTANT = 1e-12  # seconds
 
 
 class EndedError(DesignError):
-    """A process that worked is no more."""
+    """A process that worked is no more.
+
+    Parameters
+    ----------
+    told : str
+        What ended, in words.
+    task : int
+        The first task that was not done, from 0.
+    """
+
+    def __init__(self, told: str, task: int = 0) -> None:
+        super().__init__(told, task)
+        self._told, self.task = told, task
+
+    def __str__(self) -> str:
+        return self._told
+
+    def at(self, first: int, last: int) -> EndedError:
+        """Return it with the designs of the task; others that were under way come after them."""
+        which = f"design {first}" if first == last else f"designs {first} to {last}"
+        return EndedError(f"{self}; it was at {which}, or soon after", self.task)
 
 
 class LateError(Exception):
@@ -190,7 +207,7 @@ class Workers:
         if self.cluster is not None:
             yield from self._there(self.cluster, function, tasks)
             return
-        wanted, given = [True], list[float]()
+        wanted, given, done = [True], list[float](), 0
 
         def unless_dropped(*task: object) -> T | DesignError | None:
             return _attempt(function, *task) if wanted[0] else None
@@ -208,8 +225,9 @@ class Workers:
                     if isinstance(result, DesignError):
                         raise result
                     yield result
+                    done += 1
             except BrokenExecutor:
-                raise EndedError(_ENDED.format("a process of the workers")) from None
+                raise EndedError(_ENDED.format("a process of the workers"), done) from None
             finally:
                 wanted[0] = False  # threads under way end: to drop them races with joblib
                 if self.backend == "loky":
@@ -231,7 +249,7 @@ class Workers:
             except TimeoutError:
                 raise LateError(task, self._waited(given[task]), _HANGS_THERE) from None
             except WorkerEndedError:
-                raise EndedError(_ENDED.format("several workers of the cluster")) from None
+                raise EndedError(_ENDED.format("several workers of the cluster"), task) from None
             if isinstance(result, DesignError):
                 raise result
             yield result

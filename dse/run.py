@@ -21,6 +21,7 @@ from dse.explain.obstacles import answer
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
+from dse.result import skipped
 from dse.result.claim import claimed
 from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, deadline_of
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 _CHECKPOINT_SECONDS = 2.0
 _AUDITED = 0.25  # of the time-out
 _KEPT = "what was finished is kept, and the next run goes on from there"
-_STARTING = 5.0  # seconds beyond the time-out until processes are there
+_STARTING = 5.0  # seconds beyond the time-out that processes may take to begin, at most
 
 
 class StoppedError(DseError):
@@ -147,7 +148,7 @@ def _run(
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
     if deadline is not None:
-        workers = replace(workers, until=time.time() + deadline.end - began)
+        workers = _begun(study, replace(workers, until=time.time() + deadline.end - began))
     seen = held_to_the_contract(study, workers)
     state = checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {}
     study = settled(study, workers, str(state.pop(METHOD, "")))
@@ -178,6 +179,8 @@ def _run(
     outcome, earlier = under_way.outcome(), under_way.earlier()
     stopped = "complete" if outcome.complete else stopped
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
+        if told := skipped.all_of_them(outcome.tally):
+            raise StoppedError(f"{study.name}: {told}")
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         place = "constraint" if study.evaluator.constraints else "objective"
@@ -218,6 +221,19 @@ def _run(
     return result
 
 
+def _begun(study: ResolvedStudy, workers: Workers) -> Workers:
+    """Return workers whose processes are there."""
+    try:
+        return workers.begun(study.evaluator, _STARTING)
+    except DesignError as error:
+        raise StoppedError(f"{study.name}: {error}") from error
+    except LateError as error:
+        raise StoppedError(
+            f"{study.name}: the processes of the workers had not begun after {error.waited:.1f} s, "
+            "when the time was over"
+        ) from None
+
+
 def _write(checkpoint: Path, study: ResolvedStudy, under_way: Search) -> None:
     """Write what a search needs to go on, and which one it is."""
     state = under_way.state()
@@ -244,11 +260,8 @@ def held_to_the_contract(
         If a model is not deterministic or not elementwise: no front of it could be trusted.
     """
     workers, timeout = workers or Workers(1), study.plan.timeout
-    until = workers.until + _STARTING  # processes begin first
     try:
-        found = replace(workers, until=until).alone(
-            audit, study.evaluator, min(seconds, _share(timeout))
-        )
+        found = workers.alone(audit, study.evaluator, min(seconds, _share(timeout)))
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
     except LateError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -11,10 +12,14 @@ import pytest
 
 import dse
 from dse import cli
+from dse.evaluate.ranges import Ranges
+from dse.evaluate.undeclared import undeclared
 from dse.problems import InputError, printable
 from dse.result import checkpoint
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
+from dse.search.base import Start, method_of
+from dse.search.workers import EndedError, Workers
 from dse.study.catalog import load_catalog
 from dse.study.table_file import read_table
 from dse.terminal.shown import escape
@@ -88,6 +93,27 @@ def test_a_model_that_ends_its_process_ends_the_run_with_a_message(at: int, tmp_
         run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
 
 
+@pytest.mark.parametrize(
+    ("search", "options", "most"),
+    [("exhaustive", "", 36 * 300), ("evolution", "evaluations = 400\n", 399)],
+)
+def test_designs_at_which_a_process_ended_are_named(
+    search: str, options: str, most: int, tmp_path: Path
+) -> None:
+    """Of the first task that was not done: what ended it is there, or in one under way with it."""
+    (tmp_path / "toy_model.py").write_text(MODEL.replace("    return Toy(", ENDS, 1))
+    (tmp_path / "study.toml").write_text(f'{STUDY}[search]\nmethod = "{search}"\n{options}')
+    study = dse.load(tmp_path / "study.toml")
+    workers = Workers(2, "loky")
+    under_way = method_of(search).start(Start(study.evaluator, study.plan, 512, workers))
+    with pytest.raises(EndedError) as ended:
+        for _ in under_way.steps():
+            pass
+    named = re.search(r"; it was at designs (\d+) to (\d+), or soon after$", str(ended.value))
+    assert named is not None
+    assert under_way.progress().done <= int(named[1]) <= min(int(named[2]), most)
+
+
 def test_the_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     signs = (signal.SIGINT, signal.SIGTERM)
@@ -125,6 +151,22 @@ def test_a_study_of_many_designs_with_a_problem_is_not_bounded(tmp_path: Path) -
     (tmp_path / "study.toml").write_text(text + "[search]\nnothing = 1\n")
     with pytest.raises(InputError, match="unknown key 'nothing'"):
         dse.load(tmp_path / "study.toml")
+
+
+@pytest.mark.parametrize(
+    ("values", "moves"),
+    [
+        ("integer = [1, 9007199254740991]", True),
+        ("integer = [4, 9007199254740991], step = 9007199254740990", False),  # one value
+    ],
+)
+def test_a_variable_of_countless_values_is_not_written_out_to_see_that_it_has_several(
+    values: str, moves: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    (tmp_path / "study.toml").write_text(STUDY.replace("integer = [1, 64]", values))
+    told = undeclared(Ranges(dse.load(tmp_path / "study.toml").evaluator))
+    assert any(each.endswith("'speed' moves with 'lanes'") for each in told) == moves
 
 
 def test_costs_of_calls_below_another_function_are_told(tmp_path: Path) -> None:

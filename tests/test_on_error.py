@@ -22,6 +22,7 @@ from tests.toy import MODEL, STUDY
 
 DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
 RAISES = "if (np.asarray(lanes) == 7).any():\n        raise ArithmeticError('7 lanes do not fit')"
+THREE = "return Toy(np.ones(3), np.ones(3))"
 SKIPS = '[run]\non_error = "skip"\nchunk = 50\n'
 
 
@@ -41,19 +42,54 @@ def _study(folder: Path, body: str, search: str = "exhaustive", added: str = "")
     [
         (RAISES, "ArithmeticError: 7 lanes do not fit"),
         ("if (np.asarray(lanes) == 7).any(): raise SystemExit(3)", "raised SystemExit: 3"),
+    ],
+)
+def test_what_raises_is_named_with_its_first_design(body: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(StoppedError, match=rf"design 180 \(lanes = 7, .*{words}"):
+        run(_study(tmp_path, body), tmp_path / "out", 2)
+    cut = dse.load_result(tmp_path / "out").certificate.statement
+    assert " The search ended with an error: design 180 (lanes = 7" in cut
+    found = run(_study(tmp_path, body, added=SKIPS), tmp_path / "skipped", 2)
+    assert found.certificate.evaluated == 360
+    assert any("design 180 (lanes = 7" in note and words in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
         ("if (np.asarray(lanes) == 7).any(): return Toy(np.ones(361), lanes)", "of shape"),
         ("if (np.asarray(lanes) == 7).any(): return Toy(lanes * 1j, lanes)", "complex numbers"),
         ("if (np.asarray(lanes) == 7).any(): lanes[...] = 1", "it changes its inputs: copy"),
     ],
 )
-def test_what_misbehaves_is_named_with_its_first_design(
+def test_what_breaks_the_contract_ends_a_run_and_is_named_with_its_first_design(
     body: str, words: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StoppedError, match=rf"design 180 \(lanes = 7, .*{words}"):
-        run(_study(tmp_path, body), tmp_path / "out", 2)
-    found = run(_study(tmp_path, body, added=SKIPS), tmp_path / "skipped", 2)
-    assert found.certificate.evaluated == 360
-    assert any("design 180 (lanes = 7" in note and words in note for note in found.notes)
+    """A run that skips designs ends too: the model is wrong, not the design."""
+    for added in ("", SKIPS):
+        with pytest.raises(StoppedError, match=rf"design 180 \(lanes = 7, .*{words}"):
+            run(_study(tmp_path, body, added=added), tmp_path / "out", 2)
+
+
+@pytest.mark.parametrize("search", list(SEARCHES))
+@pytest.mark.parametrize("body", [THREE, f"if (np.asarray(lanes) > 1).any(): {THREE}"])
+def test_a_length_that_fits_by_accident_is_not_taken_for_values(
+    body: str, search: str, tmp_path: Path
+) -> None:
+    """Halves of 50 designs are of 3 at some time, as what the model returns is."""
+    words = r"^toy: .*toy_model.py:toy returned 'speed' of shape \(3,\) for inputs"
+    with pytest.raises(StoppedError, match=words):
+        run(_study(tmp_path, body, search, SKIPS), None, 1)
+
+
+@pytest.mark.parametrize("search", list(SEARCHES))
+def test_that_every_design_raises_is_told_with_the_first(search: str, tmp_path: Path) -> None:
+    study = _study(tmp_path, "raise KeyError('no luck')", search, SKIPS)
+    words = (
+        r"^toy: models raised for all of the \d+ designs looked at, first for design \d+ \(lanes"
+    )
+    with pytest.raises(StoppedError, match=words + r" = .*raised KeyError: 'no luck'$"):
+        run(study, None, 1)
 
 
 @pytest.mark.parametrize("search", list(SEARCHES))

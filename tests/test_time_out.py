@@ -12,6 +12,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.run import StoppedError, run
+from dse.search.workers import NEVER, LateError, Workers
 from tests.crashing import SEARCHES, written
 from tests.toy import MODEL, STUDY
 
@@ -77,6 +78,54 @@ def test_a_model_that_hangs_in_a_process_is_ended_and_named(hangs: str, tmp_path
     words = r"toy: (the models|designs? 0).* not done .*: a model hangs, or takes that long"
     with pytest.raises(StoppedError, match=words):
         run(study, tmp_path / "out")
+
+
+def test_processes_get_as_much_more_time_as_they_took_to_begin(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untils = []
+
+    def alone(workers: Workers, function: Any, *task: object) -> Any:
+        untils.append(workers.until - 1e9)
+        clock.now += 1.5
+        return function(*task)
+
+    def never(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Workers, "alone", alone)
+    monkeypatch.setattr("dse.run.settled", never)
+    study = _study(tmp_path, "exhaustive", "", "[run]\nprocesses = true\n", 3.0)
+    with pytest.raises(KeyboardInterrupt):
+        run(study, None)
+    beginning, audited = untils
+    assert beginning > 3.0 > audited - 1.5 > 2.0  # some of it is kept for the page
+
+
+def test_what_is_waited_for_counts_from_when_it_was_given(clock: Clock) -> None:
+    """The second task was given with the first, and not when the first was done."""
+
+    class There:
+        lost = False
+
+        def each(self, function: Any, tasks: Any, until: float) -> Any:
+            first, _ = tasks
+            clock.now += 6.0
+            yield function(*first)
+            clock.now += 3.0
+            raise TimeoutError
+
+    def late(until: float) -> LateError:
+        workers = Workers(2, "dask", clock.now + until, There())  # type: ignore[arg-type]
+        with pytest.raises(LateError) as told:
+            list(workers.each(abs, [(-1,), (-2,)]))
+        return told.value
+
+    error = late(8.0)
+    assert (error.task, error.waited) == (1, 9.0)
+    assert "designs 0 to 9 were not done after 9.0 s" in str(error.told(0, 9, 0.5))
+    over = late(-1.0).told(0, 9, NEVER)
+    assert str(over) == "the time was over before designs 0 to 9 were begun: give the run more"
 
 
 def test_seconds_take_the_place_of_the_time_out(tmp_path: Path) -> None:

@@ -160,15 +160,13 @@ class _Watch:
         if every is None and isinstance(error, TypeError):  # such as those of `math`
             scalars = [{n: _number(v, i) for n, v in given.items()} for i in range(count)]
             every = _each(model, scalars)
+        what = str(ModelError(model.name, error)).removeprefix(f"{model.name} ")
         if every is None:
-            self.notes[model.name] = (
-                f"{model.name} raised {type(error).__name__} on a sample of designs: {error}"
-            )
+            self.notes[model.name] = f"on a sample of designs: {model.name} {what}"
             raise error from None
         self._add(
             model,
-            f"takes designs one at a time: for {count} together it raised "
-            f"{type(error).__name__}: {error}",
+            f"takes designs one at a time: for {count} together it {what}",
             "a model takes arrays, one element a design: np.where(lanes > 4, a, b) instead of "
             "`if lanes > 4`, np.maximum instead of max",
         )

@@ -14,6 +14,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.halving import Gave, Raised, halved
 from dse.evaluate.space import Points
 from dse.evaluate.wiring import Key, ModelError
+from dse.model.contract import breaks_contract
 from dse.model.quantity import Array
 from dse.model.values import show
 from dse.problems import DseError
@@ -40,7 +41,8 @@ def judge(
 ) -> Evaluated:
     """Evaluate designs whose numbers start at `first`; `known` as in `Wiring.evaluate`.
 
-    Designs that a model raises for are left out if the evaluator skips them.
+    Designs that a model raises for are left out if the evaluator skips them. What breaks the
+    contract is not: in a batch as long as what it returns, made-up values would pass.
 
     Raises
     ------
@@ -51,9 +53,10 @@ def judge(
     try:
         return evaluator.evaluate_columns(evaluator.space.columns(points), count, known)
     except ModelError as error:
-        if evaluator.on_error == "stop":
-            raise _located(evaluator, points, first, error) from error
-        return _skipping(evaluator, points, error)
+        if evaluator.on_error == "stop" or breaks_contract(error.error):
+            wrong = _first_wrong(evaluator, points, error)
+            raise _located(evaluator, points, first, wrong) from error
+        return _skipping(evaluator, points, first, error)
 
 
 def _parts(
@@ -67,7 +70,7 @@ def _parts(
     return halved(run, 0, len(next(iter(points.values()))), error, ModelError)
 
 
-def _skipping(evaluator: Evaluator, points: Points, error: ModelError) -> Evaluated:
+def _skipping(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> Evaluated:
     """Judge a batch that raised; a design that raises alone has failed."""
     objectives, constraints = len(evaluator.objectives), len(evaluator.constraints)
     nan = np.full((1, objectives), np.nan), np.full((1, constraints), np.nan)
@@ -75,6 +78,8 @@ def _skipping(evaluator: Evaluator, points: Points, error: ModelError) -> Evalua
     for part in _parts(evaluator, points, error):
         if isinstance(part, Gave):
             parts.append(part.found)
+        elif breaks_contract(part.error.error):
+            raise _located(evaluator, points, first, part) from error
         elif part.single:  # of several together, both halves are there
             told = {0: _told(evaluator, points, part.low, part.error)}
             parts.append(Evaluated(*nan, np.zeros(1, dtype=bool), told))
@@ -137,15 +142,31 @@ def nothing(evaluator: Evaluator) -> Evaluated:
     return Evaluated(np.empty((0, objectives)), np.empty((0, constraints)), np.empty(0, dtype=bool))
 
 
-def _located(evaluator: Evaluator, points: Points, first: int, error: ModelError) -> DesignError:
+def _first_wrong(evaluator: Evaluator, points: Points, error: ModelError) -> Raised[ModelError]:
+    """Return the first design that ends a run, or the designs that do so together."""
+    stop, count = evaluator.on_error == "stop", len(next(iter(points.values())))
+    raised = (part for part in _parts(evaluator, points, error) if isinstance(part, Raised))
+    wrong = next((p for p in raised if stop or breaks_contract(p.error.error)), None)
+    wrong = wrong or Raised(0, count, error)
+    if not wrong.single and breaks_contract(wrong.error.error):  # halves may be of a length that is
+        low = wrong.low  # returned for every batch: the design alone tells
+        try:
+            evaluator.evaluate({n: v[low : low + 1] for n, v in points.items()})
+        except ModelError as alone:
+            return Raised(low, low + 1, alone)
+    return wrong
+
+
+def _located(
+    evaluator: Evaluator, points: Points, first: int, wrong: Raised[ModelError]
+) -> DesignError:
     """Return what is wrong with the first design that raises, or the batch of which none does."""
-    count = len(next(iter(points.values())))
-    wrong = next(p for p in _parts(evaluator, points, error) if isinstance(p, Raised))
     if wrong.single:
         told = _told(evaluator, points, wrong.low, wrong.error)
         return DesignError(f"design {first + wrong.low} {told}")
     if isinstance(wrong.error.error, MemoryError):
-        together = f"designs {first} to {first + count - 1:,} together: {error}"
+        last = first + len(next(iter(points.values()))) - 1
+        together = f"designs {first} to {last:,} together: {wrong.error}"
         return DesignError(f"{together}; give a smaller run.chunk")
     return _of_a_batch(first + wrong.low, first + wrong.high - 1, wrong.error)
 

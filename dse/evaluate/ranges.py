@@ -24,7 +24,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.interval import violation_range
 from dse.evaluate.spread_cells import SpreadCells
 from dse.evaluate.tabled import fits, tabled
-from dse.evaluate.wiring import Key
+from dse.evaluate.wiring import Key, called
 from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
 from dse.model.quantity import Array, Resource
@@ -303,7 +303,7 @@ class Walk:
     def floor(self, floor: Model, name: str, conditions: Conditions, row: int) -> float:
         """Return what an output is never below in the first box, in a scenario."""
         taken, unknown, _ = self.corner(floor, name, conditions, -1)
-        value = np.where(unknown, -np.inf, floor(taken)[name]).ravel()
+        value = np.where(unknown, -np.inf, called(floor, taken)[name]).ravel()
         least = float(value[min(row, value.size - 1)])
         return least if np.isinf(least) else least - MARGIN * abs(least)
 
@@ -314,10 +314,10 @@ class Walk:
         count = len(self._boxes.level)
         left = ~unknown.all(axis=tuple(range(unknown.ndim - 1)))
         if left.all():
-            return model(taken)
+            return called(model, taken)
         rows = np.flatnonzero(np.broadcast_to(left, count))
         some = {n: _last(v, rows, count) for n, v in taken.items()}
-        found = model(some) if len(rows) else dict.fromkeys(model.outputs, np.array(np.nan))
+        found = called(model, some) if len(rows) else dict.fromkeys(model.outputs, np.array(np.nan))
         whole = {}
         for name, value in found.items():
             whole[name] = np.full((*np.shape(value)[:-1], count), np.nan)

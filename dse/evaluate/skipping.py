@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.halving import Gave, halved
-from dse.model.contract import Model
+from dse.model.contract import Model, breaks_contract
 from dse.model.quantity import Array
 
 
@@ -32,7 +32,7 @@ def _forgiving(model: Model) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class _Forgiving(Model):
-    """A model that raises for no design, around its own."""
+    """A model that raises for no design, around its own; if it breaks the contract it raises."""
 
     own: Model = field(kw_only=True)
 
@@ -41,6 +41,8 @@ class _Forgiving(Model):
         try:
             return self.own(columns)
         except (Exception, SystemExit) as error:
+            if breaks_contract(error):
+                raise
             given = [v for n, v in columns.items() if n in self.inputs and np.ndim(v)]
             shape = np.broadcast_shapes(*(np.shape(v) for v in given))
             if not shape or shape[-1] == 1:
@@ -58,6 +60,8 @@ class _Forgiving(Model):
             if isinstance(part, Gave):
                 for name, value in part.found.items():
                     whole[name][..., part.low : part.high] = value
+            elif breaks_contract(part.error):
+                raise part.error
         return whole
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from dse.evaluate.cells import Axis
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.ranges import Ranges
+from dse.evaluate.variables import Integer, Real
 from dse.evaluate.wiring import Key
 from dse.model.contract import Model
 from dse.model.quantity import Resource
@@ -145,7 +146,7 @@ class _Search:
 
 def _sets_several(axis: Axis, name: str) -> bool:
     """Tell whether a variable sets a quantity to several values."""
-    if axis.continuous:
-        return True
+    if isinstance(axis.variable, Real | Integer):  # by the ends: there may be 2**53 values
+        return axis.count > 1 and axis.variable.low != axis.variable.high
     values = axis.quantities()[name]
     return bool(values.min() != values.max())

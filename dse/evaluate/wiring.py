@@ -11,7 +11,7 @@ import numpy as np
 
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.draws import DRAW, Spread
-from dse.model.contract import Model
+from dse.model.contract import ContractError, Model, changes_inputs
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import UnitError, factor
 from dse.problems import DseError
@@ -235,10 +235,7 @@ class _Evaluation:
         relevant, key = self.wiring.relevant(model, conditions)
         if key not in self.done:
             given = self.given(model, relevant)
-            try:
-                self.done[key] = model(given)
-            except (Exception, SystemExit) as error:
-                raise ModelError(model.name, error) from error
+            self.done[key] = called(model, given)
         return self.done[key]
 
     def given(self, model: Model, conditions: Conditions) -> dict[str, Any]:
@@ -281,7 +278,17 @@ class ModelError(DseError):
         self.error = error
 
     def __str__(self) -> str:
+        if isinstance(self.error, ContractError):
+            return f"{self.model} {self.error}"
         told = f"{self.model} raised {type(self.error).__name__}: {self.error}"
-        if isinstance(self.error, ValueError) and "read-only" in str(self.error):
+        if changes_inputs(self.error):
             return f"{told} (it changes its inputs: copy them first)"
         return told
+
+
+def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
+    """Return a model's outputs; whatever it raises is a `ModelError`."""
+    try:
+        return model(given)
+    except (Exception, SystemExit) as error:
+        raise ModelError(model.name, error) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.skipping import forgiving
 from dse.explain.worth import worth_words
 from dse.search.outcome import Outcome
 
@@ -23,7 +24,8 @@ def useless(evaluator: Evaluator, outcome: Outcome) -> dict[int, str]:
     asked = np.unique([*tally.admitted.tolist(), tally.nearest])
     if outcome.numbered and evaluator.space.size is not None:
         numbers = asked[asked >= 0]
-        values = evaluator.evaluate(evaluator.space.from_index(numbers)).objectives
+        points = evaluator.space.from_index(numbers)
+        values = forgiving(evaluator).evaluate(points).objectives
     else:
         kept = np.isin(outcome.numbers, asked)
         numbers, values = outcome.numbers[kept], outcome.judged.objectives[kept]

@@ -19,6 +19,10 @@ from dse.model.signature import declaration, fields_of, layout
 from dse.problems import InputError, Problem
 
 
+class ContractError(Exception):
+    """A model returned what is not an array of numbers as long as its inputs."""
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """A model as the engine sees it.
@@ -193,6 +197,16 @@ def public_name(function: Callable[..., Any]) -> str:
     return f"{function.__module__}:{name}"
 
 
+def breaks_contract(error: BaseException) -> bool:
+    """Tell whether what a model raised is of the model itself, and not of a design."""
+    return isinstance(error, ContractError) or changes_inputs(error)
+
+
+def changes_inputs(error: BaseException) -> bool:
+    """Tell whether a model raised as it changes its inputs, which are read-only."""
+    return isinstance(error, ValueError) and "read-only" in str(error)
+
+
 def _is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.generic | int | float)
 
@@ -212,14 +226,22 @@ _KINDS = {"U": "texts", "S": "texts", "c": "complex numbers", "O": "objects"}
 def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Array:
     """Return an output as an array, or say what else was returned."""
     if not hasattr(result, field):
-        raise TypeError(f"returned {type(result).__name__}, which has no '{name}'")
+        raise ContractError(f"returned {type(result).__name__}, which has no '{name}'")
     value = np.asarray(getattr(result, field))
     if value.dtype.kind not in "biuf":
         kind = _KINDS.get(value.dtype.kind, f"values of the type {value.dtype}")
-        raise TypeError(f"returned {kind} for '{name}', not numbers")
-    if value.shape not in ((), shape) and np.broadcast_shapes(value.shape, shape) != shape:
-        raise ValueError(f"returned '{name}' of shape {value.shape} for inputs of shape {shape}")
+        raise ContractError(f"returned {kind} for '{name}', not numbers")
+    if value.shape not in ((), shape) and not _fits(value.shape, shape):
+        wrong = f"returned '{name}' of shape {value.shape} for inputs of shape {shape}"
+        raise ContractError(wrong)
     return value[()]
+
+
+def _fits(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(given, shape) == shape
+    except ValueError:
+        return False
 
 
 def _inputs(

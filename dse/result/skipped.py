@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dse.model.values import plural
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
 
@@ -16,6 +17,15 @@ def statement(outcome: Outcome) -> str:
         "that were looked at; these are left out, and the notes name them. The "
         f"{int(outcome.on_front.sum()):,} on the front are non-dominated among the others."
     )
+
+
+def all_of_them(tally: Tally) -> str:
+    """Return that every design was skipped, and why the first was; empty if one was not."""
+    if not tally.raised or tally.raised < tally.evaluated:
+        return ""
+    number, why = next(iter(tally.why.items()))
+    every = plural(tally.evaluated, "design")
+    return f"models raised for all of the {every} looked at, first for design {number} {why}"
 
 
 def notes(tally: Tally) -> list[str]:

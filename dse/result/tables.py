@@ -143,7 +143,8 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
             "interrupted": "it was interrupted",
             "timeout": f"the time of {plan.timeout:g} s was over" if plan.timeout else "",
         }.get(stopped, stopped)
-        statement += f" The search ended because {why}."
+        error = why.startswith("error: ")
+        statement += f" The search ended {'with an ' if error else 'because '}{why}."
     return Certificate(
         outcome.complete and not tally.raised,
         plan.method,

@@ -22,7 +22,7 @@ from dse.search.enumerated import SAMPLE, of_enumeration
 from dse.search.outcome import Outcome
 from dse.search.parts import WAIT, Part, Parts, Standing, cuts
 from dse.search.slabs import Slab, State, loaded, merged, saved, slab, tables_of
-from dse.search.workers import NEVER, TASK_SECONDS, LateError, is_late
+from dse.search.workers import NEVER, TASK_SECONDS, EndedError, LateError, is_late
 
 _FEWEST, _MOST = 256, 4_096  # slabs of a space, if it has as many designs
 _LARGE = 65_536  # designs of a slab that may be of more slabs than the fewest
@@ -107,6 +107,10 @@ class Divided:
                     yield
                 if found.done < part.high:
                     break  # it is late
+        except EndedError as ended:
+            self._hand_in(finished)
+            low, high = claimed[place][1:]
+            raise ended.at(low, high - 1) from None
         except DesignError:
             self._hand_in(finished)
             raise

@@ -28,6 +28,7 @@ from dse.search.workers import (
     NEVER,
     PROBE_SECONDS,
     TASK_SECONDS,
+    EndedError,
     LateError,
     Workers,
     is_late,
@@ -170,6 +171,9 @@ def enumerate_designs(
                     yield state
                 if done.done < high:
                     return  # it is late
+        except EndedError as ended:
+            low, high = cuts.under_way[0]
+            raise ended.at(low, high - 1) from None
         except LateError as late:
             low, high = cuts.under_way[0]
             if hung := late.told(low, high - 1, pace * (high - low)):
@@ -216,6 +220,8 @@ def _probed(
         stop = min(first + size, total)
         try:
             done = workers.alone(slab, evaluator, tables, first, stop, chunk)
+        except EndedError as ended:
+            raise ended.at(first, stop - 1) from None
         except LateError as late:
             known = last / size if last else NEVER if not state.done else 0.0
             if hung := late.told(first, stop - 1, known * (stop - first)):

@@ -15,6 +15,7 @@ from dse.search.workers import (
     PIECE,
     PROBE_SECONDS,
     TASK_SECONDS,
+    EndedError,
     LateError,
     Workers,
     is_late,
@@ -139,6 +140,9 @@ class Judges:
                 spent += seconds
                 if len(part) == 0 or is_late(until):
                     break
+        except EndedError as ended:
+            low, high = bounds[ended.task]
+            raise ended.at(first + low, first + high - 1) from None
         except LateError as late:
             low, high = bounds[late.task]
             pace = self._pace if self._pace is not None else NEVER

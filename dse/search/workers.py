@@ -10,7 +10,7 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -26,10 +26,7 @@ TASK_SECONDS = 0.4
 """What a task should take: joblib polls every 10 ms, and tasks must be much longer than that."""
 PROBE_SECONDS = 0.03
 """What tells how long a design takes: longer than what a busy machine does to a cheap model."""
-_ENDED = (
-    "{} ended: a model crashed, left with os._exit, or took more memory than "
-    "there is; it was at the designs after those that are done"
-)
+_ENDED = "{} ended: a model crashed, left with os._exit, or took more memory than there is"
 PIECE = 8_192
 """Rows worked on at once: their columns stay in the processor's cache."""
 NEVER = float("inf")
@@ -42,7 +39,27 @@ _INSTANT = 1e-12  # seconds
 
 
 class EndedError(DesignError):
-    """A process that worked is no more."""
+    """A process that worked is no more.
+
+    Parameters
+    ----------
+    told : str
+        What ended, in words.
+    task : int
+        The first task that was not done, from 0.
+    """
+
+    def __init__(self, told: str, task: int = 0) -> None:
+        super().__init__(told, task)
+        self._told, self.task = told, task
+
+    def __str__(self) -> str:
+        return self._told
+
+    def at(self, first: int, last: int) -> EndedError:
+        """Return it with the designs of the task; others that were under way come after them."""
+        which = f"design {first}" if first == last else f"designs {first} to {last}"
+        return EndedError(f"{self}; it was at {which}, or soon after", self.task)
 
 
 class LateError(Exception):
@@ -53,7 +70,7 @@ class LateError(Exception):
     task : int
         The first task that was not done, from 0.
     waited : float
-        Seconds that were waited for it.
+        Seconds since it was given; 0 if the time was over by then.
     why : str
         What that means if it is too long.
     """
@@ -75,6 +92,8 @@ class LateError(Exception):
         if math.isfinite(expected) and self.waited < max(_HANGS, _TIMES * expected):
             return None
         which = f"design {first} was" if first == last else f"designs {first} to {last} were"
+        if not self.waited:
+            return EndedError(f"the time was over before {which} begun: give the run more")
         return EndedError(
             f"{which} not done after {self.waited:.1f} s, when the time was over: {self._why}"
         )
@@ -130,6 +149,27 @@ class Workers:
         """When half of the time that is left now is over: for what prepares a search."""
         return self.until if self.until == NEVER else (time.time() + self.until) / 2
 
+    def begun(self, shared: object, most: float) -> Workers:
+        """Return them when they are there, with the seconds that they took to begin as extra time.
+
+        Parameters
+        ----------
+        shared : object
+            What tasks share: it travels, so that what it needs is imported.
+        most : float
+            Seconds that processes may take to begin, beyond the deadline.
+
+        Raises
+        ------
+        DesignError, LateError
+            As in `each`.
+        """
+        if not self.asked_for or self.until == NEVER:
+            return self
+        began = time.time()
+        replace(self, until=self.until + most).alone(_nothing, shared)
+        return replace(self, until=self.until + time.time() - began)
+
     def alone(self, function: Callable[..., T], *task: object) -> T:
         """Return what a function returns: here, or in a process if the work is to be done there.
 
@@ -167,7 +207,7 @@ class Workers:
         if self.cluster is not None:
             yield from self._there(self.cluster, function, tasks)
             return
-        wanted = [True]
+        wanted, given, done = [True], list[float](), 0
 
         def unless_dropped(*task: object) -> T | DesignError | None:
             return _attempt(function, *task) if wanted[0] else None
@@ -176,16 +216,18 @@ class Workers:
         here = self.backend == "threading"
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
             work = joblib.delayed(unless_dropped if here else partial(_attempt, function))
-            calls = (work(*t) for t in itertools.takewhile(lambda _: wanted[0], tasks))
+            timed = _timed(tasks, given)
+            calls = (work(*t) for t in itertools.takewhile(lambda _: wanted[0], timed))
             parallel = joblib.Parallel(return_as="generator")
             results = parallel(calls)
             try:
-                for result in self._in_time(parallel, results):
+                for result in self._in_time(parallel, results, given):
                     if isinstance(result, DesignError):
                         raise result
                     yield result
+                    done += 1
             except BrokenExecutor:
-                raise EndedError(_ENDED.format("a process of the workers")) from None
+                raise EndedError(_ENDED.format("a process of the workers"), done) from None
             finally:
                 wanted[0] = False  # threads under way end: to drop them races with joblib
                 if self.backend == "loky":
@@ -197,34 +239,38 @@ class Workers:
         self, cluster: Cluster, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
     ) -> Iterator[T]:
         """Yield what a function returns for each task, from a cluster."""
-        results = cluster.each(partial(_attempt, function), tasks, self.until)
+        given = list[float]()
+        results = cluster.each(partial(_attempt, function), _timed(tasks, given), self.until)
         for task in itertools.count():
-            began = time.time()
             try:
                 result = next(results)
             except StopIteration:
                 return
             except TimeoutError:
-                raise LateError(task, time.time() - began, _HANGS_THERE) from None
+                raise LateError(task, self._waited(given[task]), _HANGS_THERE) from None
             except WorkerEndedError:
-                raise EndedError(_ENDED.format("several workers of the cluster")) from None
+                raise EndedError(_ENDED.format("several workers of the cluster"), task) from None
             if isinstance(result, DesignError):
                 raise result
             yield result
 
-    def _in_time(self, parallel: joblib.Parallel, results: Iterator[T]) -> Iterator[T]:
+    def _in_time(
+        self, parallel: joblib.Parallel, results: Iterator[T], given: list[float]
+    ) -> Iterator[T]:
         """Yield results; if processes work, for as long as there is time."""
         for task in itertools.count():
-            began = time.time()
             if self.backend == "loky" and self.until < NEVER:
-                parallel.timeout = max(self.until - began, _AT_ONCE)
+                parallel.timeout = max(self.until - time.time(), _AT_ONCE)
             try:
                 result = next(results)
             except StopIteration:
                 return
             except multiprocessing.TimeoutError:
-                raise LateError(task, time.time() - began) from None
+                raise LateError(task, self._waited(given[task])) from None
             yield result
+
+    def _waited(self, given: float) -> float:
+        return time.time() - given if given < self.until else 0.0
 
 
 class Threads:
@@ -255,6 +301,17 @@ class Threads:
 
 ALONE = Workers(1)
 """One thread: this one."""
+
+
+def _timed(tasks: Iterable[tuple[object, ...]], given: list[float]) -> Iterator[tuple[object, ...]]:
+    """Yield tasks, and note when each is given."""
+    for task in tasks:
+        given.append(time.time())
+        yield task
+
+
+def _nothing(_: object) -> None:
+    """Do what shows that a process is there."""
 
 
 def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:

@@ -10,7 +10,7 @@ import sqlalchemy
 from sqlalchemy import Connection, and_, func, select
 
 from dse.problems import InputError, Problem
-from dse.result.connection import engine_options, told
+from dse.result.connection import check_password, engine_options, told
 from dse.result.shared import GONE, MEMBERS, PARTS, RESULTS, now_of, standing_of
 from dse.result.status import Status, Worker, rated
 from dse.study.study import ResolvedStudy
@@ -38,6 +38,7 @@ def of_storage(study: ResolvedStudy) -> Status:
         If the study has not been run on it.
     """
     url = study.file.run.storage or ""
+    check_password(url)
     with told(url):
         engine = sqlalchemy.create_engine(url, **engine_options(url))
         try:

@@ -392,8 +392,9 @@ def main() -> None:
         from dse.evaluate.wiring import ModelError
         from dse.problems import DseError, printable
         from dse.run import StoppedError
+        from dse.study.urls import without_passwords
 
         if not isinstance(error, DseError):
             raise
-        click.echo(printable(str(error)), err=True)
+        click.echo(printable(without_passwords(str(error))), err=True)
         sys.exit(1 if isinstance(error, StoppedError | ModelError) else 2)

@@ -28,7 +28,7 @@ from dse.result.deadline import Deadline, deadline_of
 from dse.result.opened import opened
 from dse.result.record import Result
 from dse.result.spare import EXPLAINED, explainable
-from dse.result.status import Noting
+from dse.result.status import Noting, take_up
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
@@ -98,6 +98,8 @@ def run(
             moved(claim.aside)
         if claim.state == "finished":
             return _reopened(study, out, copies)
+        if claim.state == "resume":
+            take_up(out)
         files.copy_study(copies, out / files.STUDY)
         with opened(study, out) as store:
             return _run(study, out, store, team, progress, copies, begins)

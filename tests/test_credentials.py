@@ -6,13 +6,17 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import sqlalchemy
 
 import dse
+from dse.cli import main
 from dse.problems import InputError
+from dse.result.database import StorageError
 from dse.result.folder import study_of
+from dse.result.shared_status import of_storage
 from dse.run import run
 from dse.study.kept import kept_text, to_toml
-from dse.study.urls import credentials, hidden, shown_url
+from dse.study.urls import credentials, hidden, shown_url, url_problem
 from tests.toy import MODEL, STUDY
 
 URL = "postgresql://me:Hunter2@db.example:5432/dse"
@@ -127,3 +131,94 @@ def test_urls() -> None:
     assert shown_url("postgresql://me@h/d") == "postgresql://me@h/d"
     assert credentials("postgresql://me:p%40ss@h/d?connect_timeout=10") == {"p%40ss", "p@ss"}
     assert hidden("role me failed with p@ss", "x://me:p%40ss@h") == "role me failed with ***"
+
+
+@pytest.mark.parametrize("split", ["Hunter2@word", "Hun@ter/22?word", "word:Hunter2@22"])
+def test_no_part_of_a_password_that_a_driver_splits_is_shown(split: str) -> None:
+    url = f"postgresql://me:{split}@db.example/dse"
+    last = split.rpartition("@")[2]
+    shown = hidden(f"failed to resolve host '{last}@db.example'", url)
+    assert "failed to resolve host '***" in shown and "***@db.example'" in shown
+    assert not any(part in shown for part in ("Hun", "ter", "22", "word"))
+    assert hidden("no route to db.example", url) == "no route to db.example"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        " ",
+        "me:Hunter2@h",
+        "postgresql://me:Hunter2@h:port/d",
+        "postgresql://me:Hunter2@h1:1,h2:2/d",
+        "postgresql://me:Hunter2@[::1:54771/d",
+        "postgresql://me:Hunter2@word@h/d",
+        "postgresql://me:Hunter2",
+    ],
+)
+def test_a_storage_that_is_not_a_url_is_refused_before_a_run(url: str, tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    (tmp_path / "study.toml").write_text(STUDY + f'[run]\nstorage = "{url}"\n')
+    with pytest.raises(InputError) as raised:
+        dse.load(tmp_path / "study.toml")
+    (problem,) = raised.value.problems
+    assert (problem.where, problem.message) == ("run.storage", "is not a database URL")
+    assert "postgresql://USER:PASSWORD@HOST:PORT/DATABASE" in problem.remedy
+    assert "Hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        URL,
+        "postgresql+psycopg://me:p%40ss/w:rd?@db.example:5432/dse",
+        "postgresql+psycopg://me@[::1]:5432/dse?connect_timeout=3",
+        "postgresql://db.example",
+        "postgresql:///dse?host=/run&user=me",
+        "sqlite://",
+        "sqlite:////tmp/a b@c.db?timeout=20",
+        "sqlite:///study.db",
+        "mysql://me:***@db.example/dse",
+    ],
+)
+def test_what_sqlalchemy_reads_is_a_url(url: str) -> None:
+    sqlalchemy.make_url(url)
+    assert url_problem(url) is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["status", "postgresql://me:Hunter2@db.example/dse"],
+        ["run", "postgresql://me:Hunter2@db.example/dse"],
+        ["explain", "postgresql://me:Hunter2@db.example/dse"],
+        ["run", "study.toml", "--dask", "tcp://me:Hunter2@127.0.0.1:1"],
+    ],
+    ids=lambda arguments: arguments[0] + arguments[-2],
+)
+def test_no_password_of_an_argument_is_shown(
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    (tmp_path / "study.toml").write_text(STUDY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["dse", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = "".join(capfd.readouterr())
+    assert ended.value.code == 2
+    assert "***" in told and "Hunter2" not in told
+
+
+def test_the_copy_of_a_study_is_told_to_have_no_password(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    text = STUDY + '[run]\nstorage = "postgresql://me:***@127.0.0.1:1/dse"\n'
+    (tmp_path / "study.toml").write_text(text)
+    study = dse.load(tmp_path / "study.toml")
+    with pytest.raises(InputError, match="has no password: name the study itself"):
+        run(study, tmp_path / "out")
+    with pytest.raises(StorageError, match="has no password: name the study itself"):
+        of_storage(study)

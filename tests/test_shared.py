@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import dse
 from dse.cli import commands
 from dse.result.shared_status import of_storage
+from dse.result.status import of_folder
 from dse.result.storage import Store
 from dse.run import run
 from dse.search.base import Progress, Search, Start, method_of
@@ -145,6 +146,7 @@ def test_three_divide_an_enumeration_and_two_finish_what_one_of_them_leaves(
     status = CliRunner().invoke(commands, ["status", str(study)])
     assert "three: finished, exhaustive search\n  720 of 720 designs done (100.0%)" in status.output
     assert f"process {dead.pid} on " in status.output
+    assert "; ended" in status.output and "last heard of" not in status.output
     assert "Hunter2" not in status.output
     data = json.loads(CliRunner().invoke(commands, ["status", str(study), "--json"]).output)
     assert sum(worker["done"] for worker in data["workers"]) == data["done"] == 720
@@ -171,6 +173,7 @@ def test_a_server_that_is_killed_leaves_a_message_and_the_same_command_goes_on(
         told = process.ended(1)
         assert "cut: postgresql+psycopg://postgres:***@/postgres cannot be used: " in told
         assert "what was finished is kept, and the next run goes on from there" in told
+        assert of_folder(tmp_path / "out").name == "cut"  # its folder is there, too
         with pytest.raises(
             dse.InputError, match=r"run\.storage: postgresql\+psycopg://postgres:\*"
         ):

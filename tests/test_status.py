@@ -6,17 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import dse
 from dse.cli import commands
-from dse.result.status import Status, Worker, of_folder
+from dse.result.status import Noting, Status, Worker, of_folder, take_up
 from dse.run import run
-from dse.search.base import Progress
+from dse.search.base import Progress, Search
+from dse.search.workers import NEVER
 from dse.terminal.status import lines
 from tests.toy import MODEL, STUDY
 
@@ -84,6 +87,60 @@ def test_a_run_that_was_killed_is_cut_short(tmp_path: Path) -> None:
         of_folder(tmp_path)
 
 
+@pytest.mark.parametrize("method", ["exhaustive", "evolution", "RandomSampler"])
+@pytest.mark.parametrize("stopped", ["interrupted", "timeout"])
+def test_a_run_that_goes_on_is_not_finished_and_keeps_its_total(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, stopped: str
+) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    some = "" if method == "exhaustive" else "evaluations = 5000\n"
+    text = f'{STUDY}[search]\nmethod = "{method}"\n{some}[run]\nchunk = 1024\n'
+    (tmp_path / "study.toml").write_text(text)
+
+    def follow(study: dse.Study, under_way: Search, *_: Any) -> str:
+        next(iter(under_way.steps(NEVER)))
+        return stopped
+
+    monkeypatch.setattr("dse.run._follow", follow)
+    result = run(dse.load(tmp_path / "study.toml"), tmp_path / "out", 1)
+    found = of_folder(tmp_path / "out")
+    total = 19_200 if method == "exhaustive" else 5_000
+    assert found.state == "cut short"
+    assert (found.done, found.total) == (result.certificate.evaluated, total)
+    assert ("With more --seconds it goes on." in found.told) == (stopped == "timeout")
+
+    take_up(tmp_path / "out")  # as the next run does, which may then wait for workers
+    found = of_folder(tmp_path / "out")
+    assert (found.state, found.total, found.rate) == ("under way", total, None)
+    assert found.done == result.certificate.evaluated
+    assert [(w.pid, w.working, w.done) for w in found.workers] == [(os.getpid(), True, 0)]
+
+
+def test_the_front_of_a_run_that_others_share_is_not_known(tmp_path: Path) -> None:
+    (tmp_path / "toy_model.py").write_text(MODEL)
+    (tmp_path / "run.json").write_text('{"name": "toy", "digest": "x", "format": 4}')
+    search = '[search]\nmethod = "exhaustive"\n[run]\nstorage = "postgresql://me:a@h/d"\n'
+    (tmp_path / "study.toml").write_text(STUDY + search)
+    study = dse.load(tmp_path / "study.toml")
+    Noting(tmp_path, study, Progress(0, 4_800, 0)).note(Progress(1_653, 4_800, 0, others=1_653))
+    found = of_folder(tmp_path)
+    assert (found.done, found.total, found.front, found.left) == (1_653, 4_800, None, None)
+    told = "\n".join(lines(found))
+    assert "on the front" not in told and "others" not in told
+    assert "divided on postgresql://me:***@h/d: dse status STUDY tells who takes part" in told
+
+
+def test_no_rate_is_told_in_the_first_seconds(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"name": "toy", "digest": "x", "format": 4}')
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    where = {"pid": os.getpid(), "host": os.uname().nodename, "since": now, "seen": now}
+    noted = {"method": "exhaustive", "done": 14, "total": 200, "front": 7, "own": 14, "storage": ""}
+    (tmp_path / "progress.json").write_text(json.dumps({**noted, **where, "seconds": 1.0}))
+    found = of_folder(tmp_path)
+    assert (found.rate, found.left, found.workers[0].rate) == (None, None, None)
+    assert "/s" not in "\n".join(lines(found))
+
+
 def test_a_status_in_words() -> None:
     worker = Worker(
         "here", 7, False, "2026-01-01T10:00:00+00:00", "2026-01-01T10:01:00+00:00", 9, 0.15
@@ -95,6 +152,10 @@ def test_a_status_in_words() -> None:
         "  50 of 200 designs done (25.0%), 30 claimed, 120 open; 4 on the front so far",
     ]
     assert told[2].startswith("  2 designs/s; expected end in 1 min 15 s, at 2026-01-01 ")
+    ended = replace(status, state="finished", rate=1979.4, left=None)
+    told += lines(ended, datetime(2026, 1, 1, 10, 3, 5, tzinfo=UTC))
+    assert told[6] == "  1,979 designs/s"
+    assert told[7].endswith(": 9 designs, 0.15/s; ended")
     assert told[3].startswith("  process 7 on here, since 2026-01-01 ")
     assert told[3].endswith(": 9 designs, 0.15/s; gone, last heard of 2 min 5 s ago")
 
@@ -102,7 +163,7 @@ def test_a_status_in_words() -> None:
 def test_what_is_no_run_is_told(tmp_path: Path) -> None:
     for place, words in (
         (tmp_path, "has no run.json"),
-        (tmp_path / "nowhere", "is not a run folder"),
+        (tmp_path / "nowhere", "does not exist"),
         (tmp_path / "nowhere.toml", "there is no such file"),
     ):
         found = CliRunner().invoke(commands, ["status", str(place)])

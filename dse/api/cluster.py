@@ -11,6 +11,7 @@ from typing import Any
 
 from dse.problems import InputError, Problem
 from dse.search.cluster import ANSWERS, Cluster
+from dse.study.urls import hidden, without_passwords
 
 _LOGGERS = ("asyncio", "tornado", "distributed")
 
@@ -41,7 +42,7 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
         warnings.simplefilter("ignore")  # of versions, which `check` compares
         client = Client(address, timeout=ANSWERS, set_as_default=False)
     try:
-        yield Cluster(client, address)
+        yield Cluster(client, without_passwords(address))
     finally:
         with suppress(Exception):
             client.close(timeout=ANSWERS)
@@ -49,7 +50,10 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
 
 def _refused(address: str, message: str, remedy: str = "") -> InputError:
     remedy = remedy or "give the address that `dask scheduler` prints, such as tcp://HOST:8786"
-    return InputError(address, [Problem("--dask", message, remedy)])
+    shown = without_passwords(address)
+    if shown != address:  # what an address is made of may be in a message
+        message = hidden(message, address)
+    return InputError(shown, [Problem("--dask", message, remedy)])
 
 
 def _ask(address: str) -> None:

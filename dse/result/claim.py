@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Literal, NamedTuple
 
 from dse.problems import InputError, Problem
-from dse.result.database import has_trials
+from dse.result.database import StorageError, has_trials
 from dse.result.deadline import TRIED
 from dse.result.folder import (
     CHECKPOINT,
@@ -71,7 +71,7 @@ def claimed(
 
     A run of another study is moved aside, to ``folder.1``, and so is every run if `fresh`. If the
     block raises before it leaves anything to resume or to read, what it wrote is removed, and what
-    was moved aside is put back.
+    was moved aside is put back. If it is its storage that fails, what is to be resumed is there.
 
     Parameters
     ----------
@@ -101,6 +101,8 @@ def claimed(
                 _mark(file, {"format": FORMAT, "name": name, "digest": digest})
             _sweep(folder, state)
             yield claim
+        except StorageError:
+            raise
         except BaseException:  # Ctrl-C too
             if state == "new" and not _is_worth_keeping(folder):
                 _discard(folder, claim, copies)

@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from dse.result.database import StorageError
 from dse.result.writing import write_bytes
-from dse.study.urls import hidden, is_server, shown_url
+from dse.study.urls import hidden, is_masked, is_server, shown_url
 
 _BUSY = 60.0
 """Seconds that a file is waited for which somebody else holds, such as a dashboard that reads."""
@@ -82,9 +82,30 @@ def told(url: str) -> Iterator[None]:
     """
     try:
         yield
-    except (SQLAlchemyError, OptunaError) as error:
+    except (SQLAlchemyError, OptunaError, ImportError) as error:
         cause = error.__cause__ if isinstance(error, OptunaError) else error
-        whole = str(getattr(cause, "orig", None) or cause or error)
-        reason = hidden(whole, url).splitlines()[0]
-        message = f"{shown_url(url)} cannot be used: {reason}"
-        raise StorageError(message) from None
+        raise refused(url, getattr(cause, "orig", None) or cause or error) from None
+
+
+def refused(url: str, error: BaseException) -> StorageError:
+    """Return what a database refuses, in one line and without the credentials of its URL."""
+    reason = (hidden(str(error), url).splitlines() or [type(error).__name__])[0]
+    if isinstance(error, ModuleNotFoundError) or "DB access module" in reason:
+        reason = (
+            "its database driver is not installed; for PostgreSQL: "
+            "pip install 'dse-accelerators[postgresql]'"
+        )
+    return StorageError(f"{shown_url(url)} cannot be used: {reason}")
+
+
+def check_password(url: str) -> None:
+    """See that a URL is not one whose password is hidden.
+
+    Raises
+    ------
+    StorageError
+        If it is.
+    """
+    if is_masked(url):
+        kept = "the copy of a study in a run folder has no password: name the study itself"
+        raise StorageError(f"{shown_url(url)} cannot be used: {kept}")

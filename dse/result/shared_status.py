@@ -10,9 +10,9 @@ import sqlalchemy
 from sqlalchemy import Connection, and_, func, select
 
 from dse.problems import InputError, Problem
-from dse.result.connection import engine_options, told
+from dse.result.connection import check_password, engine_options, told
 from dse.result.shared import GONE, MEMBERS, PARTS, RESULTS, now_of, standing_of
-from dse.result.status import Status, Worker, rated
+from dse.result.status import Status, Worker, left, pace
 from dse.study.study import ResolvedStudy
 
 _LATELY = 60.0  # seconds that the rate is of
@@ -38,6 +38,7 @@ def of_storage(study: ResolvedStudy) -> Status:
         If the study has not been run on it.
     """
     url = study.file.run.storage or ""
+    check_password(url)
     with told(url):
         engine = sqlalchemy.create_engine(url, **engine_options(url))
         try:
@@ -77,9 +78,9 @@ def _status(connection: Connection, study: ResolvedStudy, number: int) -> Status
     recent = and_(RESULTS.c.study_id == number, RESULTS.c.made > now - timedelta(seconds=_LATELY))
     lately = int(connection.scalar(select(func.sum(RESULTS.c.designs)).where(recent)) or 0)
     first = min((datetime.fromisoformat(worker.since) for worker in working), default=now)
-    seconds = min(_LATELY, max((now - first).total_seconds(), 1.0))
+    seconds = min(_LATELY, (now - first).total_seconds())
     over = standing.done == standing.total
-    rate, left = rated(standing.done, standing.total, lately / seconds if working else 0.0)
+    rate = None if over or not working else pace(lately, seconds)
     return Status(
         study.name,
         "finished" if over else "under way" if working else "cut short",
@@ -87,8 +88,8 @@ def _status(connection: Connection, study: ResolvedStudy, number: int) -> Status
         standing.done,
         standing.total,
         claimed=_claimed(connection, number, now),
-        rate=None if over else rate,
-        left=None if over else left,
+        rate=rate,
+        left=left(standing.done, standing.total, rate),
         workers=tuple(workers),
     )
 
@@ -120,11 +121,11 @@ def _workers(connection: Connection, number: int, now: datetime) -> list[Worker]
     found = []
     for row in connection.execute(query):
         working = not row.has_left and row.seen >= now - timedelta(seconds=GONE)
-        seconds = max((row.seen - row.joined).total_seconds(), 1.0)
+        seconds = ((now if working else row.seen) - row.joined).total_seconds()
         if working or row.designs:
             since, seen = (
                 t.astimezone(UTC).isoformat(timespec="seconds") for t in (row.joined, row.seen)
             )
-            rate = int(row.designs) / seconds
+            rate = pace(int(row.designs), seconds)
             found.append(Worker(row.host, row.pid, working, since, seen, int(row.designs), rate))
     return found

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from dse.problems import InputError, Problem
-from dse.result.folder import FINISHED, MARKER, PROGRESS, SUMMARY, read_json
+from dse.result.folder import FINISHED, MARKER, PROGRESS, SUMMARY, TIMEOUT, read_json
 from dse.result.writing import write_json
 from dse.search.base import UNLIMITED, Progress
+from dse.search.plan import WHOLE
 from dse.study.study import ResolvedStudy
+from dse.study.urls import is_server
 
 _SILENT = 60.0  # seconds after which a process on another machine is taken to be gone
+_SOON = 5.0  # seconds of work from which on a rate says something
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ class Worker:
         When it began, and when it was last heard of, in UTC.
     done : int
         Designs, or draws, that it evaluated.
-    rate : float
-        Of these in a second.
+    rate : float or None
+        Of these in a second; None in the first seconds.
     """
 
     host: str
@@ -43,7 +46,7 @@ class Worker:
     since: str
     seen: str
     done: int
-    rate: float
+    rate: float | None
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Status:
     claimed : int
         Of those that are not done, those that somebody works on; of a shared run alone.
     front : int or None
-        Non-dominated designs so far.
+        Non-dominated designs so far; None if it is not known.
     rate : float or None
         Designs in a second, lately.
     left : float or None
@@ -86,11 +89,47 @@ class Status:
     told: str = ""
 
 
-def rated(done: int, total: int | None, rate: float) -> tuple[float | None, float | None]:
-    """Return a rate, and the seconds until the end at that rate; None for what is not known."""
-    if not rate > 0:
-        return None, None
-    return rate, None if total is None else max(total - done, 0) / rate
+def pace(done: int, seconds: float) -> float | None:
+    """Return how many designs are done in a second; None if it is too soon to say."""
+    return done / seconds if seconds >= _SOON else None
+
+
+def left(done: int, total: int | None, rate: float | None) -> float | None:
+    """Return the seconds until the end at a rate; None if that is not known."""
+    return max(total - done, 0) / rate if rate and total is not None else None
+
+
+def take_up(folder: Path) -> None:
+    """Note in the folder of a run that was cut short that this process goes on with it."""
+    place = folder / PROGRESS
+    try:
+        noted = read_json(place) if place.is_file() else _noted(read_json(folder / SUMMARY))
+    except (InputError, KeyError, TypeError):  # there is nothing that could be told
+        return
+    write_json(place, {**noted, "own": 0, **_session(datetime.now(UTC))})
+
+
+def _session(since: datetime) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    return {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "since": since.isoformat(timespec="seconds"),
+        "seen": now.isoformat(timespec="seconds"),
+        "seconds": (now - since).total_seconds(),
+    }
+
+
+def _noted(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how far a run had come by its summary."""
+    certificate, provenance = summary["certificate"], summary["provenance"]
+    return {
+        "method": certificate["method"],
+        "done": certificate["evaluated"],
+        "total": provenance.get("total"),
+        "front": certificate["non_dominated"],
+        "storage": "",
+    }
 
 
 class Noting:
@@ -112,20 +151,17 @@ class Noting:
 
     def note(self, progress: Progress) -> None:
         """Write how far it is now."""
-        now = datetime.now(UTC)
+        run, method = self._study.file.run, self._study.plan.method
+        divided = is_server(run.storage or "") and method not in WHOLE
         own = max(progress.done - max(self._before, progress.others), 0)
         content = {
-            "method": self._study.plan.method,
+            "method": method,
             "done": progress.done,
             "total": progress.total if progress.total < UNLIMITED else None,
-            "front": progress.front,
+            "front": None if divided else progress.front,  # that of all is known at the end
             "own": own,
-            "host": socket.gethostname(),
-            "pid": os.getpid(),
-            "since": self._since.isoformat(timespec="seconds"),
-            "seen": now.isoformat(timespec="seconds"),
-            "seconds": (now - self._since).total_seconds(),
-            "storage": self._study.shown_storage if progress.others else "",
+            "storage": self._study.shown_storage if divided else "",
+            **_session(self._since),
         }
         write_json(self._path, content)
 
@@ -139,6 +175,9 @@ def of_folder(folder: Path) -> Status:
         If it is not a run folder.
     """
     marker = folder / MARKER
+    if not folder.exists():
+        remedy = "name a run folder, which dse run STUDY makes, or a study file"
+        raise InputError(str(folder), [Problem("", "does not exist", remedy)])
     if folder.is_dir() and not marker.is_file():
         remedy = "name a run folder, such as runs/NAME, or a study file"
         raise InputError(str(folder), [Problem("", f"has no {MARKER}: it is not one", remedy)])
@@ -163,34 +202,36 @@ def _under_way(name: str, noted: Mapping[str, Any]) -> Status:
     age = (datetime.now(UTC) - datetime.fromisoformat(noted["seen"])).total_seconds()
     host, pid = str(noted["host"]), int(noted["pid"])
     working = _is_there(pid) if host == socket.gethostname() else age < _SILENT
-    pace = own / max(float(noted["seconds"]), 1e-9)
-    rate, left = rated(done, total, pace) if working else (None, None)
-    shared = noted["storage"]
+    rate, shared, front = pace(own, float(noted["seconds"])), noted["storage"], noted["front"]
     return Status(
         name,
         "under way" if working else "cut short",
         str(noted["method"]),
         done,
         total,
-        front=int(noted["front"]),
-        rate=rate,
-        left=None if shared else left,
-        workers=(Worker(host, pid, working, noted["since"], noted["seen"], own, pace),),
-        told=f"others take part, on {shared}: see dse status STUDY" if shared else "",
+        front=None if front is None else int(front),
+        rate=rate if working else None,
+        left=None if shared or not working else left(done, total, rate),
+        workers=(Worker(host, pid, working, noted["since"], noted["seen"], own, rate),),
+        told=f"divided on {shared}: dse status STUDY tells who takes part" if shared else "",
     )
 
 
 def _ended(name: str, summary: Mapping[str, Any]) -> Status:
     certificate, provenance = summary["certificate"], summary["provenance"]
-    finished = certificate["stopped"] in FINISHED
+    by_time = certificate["stopped"] == TIMEOUT
+    finished = certificate["stopped"] in FINISHED and not by_time
+    total = provenance.get("total")
+    more = " With more --seconds it goes on." if by_time else ""
     return Status(
         name,
         "finished" if finished else "cut short",
         str(certificate["method"]),
         int(certificate["evaluated"]),
+        None if finished or total is None else int(total),
         front=int(certificate["non_dominated"]),
         rate=float(provenance["designs_per_second"]),
-        told=str(certificate["statement"]),
+        told=f"{certificate['statement']}{more}",
     )
 
 

@@ -27,13 +27,13 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import knee
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
-from dse.result.connection import alone, engine_options, told
+from dse.result.connection import alone, check_password, engine_options, refused, told
 from dse.result.database import StorageError
 from dse.result.shared import Shared, make_tables
 from dse.search.asking import distributions, quiet
 from dse.search.outcome import Outcome
 from dse.search.parts import Part
-from dse.study.urls import hidden, is_server, shown_url
+from dse.study.urls import is_server, shown_url
 
 REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
@@ -79,6 +79,7 @@ class Store:
         StorageError
             If the storage cannot be reached, or holds another study of this name.
         """
+        check_password(url)
         directions = [o.direction for o in objectives]
         with quiet():
             try:
@@ -101,13 +102,7 @@ class Store:
                     if is_server(url):
                         make_tables(storage.engine)
             except Exception as error:  # drivers, servers and schemas fail in their own ways
-                reason = hidden(str(error), url).splitlines()[0]
-                if "DB access module" in reason:
-                    reason = (
-                        "its database driver is not installed; for PostgreSQL: "
-                        "pip install 'dse-accelerators[postgresql]'"
-                    )
-                raise StorageError(f"{shown_url(url)} cannot be used: {reason}") from None
+                raise refused(url, error) from None
         if not alike:
             raise StorageError(
                 f"{shown_url(url)} holds another study named '{name}', with other objectives: "

@@ -25,7 +25,7 @@ from dse.result.knobs import flat_knobs
 from dse.result.record import Certificate, Column, Result, Role
 from dse.result.spare import fresh, pace_of
 from dse.result.undefined import why_first
-from dse.search.base import Progress
+from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
 from dse.search.workers import Workers
@@ -372,6 +372,7 @@ def _provenance(
         "workers": workers.worked.count,
         "backend": workers.worked.backend,
         "seed": study.plan.seed,
+        **({"total": before.total} if 0 < before.total < UNLIMITED else {}),
         **({} if study.plan.timeout is None else {"timeout": study.plan.timeout}),
         "study": study.path.name if study.path else "",
         "digest": study.digest,

@@ -31,7 +31,7 @@ from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import SearchTable, StudyFile
-from dse.study.urls import is_server, shown_url
+from dse.study.urls import is_server, shown_url, url_problem
 
 T = TypeVar("T")
 
@@ -290,6 +290,8 @@ def _study(
     resolved = resolve(context)
     settings = _settings(file.search, resolved.evaluator.objectives, problems)
     chosen = plan(settings, resolved.evaluator, problems)
+    if file.run.storage is not None and (wrong := url_problem(file.run.storage)):
+        problems.append(wrong)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
     if is_server(file.run.storage or "") and chosen.method in WHOLE:

@@ -5,15 +5,44 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote, unquote_plus
 
+from dse.problems import Problem
+
 HIDDEN = "***"
 _PORT = re.compile(r"[^:]*(:\d*)?")  # a host, and a port
-_LOGIN = re.compile(r"""([a-z][a-z0-9+.-]*://[^\s/:@"']*:)(?!\d+/)[^\s"']+@""", re.IGNORECASE)
+_LOGIN = re.compile(r"""([a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"']*:)(?!\d+/)[^\s"']+@""", re.IGNORECASE)
+_FORM = re.compile(
+    r"""
+    \w[\w+.-]*://                  # as SQLAlchemy reads it
+    ([^\s:/]*(:[^@]*)?@)?         # user, password
+    (\[[\da-f:.%]+\]|[^\s:/?@\[\]]*)(:\d*)?  # host, port
+    (/.*|\?.*)?
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 _LONG = 4  # characters of a query value that may be a credential, whatever its key
 
 
 def is_server(url: str) -> bool:
     """Tell whether a storage is a server, on which several processes divide a search."""
     return url.strip().startswith("postgresql")
+
+
+def url_problem(url: str) -> Problem | None:
+    """Return what is wrong with the form of a storage's URL, which is not shown; None if nothing.
+
+    >>> print(url_problem("postgresql://me:secret@host:port/db").message)
+    is not a database URL
+    """
+    if _FORM.fullmatch(url):
+        return None
+    form = "give postgresql://USER:PASSWORD@HOST:PORT/DATABASE or sqlite:///FILE"
+    remedy = f"{form}; an @ in a password is written %40"
+    return Problem("run.storage", "is not a database URL", remedy)
+
+
+def is_masked(url: str) -> bool:
+    """Tell whether the password of a URL is not there: the URL is from the copy of a study."""
+    return _split(url.partition("://")[2])[0].endswith(f":{HIDDEN}")
 
 
 def shown_url(url: str) -> str:
@@ -38,6 +67,11 @@ def without_passwords(text: str) -> str:
 
     >>> without_passwords("was x://me:secret@old/db, see http://host:80/a@b")
     'was x://me:***@old/db, see http://host:80/a@b'
+
+    The path of a URL that was taken for a file's has one slash:
+
+    >>> without_passwords("x:/me:secret@old/db")
+    'x:/me:***@old/db'
     """
     return _LOGIN.sub(rf"\1{HIDDEN}@", text)
 
@@ -45,10 +79,12 @@ def without_passwords(text: str) -> str:
 def credentials(url: str) -> set[str]:
     """Return the texts that must not be shown: password and query values, as written and decoded.
 
-    A short query value, such as a number of seconds, is one only if its key says so.
+    A short query value, such as a number of seconds, is one only if its key says so. A driver may
+    split a password at a sign that should have been written with a %, and show the rest as a host.
     """
     login, _, place = _split(url.partition("://")[2])
-    found = {login.partition(":")[2]}
+    password = login.partition(":")[2]
+    found = {password, *(part for part in re.split("[@:/?]", password) if len(part) > 1)}
     for pair in re.split("[&;]", place.partition("?")[2]):
         key, _, value = pair.partition("=")
         if len(value) >= _LONG or re.search("pass|pwd|secret|token|key", key, re.IGNORECASE):
@@ -59,10 +95,13 @@ def credentials(url: str) -> set[str]:
 
 def hidden(text: str, url: str) -> str:
     """Return a text, such as a driver's message, without the credentials of a URL."""
-    text = text.replace(url, shown_url(url))
-    for secret in sorted(credentials(url), key=len, reverse=True):
-        text = text.replace(secret, HIDDEN)
-    return text
+    shown = dict.fromkeys(credentials(url), HIDDEN)
+    if url:
+        shown[url] = shown_url(url)
+    if not shown:
+        return text
+    longest = sorted(shown, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest)), lambda found: shown[found[0]], text)
 
 
 def _split(rest: str) -> tuple[str, str, str]:

@@ -21,9 +21,10 @@ def lines(status: Status, now: datetime | None = None) -> Iterator[str]:
         if status.left is not None:
             when = (now + timedelta(seconds=status.left)).astimezone()
             end = f"; expected end in {_span(status.left)}, at {when:%Y-%m-%d %H:%M:%S}"
-        yield f"  {status.rate:,.3g} designs/s{end}"
+        yield f"  {_rate(status.rate)} designs/s{end}"
+    ended = status.state == "finished"
     for worker in status.workers:
-        yield f"  {_worker(worker, now)}"
+        yield f"  {_worker(worker, now, ended)}"
     if status.told:
         yield f"  {status.told}"
 
@@ -41,12 +42,24 @@ def _done(status: Status) -> str:
     return shown + (front.replace(" so far", "") if status.state == "finished" else front)
 
 
-def _worker(worker: Worker, now: datetime) -> str:
+def _worker(worker: Worker, now: datetime, ended: bool) -> str:
     seen = (now - datetime.fromisoformat(worker.seen)).total_seconds()
     since = datetime.fromisoformat(worker.since).astimezone()
-    heard = "works" if worker.working else f"gone, last heard of {_span(seen)} ago"
-    did = f"{plural(worker.done, 'design')}, {worker.rate:,.3g}/s"
+    gone = "ended" if ended else f"gone, last heard of {_span(seen)} ago"
+    heard = "works" if worker.working else gone
+    did = plural(worker.done, "design")
+    if worker.rate is not None:
+        did += f", {_rate(worker.rate)}/s"
     return f"process {worker.pid} on {worker.host}, since {since:%Y-%m-%d %H:%M:%S}: {did}; {heard}"
+
+
+def _rate(rate: float) -> str:
+    """Return a rate in words.
+
+    >>> _rate(1979.4), _rate(0.1512)
+    ('1,979', '0.151')
+    """
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
 def _span(seconds: float) -> str:

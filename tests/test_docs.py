@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse.profile import Profile
-from dse.result import shared
+from dse.result import shared, status
 from tests import docs_figures
 from tests.docs_figures import ROOT, Document, Number
 
@@ -101,6 +101,7 @@ def test_figures_of_shared_runs() -> None:
     doc = Document("docs/shared.md")
     doc.says("Every @ s it says that", shared._BEAT)
     doc.says("not seen for @ s, by the server's clock", shared.GONE)
+    doc.says("A rate is told after @ s", status._SOON)
     doc.given("signals and exit codes, tests/test_shared.py", r"`kill -9`", r"exit code 1")
     doc.given("the name of a sum", r"SHA-256")
     doc.check()

@@ -266,8 +266,12 @@ def now_of(connection: Connection) -> datetime:
     return now
 
 
+def are_here(now: datetime) -> sqlalchemy.ColumnElement[bool]:
+    """Return the condition that members were seen a moment before a time, and have not left."""
+    return and_(~MEMBERS.c.has_left, MEMBERS.c.seen >= now - timedelta(seconds=GONE))
+
+
 def _working(connection: Connection, study_id: int) -> list[int]:
     """Return the members that were seen a moment ago."""
-    since = now_of(connection) - timedelta(seconds=GONE)
-    here = and_(MEMBERS.c.study_id == study_id, ~MEMBERS.c.has_left, MEMBERS.c.seen >= since)
+    here = and_(MEMBERS.c.study_id == study_id, are_here(now_of(connection)))
     return list(connection.execute(select(MEMBERS.c.member).where(here)).scalars())

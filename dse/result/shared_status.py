@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import sqlalchemy
 from sqlalchemy import Connection, and_, func, select
 
 from dse.problems import InputError, Problem
 from dse.result.connection import check_password, engine_options, told
-from dse.result.shared import GONE, MEMBERS, PARTS, RESULTS, now_of, standing_of
+from dse.result.shared import MEMBERS, PARTS, RESULTS, are_here, now_of, standing_of
 from dse.result.status import Status, Worker, left, pace
 from dse.study.study import ResolvedStudy
 
@@ -99,20 +98,16 @@ def _claimed(connection: Connection, number: int, now: datetime) -> int:
         PARTS.c.study_id == number,
         PARTS.c.result.is_(None),
         PARTS.c.member == MEMBERS.c.member,
-        _here(now),
+        are_here(now),
     )
     return int(connection.scalar(select(func.sum(PARTS.c.high - PARTS.c.low)).where(mine)) or 0)
-
-
-def _here(now: datetime) -> Any:
-    return and_(~MEMBERS.c.has_left, MEMBERS.c.seen >= now - timedelta(seconds=GONE))
 
 
 def _workers(connection: Connection, number: int, now: datetime) -> list[Worker]:
     """Return who takes part, or has done something; those that came first, first."""
     designs = func.coalesce(func.sum(RESULTS.c.designs), 0)
     query = (
-        select(MEMBERS, designs.label("designs"))
+        select(MEMBERS, designs.label("designs"), are_here(now).label("working"))
         .outerjoin(RESULTS, RESULTS.c.member == MEMBERS.c.member)
         .where(MEMBERS.c.study_id == number)
         .group_by(MEMBERS.c.member)
@@ -120,12 +115,13 @@ def _workers(connection: Connection, number: int, now: datetime) -> list[Worker]
     )
     found = []
     for row in connection.execute(query):
-        working = not row.has_left and row.seen >= now - timedelta(seconds=GONE)
-        seconds = ((now if working else row.seen) - row.joined).total_seconds()
-        if working or row.designs:
+        seconds = ((now if row.working else row.seen) - row.joined).total_seconds()
+        if row.working or row.designs:
             since, seen = (
                 t.astimezone(UTC).isoformat(timespec="seconds") for t in (row.joined, row.seen)
             )
             rate = pace(int(row.designs), seconds)
-            found.append(Worker(row.host, row.pid, working, since, seen, int(row.designs), rate))
+            found.append(
+                Worker(row.host, row.pid, row.working, since, seen, int(row.designs), rate)
+            )
     return found

@@ -37,6 +37,7 @@ def _study(folder: Path, body: str, text: str = ONE, head: str = HEAD) -> dse.St
         ("    return Out(np.sort(np.atleast_1d(x))[::-1] * 1.0)\n", "is not elementwise"),
         ("    return Out(x * 2.0 if x > 4 else x * 1.0)\n", "takes designs one at a time"),
         ("    return Out(__import__('math').sqrt(x))\n", "takes designs one at a time"),
+        ("    return Out(np.ones(50))\n", r"returned 'y' of shape \(50,\)"),  # all designs
     ],
 )
 def test_a_model_that_breaks_its_promise_is_refused_before_the_search(

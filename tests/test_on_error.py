@@ -77,8 +77,8 @@ def test_a_length_that_fits_by_accident_is_not_taken_for_values(
     body: str, search: str, tmp_path: Path
 ) -> None:
     """Halves of 50 designs are of 3 at some time, as what the model returns is."""
-    words = r"^toy: .*toy_model.py:toy returned 'speed' of shape \(3,\) for inputs"
-    with pytest.raises(StoppedError, match=words):
+    words = r"toy_model.py:toy returned 'speed' of shape \(3,\) for inputs"
+    with pytest.raises((StoppedError, dse.InputError), match=words):
         run(_study(tmp_path, body, search, SKIPS), None, 1)
 
 

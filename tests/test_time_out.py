@@ -75,7 +75,7 @@ def test_a_model_that_hangs_in_a_process_is_ended_and_named(hangs: str, tmp_path
     body = f"    if {hangs}:\n        __import__('time').sleep(1e6)\n"
     added = "[run]\nprocesses = true\nworkers = 2\n"
     study = _study(tmp_path, "exhaustive", body, added, 3.0)
-    words = r"toy: (the models|designs? 0).* not done .*: a model hangs, or takes that long"
+    words = r"toy: designs? 0.* not done .*: a model hangs, or takes that long"
     with pytest.raises(StoppedError, match=words):
         run(study, tmp_path / "out")
 
@@ -99,7 +99,7 @@ def test_processes_get_as_much_more_time_as_they_took_to_begin(
     with pytest.raises(KeyboardInterrupt):
         run(study, None)
     beginning, audited = untils
-    assert beginning > 3.0 > audited - 1.5 > 2.0  # some of it is kept for the page
+    assert beginning > 3.0 > 2 * (audited - 1.5) > 2.0  # half for the audit; some for the page
 
 
 def test_what_is_waited_for_counts_from_when_it_was_given(clock: Clock) -> None:

@@ -9,7 +9,7 @@ declared domains; values outside them stay what they are, and are noted.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,7 +24,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.moved import contradictions
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import ModelError
-from dse.model.contract import Model
+from dse.model.contract import ContractError, Model
 from dse.model.quantity import Array, Quantity
 from dse.model.values import show
 from dse.problems import Problem
@@ -161,6 +161,12 @@ class _Watch:
             scalars = [{n: _number(v, i) for n, v in given.items()} for i in range(count)]
             every = _each(model, scalars)
         what = str(ModelError(model.name, error)).removeprefix(f"{model.name} ")
+        if (
+            every is None
+            and isinstance(error, ContractError)
+            and not any(_answers(model, given, count))
+        ):
+            self._add(model, what, "a model returns arrays of numbers, as long as its inputs")
         if every is None:
             self.notes[model.name] = f"on a sample of designs: {model.name} {what}"
             raise error from None
@@ -264,6 +270,17 @@ def _each(model: Model, designs: list[dict[str, Any]]) -> list[Mapping[str, Arra
         return [model(design) for design in designs]
     except (Exception, SystemExit):
         return None
+
+
+def _answers(model: Model, given: Mapping[str, Any], count: int) -> Iterator[bool]:
+    """Yield whether a model keeps to the contract for each design alone, as far as it answers."""
+    for row in range(count):
+        try:
+            model({n: _at(v, row) for n, v in given.items()})
+        except (Exception, SystemExit) as error:
+            yield not isinstance(error, ContractError)
+        else:
+            yield True
 
 
 def _first(marked: NDArray[np.bool_]) -> int:

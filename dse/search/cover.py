@@ -26,6 +26,8 @@ _LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
 DOUBLINGS = 12
 """Of a tolerance, by which what is not covered may miss."""
 _HUGE = 1e9
+_FALL = 30.0
+_FEW = 256  # points that tell nearly what all ask for
 
 
 class _Block(NamedTuple):
@@ -254,16 +256,23 @@ def reached(
         See `relaxed`: shares and amounts are taken times the factor.
     """
 
-    def covers(factor: float) -> bool:
-        found = relaxed(ideal, factor * share, floor, factor * np.asarray(amount))
-        return bool(cover.weakly(found).all())
+    def uncovered(rows: Array, factor: float) -> Array:
+        found = relaxed(rows, factor * share, floor, factor * np.asarray(amount))
+        return rows[~cover.weakly(found)]
 
-    if not len(ideal):
-        return 0.0
-    if not covers(_HUGE):
-        return np.inf
-    low, high = 0.0, _HUGE
-    while high > 1.01 * max(low, 1 / _HUGE):
-        middle = float(np.sqrt(max(low, 1 / _HUGE) * high))
-        low, high = (low, middle) if covers(middle) else (middle, high)
-    return high
+    def least(rows: Array, low: float) -> float:
+        """Return what covers points that `low` does not, from above: to find that is quick."""
+        if len(uncovered(rows, _HUGE)):
+            return np.inf
+        high = _HUGE
+        while high > 1.01 * max(low, 1 / _HUGE):
+            middle = float(np.sqrt(low * high)) if low else max(high / _FALL, 1 / _HUGE)
+            if len(left := uncovered(rows, middle)):
+                low, rows = middle, left
+            else:
+                high = middle
+        return high
+
+    few = least(ideal[:: max(1, len(ideal) // _FEW)], 0.0) if len(ideal) else 0.0
+    left = uncovered(ideal, few) if np.isfinite(few) else ideal[:0]
+    return least(left, few) if len(left) else few

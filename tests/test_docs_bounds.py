@@ -26,8 +26,6 @@ def test_figures_of_bounds() -> None:
     doc.cells(measured["designs"][:12], [e.space.size for e in [*sizes, *[finest] * 3]])
     doc.says("a shared space of @ designs", shared_aes(3_100, 64_000, 80).space.size)
     doc.given("a run of the benchmark", r"\| (?:exact|[0-9.]+ %) \|.*\|")
-    doc.given("the machine of that run", r"a load of 13 to 17")
-    doc.given("another run of it", r"with a load of 3, the exact lanes took 1.3 s")
     doc.given("what that run took", r"about 120 MB|up to 50 MB")
     doc.says("remembers up to @ MB", memory._BYTES / 1e6)
     doc.given(

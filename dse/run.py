@@ -352,7 +352,8 @@ def report(
         If a section or the explanations could not be written; the report then lacks them.
     """
     from dse.explain.answer import answer_data, answer_of
-    from dse.explain.explained import explain_the_first
+    from dse.explain.explained import explain_the_first, founded
+    from dse.explain.founded import Founded, founded_data, founded_section
     from dse.explain.robustness import Robustness, robustness_data
     from dse.explain.trends import trends
     from dse.explain.uncertain_section import uncertain_section
@@ -361,18 +362,19 @@ def report(
 
     sections, failed = written(study, result)
     explanations: list[Explanation] = []
-    held = Robustness()
+    held, basis = Robustness(), Founded(study.figures)
     try:
         explanations, held = explain_the_first(study, result, explained)
+        basis = founded(study, result, explained)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
-    answer = answer_of(study, result, explanations)
+    answer = answer_of(study, result, explanations, basis)
     choice = answer.designs[0].design if answer.designs else None
-    uncertain = uncertain_section(study.uncertainty, held, choice)
+    uncertain = uncertain_section(held, choice)
     trend = trends(explanations[0].regressions if explanations else ())
-    sections = [*uncertain, *trend, *sections]
+    sections = [*founded_section(basis), *uncertain, *trend, *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
-    return answer_data(answer) | robustness_data(held)
+    return answer_data(answer) | robustness_data(held) | founded_data(basis)

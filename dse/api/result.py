@@ -156,10 +156,12 @@ class StudyResult(Result):
             If the study is not at hand.
         """
         from dse.explain.answer import answer_of, designs_of
+        from dse.explain.explained import founded
         from dse.explain.verdict import explain
 
         study = self._study
-        return answer_of(study, self, explain(study, self, designs_of(study, self)))
+        explanations = explain(study, self, designs_of(study, self))
+        return answer_of(study, self, explanations, founded(study, self))
 
     def report(self, path: str | Path) -> None:
         """Write the report into a file.

@@ -260,7 +260,7 @@ def drawn(conditions: Mapping[str, Any], uncertainty: Uncertainty) -> dict[str, 
         if isinstance(bound, Middle):
             values = uncertainty.values[bound.where][:, 0]
             found[name] = Drawn(np.repeat(values, each).tolist())
-            found[name].middle = float(bound)
+            found[name].middle = bound  # which keeps its place in mind
         else:
             found[name] = bound * draws if isinstance(bound, tuple) else bound
     found[DRAW] = Drawn(np.repeat(np.arange(draws, dtype=np.float64), each).tolist())

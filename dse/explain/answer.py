@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dse.explain.chosen import NEAREST, RECOMMENDED, Chosen, choose
+from dse.explain.founded import Founded
 from dse.explain.sentences import (
     build_words,
     change_words,
@@ -83,6 +84,8 @@ class Answer:
         What a tenth more of each objective costs, from the recommended design.
     holds : str
         How far the recommended design holds if inputs are uncertain; empty if none is.
+    rests : str
+        How well the figures are founded that it rests on, and which to check before building.
     """
 
     verdict: str
@@ -90,6 +93,7 @@ class Answer:
     designs: tuple[Recommendation, ...]
     steps: tuple[str, ...] = ()
     holds: str = ""
+    rests: str = ""
 
     @property
     def short(self) -> tuple[str, ...]:
@@ -97,16 +101,20 @@ class Answer:
         told = [self.verdict]
         if self.designs:
             best = self.designs[0]
-            told += [*best.sentences, self.holds]
+            told += [*best.sentences, self.holds, self.rests]
         return tuple(each for each in told if each)
 
     def __str__(self) -> str:
-        said = [self.verdict, *(" ".join(each.sentences) for each in self.designs), self.holds]
+        said = [self.verdict, *(" ".join(each.sentences) for each in self.designs)]
+        said += [self.holds, self.rests]
         return "\n".join(each for each in said if each)
 
 
 def answer_of(
-    study: ResolvedStudy, result: Result, explanations: Sequence[Explanation] = ()
+    study: ResolvedStudy,
+    result: Result,
+    explanations: Sequence[Explanation] = (),
+    founded: Founded | None = None,
 ) -> Answer:
     """Return the answer of a result.
 
@@ -114,6 +122,8 @@ def answer_of(
     ----------
     explanations : sequence of Explanation
         Of some designs; where time goes and what to change is said of those alone.
+    founded : Founded, optional
+        Where the figures are from.
     """
     chosen = choose(study, result)
     if chosen is None:
@@ -126,7 +136,8 @@ def answer_of(
     pays = chosen.role == RECOMMENDED
     mine = known.get(chosen.design)
     holds = mine.holding.sentence("The choice") if mine is not None and mine.holding else ""
-    return Answer(verdict_words(study, result, chosen), pays, tuple(every), steps, holds)
+    rests = founded.sentence() if founded is not None else ""
+    return Answer(verdict_words(study, result, chosen), pays, tuple(every), steps, holds, rests)
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:

@@ -7,9 +7,12 @@ import time
 import numpy as np
 
 from dse.explain.answer import designs_of
+from dse.explain.check_first import check_first
+from dse.explain.founded import Founded
 from dse.explain.robustness import Robustness, robustness
 from dse.explain.verdict import Explanation, explain
 from dse.result.record import Result
+from dse.result.spare import EXPLAINED
 from dse.study.study import ResolvedStudy
 
 _ENOUGH = 20.0  # seconds that all explanations may take in any case
@@ -55,6 +58,23 @@ def explain_the_first(
     chosen = np.unique(np.linspace(0, len(rest) - 1, count).astype(int)) if count else ()
     others = explain(study, result, [rest[i] for i in chosen], len(first), held)
     return found + others, held
+
+
+def founded(study: ResolvedStudy, result: Result, most: int = EXPLAINED) -> Founded:
+    """Return where the figures of a result are from, and what to check first.
+
+    Parameters
+    ----------
+    most : int
+        How many designs there is time to explain; nothing is evaluated if it is 0.
+
+    Raises
+    ------
+    ModelError
+        If a model raises.
+    """
+    choice = next(iter(designs_of(study, result)), None)
+    return Founded(study.figures, check_first(study, result, choice, most))
 
 
 def _best(result: Result) -> list[int]:

@@ -146,7 +146,7 @@ def robustness(
     if not uncertainty.sources or not len(result.front):
         return Robustness()
     space = evaluator.space
-    others = [n for n in _candidates(result, uncertainty.draws) if n not in set(numbers)]
+    others = [n for n in candidates(result, uncertainty.draws) if n not in set(numbers)]
     if points is None:
         others, numbers = list(dict.fromkeys([*numbers, *others])), []
     rows = result.designs.loc[others]
@@ -180,7 +180,7 @@ def _verdict(on_front: NDArray[np.bool_]) -> str:
     return "certainly" if on_front.all() else "possibly" if on_front.any() else "never"
 
 
-def _candidates(result: Result, draws: int) -> list[int]:
+def candidates(result: Result, draws: int) -> list[int]:
     """Return designs of the front and beside it: all, or the knee, the best and an even sample."""
     most = max(8, _HELD // max(draws, 1))
     front = result.front

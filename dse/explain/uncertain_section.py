@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from dse.evaluate.draws import Uncertainty
 from dse.explain.robustness import Holding, Robustness
 from dse.explain.words import plain
 from dse.model.section import Bars, Section, Table
-from dse.model.values import show
 
 TITLE = "If the inputs are not what you think"
 _ROWS = 12  # designs and inputs shown
@@ -19,9 +17,7 @@ _HOW = (
 )
 
 
-def uncertain_section(
-    uncertainty: Uncertainty, found: Robustness, choice: int | None
-) -> list[Section]:
+def uncertain_section(found: Robustness, choice: int | None) -> list[Section]:
     """Return the section on uncertain inputs; none if there are none.
 
     Parameters
@@ -38,8 +34,7 @@ def uncertain_section(
         if mine.shares:
             parts.append(_bars(mine))
     words.append(_HOW)
-    told = _designs(found, choice)
-    return [Section(TITLE, "\n\n".join(words), [*parts, told, _inputs(uncertainty)])]
+    return [Section(TITLE, "\n\n".join(words), [*parts, _designs(found, choice)])]
 
 
 def _bars(mine: Holding) -> Bars:
@@ -70,17 +65,3 @@ def _designs(found: Robustness, choice: int | None) -> Table:
 
 def _share(share: float) -> object:
     return round(100 * share, 1) if share < 1e6 else "fails"
-
-
-def _inputs(uncertainty: Uncertainty) -> Table:
-    rows = []
-    for source in uncertainty.sources:
-        values = uncertainty.values[source.where][uncertainty.corners :]
-        for k, (label, unit) in enumerate(zip(source.labels, source.units, strict=True)):
-            low, high = (
-                show(float(values[:, k].min()), unit),
-                show(float(values[:, k].max()), unit),
-            )
-            rows.append((plain(label), source.told, low, high))
-    heads = ["input", "given as", "least drawn", "greatest drawn"]
-    return Table("What is uncertain", pd.DataFrame(rows, columns=heads))

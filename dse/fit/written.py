@@ -14,6 +14,9 @@ from dse.model.values import show
 
 _ALIGNED = 28
 
+_TIERS = {"given": 'tier = "assumed", ', "derived": 'tier = "derived", '}
+"""Of figures that are not fitted, by how their notes begin."""
+
 
 def as_records(fits: Sequence[Fit]) -> dict[str, Any]:
     """Return fits as data for JSON, by series."""
@@ -50,6 +53,7 @@ def as_catalog(fits: Sequence[Fit], table: str) -> str:
     head = [
         f"about = {_quoted(f'LogCA parameters fitted to the times in {table}')}",
         f"source = {_quoted(f'fitted by dse fit to {table}')}",
+        'tier = "fitted"',
         'note = "In seconds: a study that takes them gives a clock, which relates them to cycles."',
     ]
     taken: dict[str, int] = {}
@@ -83,7 +87,8 @@ def _row(fit: Fit, name: str) -> str:
         lines.append(f"note = {_quoted(note)}")
     for quantity, value, note in _figures(fit):
         unit = UNITS[quantity]
-        figure = f'{{ value = {value!r}, unit = "{unit}", note = {_quoted(note)} }}'
+        tier = _TIERS.get(note.partition(":")[0], "")
+        figure = f'{{ value = {value!r}, unit = "{unit}", {tier}note = {_quoted(note)} }}'
         lines.append(f"{quantity} = {figure}")
     return "\n".join([*lines, *_together(fit), ""])
 
@@ -112,7 +117,10 @@ def _figures(fit: Fit) -> Iterator[tuple[str, float, str]]:
     values = fit.parameters
 
     def spanned(name: str) -> str:
-        low, high = (told_value(name, end) for end in fit.intervals[name])
+        ends = fit.intervals[name]
+        if ends[0] == ends[1]:
+            return "given"
+        low, high = (told_value(name, end) for end in ends)
         return f"fitted; 95 %: {low} to {high}"
 
     own = ("computational_index", "complexity", "overhead", "latency", "latency_per_byte")
@@ -120,12 +128,12 @@ def _figures(fit: Fit) -> Iterator[tuple[str, float, str]]:
         if name in values and (name != "complexity" or "computational_index" in values):
             yield name, values[name], spanned(name)
     if "overhead_and_latency" in values:
-        note = f"o + L, {spanned('overhead_and_latency')}; all of it taken as o: assumed"
+        note = f"o + L, {spanned('overhead_and_latency')}; all of it taken as o"
         yield "overhead", values["overhead_and_latency"], note
-        yield "latency", 0.0, "assumed: its share is in the overhead"
+        yield "latency", 0.0, "derived: its share is in the overhead"
     if "speedup_limit" in values:
-        yield "latency_per_byte", 0.0, "assumed: its share is in the acceleration"
-        note = f"1 / (l/C + 1/A), {spanned('speedup_limit')}; taken as A with l = 0: assumed"
+        yield "latency_per_byte", 0.0, "derived: its share is in the acceleration"
+        note = f"1 / (l/C + 1/A), {spanned('speedup_limit')}; taken as A with l = 0"
         yield "acceleration", values["speedup_limit"], note
 
 

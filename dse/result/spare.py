@@ -90,10 +90,10 @@ def explainable(
     few = affordable(study.evaluator, outcome.points, seconds, pace)
     if study.uncertainty.sources:
         few = max(0, few - min(FRONT + NEAR, len(result.designs)))
-    return min(EXPLAINED, few // _evaluations_of_an_explanation(study))
+    return min(EXPLAINED, few // evaluations_of_an_explanation(study))
 
 
-def _evaluations_of_an_explanation(study: ResolvedStudy) -> int:
+def evaluations_of_an_explanation(study: ResolvedStudy) -> int:
     """Return about how many designs are evaluated, at most, to explain one."""
     inputs = len(study.evaluator.wiring.quantities)
     near = sum(v.count or _ALONG for v in study.evaluator.space.variables.values())

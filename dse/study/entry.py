@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    Tag,
+)
 
 Finite = Annotated[StrictFloat, Field(allow_inf_nan=False)]
 Number = StrictInt | Finite | StrictStr
@@ -13,6 +22,12 @@ Number = StrictInt | Finite | StrictStr
 
 Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
 """The name of a quantity."""
+Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
+"""How much each of some scenarios counts."""
+WeightsTable = Annotated[
+    Annotated[Weights, Tag("one list")] | Annotated[dict[str, Weights], Tag("by input")],
+    Discriminator(lambda value: "by input" if isinstance(value, dict) else "one list"),
+]
 
 
 class Table(BaseModel):

@@ -6,19 +6,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag
 
-from dse.study.entry import Finite, Name, Number, Table
+from dse.study.entry import Finite, Name, Number, Table, WeightsTable
 from dse.study.shown import BottleneckTable, CurveTable, RegionsTable, ReportTable
 from dse.study.uncertain import (
     ConstraintReduce,
     Figure,
+    OriginTable,
     Share,
+    Sourced,
+    SourcedTable,
     UncertainTable,
     UncertaintyTable,
+    is_sourced,
     is_uncertain,
 )
-
-Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
-"""How much each of some scenarios counts."""
 
 
 class ModelUse(Table):
@@ -46,11 +47,11 @@ class CatalogRow(Table):
     )
 
 
-class ResourceFile(Table):
-    """An input from a file, of which some parts are not to be chosen."""
+class ResourceFile(OriginTable):
+    """An input from a file, of which some parts may not be chosen."""
 
     file: StrictStr = Field(description="a file or folder, relative to the study")
-    exclude: list[StrictStr] = Field(min_length=1, description="names of parts")
+    exclude: list[StrictStr] = Field(default_factory=list, description="names of parts")
 
 
 class RealTable(Table):
@@ -123,7 +124,9 @@ _VARIABLES: dict[str, type[Table]] = {
     "rows": RowsTable,
     "subsets": SubsetsTable,
 }
-KINDS = frozenset({*_VARIABLES, "row", "file", "number", "renamed", "model", "uncertain"})
+KINDS = frozenset(
+    {*_VARIABLES, "row", "file", "number", "renamed", "model", "uncertain", "sourced"}
+)
 """Words that pydantic puts into places, for the kinds of an entry."""
 
 
@@ -139,6 +142,8 @@ def _input_kind(value: Any) -> str:
         return "file"
     if is_uncertain(value):
         return "uncertain"
+    if is_sourced(value):
+        return "sourced"
     return "row" if isinstance(value, dict | CatalogRow) else "number"
 
 
@@ -163,7 +168,8 @@ InputTable = Annotated[
     Annotated[Number, Tag("number")]
     | Annotated[CatalogRow, Tag("row")]
     | Annotated[ResourceFile, Tag("file")]
-    | Annotated[UncertainTable, Tag("uncertain")],
+    | Annotated[UncertainTable, Tag("uncertain")]
+    | Annotated[Sourced, Tag("sourced")],
     Discriminator(_input_kind),
 ]
 
@@ -184,12 +190,6 @@ class TableStudyTable(StudyTable):
     missing: list[StrictStr] = Field(
         default_factory=list, description="what the table writes for a missing number"
     )
-
-
-WeightsTable = Annotated[
-    Annotated[Weights, Tag("one list")] | Annotated[dict[str, Weights], Tag("by input")],
-    Discriminator(lambda value: "by input" if isinstance(value, dict) else "one list"),
-]
 
 
 class ObjectiveTable(Table):
@@ -357,6 +357,11 @@ _ENTRIES: dict[str, type[Table]] = {
     "curve.*": CurveTable,
     "report": ReportTable,
 }
+_INPUTS: dict[str, type[Table]] = {
+    "file": ResourceFile,
+    "uncertain": UncertainTable,
+    "sourced": SourcedTable,
+}
 LISTS = frozenset({"study.models", "objective", "constraint", "curve", "report.sections"})
 """Sections whose entries are told by their positions."""
 NAMED = frozenset({"inputs", "space", "columns"})
@@ -367,10 +372,8 @@ def table_at(path: str, value: Any) -> type[Table] | None:
     """Return the table that stands at a path such as ``"objective.*"``, ``*`` for any entry."""
     if path == "space.*":
         return _VARIABLES.get(_kind(value) or "")
-    if path == "inputs.*" and _input_kind(value) == "file":
-        return ResourceFile
-    if path == "inputs.*" and _input_kind(value) == "uncertain":
-        return UncertainTable
+    if path == "inputs.*" and (found := _INPUTS.get(_input_kind(value))):
+        return found
     if path == "":
         study = value.get("study")
         models = isinstance(study, dict) and "models" in study

@@ -29,6 +29,7 @@ from dse.study.reading import parse, read_toml, unfit
 from dse.study.resolve import resolve
 from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.resolve.curves import CurvePlan
+from dse.study.resolve.figures import Stated
 from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import SearchTable, StudyFile
 from dse.study.urls import is_server, shown_url, url_problem
@@ -74,6 +75,8 @@ class ResolvedStudy:
         What the models demand and the study cannot tell, with what is lacking.
     uncertainty : Uncertainty
         What is uncertain, and its draws.
+    figures : tuple of Stated
+        The figures that its results depend on, with where they are from.
     digest : str
         A digest of all that decides the result, as it was when the study was read: what the text
         says, the files that models, catalogs and profiles came from, what a target adds to the
@@ -97,6 +100,7 @@ class ResolvedStudy:
     target: Target | None
     unchecked: tuple[str, ...]
     uncertainty: Uncertainty
+    figures: tuple[Stated, ...]
     digest: str
 
     @property
@@ -314,6 +318,7 @@ def _study(
         target=target,
         unchecked=resolved.unchecked,
         uncertainty=resolved.uncertainty,
+        figures=resolved.figures,
         notes=tuple(context.notes),
         code=tuple(sorted({*context.files, *context.report_files})),
         digest=_digest(deciding(raw), context.files, folder, [*context.fingerprints, *searched]),

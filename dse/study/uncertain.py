@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Discriminator, Field, StrictFloat, StrictInt, Tag
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    Tag,
+)
 
 from dse.problems import closest
 from dse.study.entry import Number, Table
+from dse.study.tier import Origin, Tier, sourced
 
 Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 """The lesser and the greater of two numbers."""
@@ -17,7 +27,27 @@ _KEYS = (*LAWS, "deviation", "factor")
 _ALIKE = 0.75  # a key that surely stands for another
 
 
-class UncertainTable(Table):
+class OriginTable(Table):
+    """Where a figure is from."""
+
+    tier: Tier = Field("assumed", description="how well it is founded")
+    source: StrictStr = Field("", description="what it is taken from")
+
+    @property
+    def origin(self) -> Origin:
+        """Tier and source."""
+        return Origin(self.tier, self.source)
+
+
+class SourcedTable(OriginTable):
+    """A number that says where it is from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    value: Number = Field(description="the number")
+
+
+class UncertainTable(OriginTable):
     """A number that is not known exactly."""
 
     between: Ends | None = Field(None, description="[low, high]: no more is known than its ends")
@@ -33,13 +63,28 @@ class UncertainTable(Table):
     )
 
 
+def _figure_kind(value: Any) -> str:
+    if is_sourced(value):
+        return "sourced"
+    return "uncertain" if isinstance(value, dict | UncertainTable) else "number"
+
+
+def _as_number(table: SourcedTable) -> float | str:
+    return sourced(table.value, table.origin)
+
+
+if TYPE_CHECKING:
+    Sourced: TypeAlias = float | str
+else:
+    Sourced = Annotated[SourcedTable, AfterValidator(_as_number)]
+    """A number that says where it is from; read as a number with its origin (`origin_of`)."""
 Figure = Annotated[
-    Annotated[Number, Tag("number")] | Annotated[UncertainTable, Tag("uncertain")],
-    Discriminator(
-        lambda value: "uncertain" if isinstance(value, dict | UncertainTable) else "number"
-    ),
+    Annotated[Number, Tag("number")]
+    | Annotated[Sourced, Tag("sourced")]
+    | Annotated[UncertainTable, Tag("uncertain")],
+    Discriminator(_figure_kind),
 ]
-"""A number, or one that is uncertain."""
+"""A number, one that says where it is from, or one that is uncertain."""
 Share = Annotated[str, Field(strict=True, pattern=r"^\s*\d+(\.\d+)?\s*%\s*$")]
 """A share of the draws, such as ``"95 %"``."""
 ConstraintReduce = Literal["mean", "worst"] | Share
@@ -51,6 +96,13 @@ class UncertaintyTable(Table):
     draws: StrictInt = Field(
         512, ge=2, le=100_000, description="of all uncertain inputs together, by search.seed"
     )
+
+
+def is_sourced(value: Any) -> bool:
+    """Tell whether a table is a number that says where it is from."""
+    if not isinstance(value, dict) or {"catalog", "row", "file"} & {*value} or is_uncertain(value):
+        return False
+    return any(closest(key, SourcedTable.model_fields, _ALIKE) for key in value)
 
 
 def is_uncertain(value: Any) -> bool:

@@ -10,6 +10,8 @@
     Under which conditions, and how much each counts.
 `uncertain`, `drawing`
     What is not known exactly, and its draws.
+`figures`
+    All figures that are given, with where they are from.
 `regions`, `curves`, `sections`
     What the report draws and writes beside the front.
 `table`
@@ -45,6 +47,7 @@ from dse.study.resolve.context import Context
 from dse.study.resolve.contradictions import check_contradictions
 from dse.study.resolve.curves import CurvePlan, resolve_curves
 from dse.study.resolve.drawing import spreads, with_draws
+from dse.study.resolve.figures import Stated, stated
 from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
 from dse.study.resolve.models import resolve_models
@@ -67,6 +70,7 @@ class Resolved(NamedTuple):
     unchecked: tuple[str, ...]
     target: Target | None
     uncertainty: Uncertainty
+    figures: tuple[Stated, ...]
 
 
 def resolve(ctx: Context) -> Resolved:
@@ -74,7 +78,7 @@ def resolve(ctx: Context) -> Resolved:
     if isinstance(ctx.file, TableStudyFile):
         evaluator, target = resolve_table(ctx, ctx.file)
         none = Uncertainty()
-        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target, none)
+        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target, none, ())
     return _of_models(ctx)
 
 
@@ -117,9 +121,13 @@ def _of_models(ctx: Context) -> Resolved:
     check_sections(ctx, wiring, sections)
     regions = resolve_regions(ctx, wiring, objectives)
     curves = resolve_curves(ctx, wiring)
+    figures: tuple[Stated, ...] = ()
     if not ctx.problems:
         note_reach(ctx, evaluator)
-    return Resolved(evaluator, regions, tuple(curves), sections, unchecked, target, uncertainty)
+        figures = stated(ctx, evaluator)
+    return Resolved(
+        evaluator, regions, tuple(curves), sections, unchecked, target, uncertainty, figures
+    )
 
 
 def _wiring(ctx: Context) -> Wiring:

@@ -12,6 +12,7 @@ from dse.evaluate.wiring import Wiring
 from dse.study.resolve.context import Context, shown
 from dse.study.resolve.uncertain import in_words as in_draws
 from dse.study.resolve.uncertain import read_figure
+from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
 
 _SCENARIOS = 100_000
@@ -34,6 +35,7 @@ def read_conditions(
         value = read_figure(ctx, wiring, place, name, number, clock)
         if value is not None:
             conditions[name] = value
+            ctx.origins[place, "", name] = origin_of(number)
     return conditions
 
 

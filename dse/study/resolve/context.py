@@ -19,6 +19,7 @@ from dse.model.values import show
 from dse.problems import InputError, Problem, closest, nearest
 from dse.study.reading import Reading
 from dse.study.schema import StudyFile
+from dse.study.tier import Origin
 
 ALIKE = 0.85  # a slip of the pen, where the name could also be one that was not read
 
@@ -53,6 +54,8 @@ class Context:
     """Quantities that choose parts of a resource: the names of these, from the lowest bit."""
     uncertain: dict[str, Source] = field(default_factory=dict)
     """What is uncertain, by its place in the study."""
+    origins: dict[tuple[str, str, str], Origin] = field(default_factory=dict)
+    """Where figures are from: by place or variable, option, and quantity; by quantity if fixed."""
     doubtful: set[str] = field(default_factory=set)
     """Quantities that were meant to be given, but for a problem: they are not missing as well."""
 

@@ -13,6 +13,7 @@ from dse.study.resolve.context import Context
 from dse.study.resolve.rows import rows_of, together_of
 from dse.study.resolve.uncertain import read_figure, read_together
 from dse.study.schema import CatalogRow, ResourceFile
+from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
 
 _BYTES = 1 << 30
@@ -36,6 +37,7 @@ def resolve_constants(ctx: Context, wiring: Wiring) -> dict[str, Any]:
     given: list[_Given] = []
     for key, entry in ctx.file.inputs.items():
         given += _given(ctx, wiring, key, entry)
+    ctx.origins |= {("", "", each.name): origin_of(each.number) for each in given}
     clock = _clock(ctx, wiring, given)
     if clock is not None:
         constants["clock"] = clock
@@ -110,6 +112,7 @@ def _resource(
         message = f"{key} is read from a file, which is not drawn"
         ctx.add(where, message, "name its file or folder")
         return
+    ctx.origins["", "", key] = origin_of(entry)
     excluded = entry.exclude if isinstance(entry, ResourceFile) else []
     entry = entry.file if isinstance(entry, ResourceFile) else entry
     if excluded and resource.without is None:

@@ -11,6 +11,7 @@ from dse.study.catalog import Catalog, Figure, Together, load_catalog
 from dse.study.catalog_files import find_catalog
 from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.schema import CatalogRow, CatalogTable
+from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
 
 Figures = dict[str, Figure]
@@ -63,7 +64,9 @@ def _overridden(
             ctx.add(f"{where}.override.{name}", *without_unit(number, row[name].unit))
         else:
             text = number if isinstance(number, str) else repr(number)  # in the base unit
-            own[name] = Figure(text, row[name].unit, "the study")
+            origin = origin_of(number)
+            source = origin.source or "the study"
+            own[name] = Figure(text, row[name].unit, source, tier=origin.tier)
     return own
 
 

@@ -24,6 +24,7 @@ from dse.study.schema import (
     SubsetsTable,
     ValuesTable,
 )
+from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
 
 Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
@@ -39,7 +40,7 @@ def resolve_variables(ctx: Context, wiring: Wiring) -> dict[str, Variable]:
     for key, table in ctx.file.space.items():
         variable: Variable | None = None
         if isinstance(table, CatalogTable | RowsTable):
-            variable = _choice(ctx, wiring, f"space.{key}", table)
+            variable = _choice(ctx, wiring, key, table)
         elif isinstance(table, SubsetsTable):
             variable = _subsets(ctx, wiring, f"space.{key}", table)
         elif key in wiring.quantities:
@@ -156,11 +157,11 @@ def _real(
 
 
 def _choice(
-    ctx: Context, wiring: Wiring, where: str, table: CatalogTable | RowsTable
+    ctx: Context, wiring: Wiring, key: str, table: CatalogTable | RowsTable
 ) -> Choice | None:
     """Read a variable that chooses a row; None, and a problem, if it cannot be."""
     before = len(ctx.problems)
-    held: dict[str, Together] = {}
+    where, held = f"space.{key}", dict[str, Together]()
     if isinstance(table, RowsTable):
         where = f"{where}.rows"
         written = _written_here(ctx, wiring, where, table)
@@ -168,6 +169,7 @@ def _choice(
         written = _of_catalog(ctx, where, table)
         held = together_of(ctx, where, table) if written else {}
     names = _common(ctx, wiring, where, written)
+    ctx.origins |= {(key, o, n): origin_of(v) for o, row in written.items() for n, v in row.items()}
     rows = {o: _row(ctx, wiring, f"{where}.{o}", n, names) for o, n in written.items()}
     for option, together in held.items():
         if option in rows:

@@ -1,0 +1,117 @@
+"""Figures at the ends of their ranges: each moved alone, as draws that are evaluated at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dse.evaluate.certain import without_draws
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.draws import DRAW, Middle, Spread, Uncertainty, drawn, option_of
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.objective import Objective
+from dse.evaluate.space import Choice, Space
+from dse.model.quantity import Array
+
+_Asked = TypeVar("_Asked", Objective, Constraint)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A figure, and the two numbers to which it is moved.
+
+    Parameters
+    ----------
+    name : str
+        The quantity.
+    value : float
+        In the quantity's unit.
+    ends : (float, float)
+        Likewise.
+    variable, option : str
+        The variable that chooses its row, and the row; empty if it is the same for all designs.
+    where : str
+        The place of a condition; empty for other figures.
+    """
+
+    name: str
+    value: float
+    ends: tuple[float, float]
+    variable: str = ""
+    option: str = ""
+    where: str = ""
+
+
+def at_ends(evaluator: Evaluator, figures: Sequence[Ends]) -> Evaluator:
+    """Return an evaluator of ``1 + 2 n`` draws: as it is, then each figure at either end.
+
+    Everything uncertain is at its middle but for the figure that is moved.
+    """
+    draws = 1 + 2 * len(figures)
+    columns = [_column(f, k, draws) for k, f in enumerate(figures)]
+    spread: dict[str, Spread] = {}
+    for figure, column in zip(figures, columns, strict=True):
+        if not figure.where:
+            before = spread.get(figure.name) or _still(evaluator, figure, draws)
+            spread[figure.name] = _with(evaluator, before, figure, column)
+    chosen = {each.variable for each in spread.values()} - {""}
+    variables = {
+        n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in chosen else v
+        for n, v in evaluator.space.variables.items()
+    }
+    constants = {f.name: f.value for f in figures if not f.variable and not f.where}
+    wiring = replace(
+        evaluator.wiring, spread=spread, constants={**evaluator.wiring.constants, **constants}
+    )
+    moved = {f.where: c[:, None] for f, c in zip(figures, columns, strict=True) if f.where}
+    every = Uncertainty(values={"": np.zeros((draws, 1)), **moved})
+
+    def asking(asked: _Asked, names: Sequence[str]) -> _Asked:
+        still = without_draws(asked)
+        plain = {n: _settled(v, moved) for n, v in still.conditions.items()}
+        depends = DRAW in wiring.needs(names, plain).names
+        if depends or any(isinstance(v, Middle) for v in plain.values()):
+            return replace(still, conditions=drawn(plain, every))
+        return replace(still, conditions=plain)
+
+    return replace(
+        evaluator,
+        wiring=wiring,
+        space=Space(variables),
+        objectives=tuple(asking(o, (o.quantity,)) for o in evaluator.objectives),
+        constraints=tuple(asking(c, c.names) for c in evaluator.constraints),
+    )
+
+
+def _column(figure: Ends, number: int, draws: int) -> Array:
+    """Return what a figure is in each draw."""
+    column = np.full(draws, float(figure.value))
+    column[1 + 2 * number : 3 + 2 * number] = figure.ends
+    return column
+
+
+def _still(evaluator: Evaluator, figure: Ends, draws: int) -> Spread:
+    """Return a quantity that is in each draw what it is: one number, or one an option."""
+    values = np.array([float(figure.value)])
+    variable = evaluator.space.variables.get(figure.variable)
+    if isinstance(variable, Choice):
+        values = np.array([float(row[figure.name]) for row in variable.rows.values()])
+    return Spread(values, np.tile(values, (draws, 1)), figure.variable)
+
+
+def _with(evaluator: Evaluator, spread: Spread, figure: Ends, column: Array) -> Spread:
+    """Return what a quantity is in each draw, one of its figures moved too."""
+    variable, place = evaluator.space.variables.get(figure.variable), 0
+    if isinstance(variable, Choice):
+        place = list(variable.rows).index(figure.option)
+    values = spread.values.copy()
+    values[:, place] = column
+    return replace(spread, values=values)
+
+
+def _settled(bound: Any, moved: dict[str, Array]) -> Any:
+    """Return a condition, its middle if it is not moved."""
+    return float(bound) if isinstance(bound, Middle) and bound.where not in moved else bound

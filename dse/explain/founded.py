@@ -1,0 +1,184 @@
+"""How well a result is founded: its figures by tier, and what to check before building."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dse.explain.check_first import Check
+from dse.explain.words import listed, plain
+from dse.model.section import Section, Table
+from dse.model.values import as_data, plural, show
+from dse.study.resolve.figures import Stated
+from dse.study.tier import TIERS, Tier, worst
+
+TITLE = "Where the numbers come from"
+_NAMED = 3  # figures to check, in the answer
+_ROWS = 40  # figures in the report
+_LITTLE = 0.0005  # of the front: what moves it less is not told
+_NUMBERS = ("no", "one", "two", "three")
+_HOW = (
+    "Each assumed or uncertain figure was moved alone to both ends of its range, and designs of "
+    "the front and near it were evaluated anew. It moves the front by the share that the points "
+    "of one front lack, on average, against those of the other, at the worse end. An assumed "
+    "figure of which the study gives no range was halved and doubled."
+)
+
+
+@dataclass(frozen=True)
+class Founded:
+    """The figures of a result, and what to check first.
+
+    Parameters
+    ----------
+    figures : tuple of Stated
+        All that the result depends on.
+    checks : tuple of Check
+        Those that may be off, what moves the front most first; empty if there was no time.
+    """
+
+    figures: tuple[Stated, ...]
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def tiers(self) -> dict[Tier, int]:
+        """How many figures there are of each tier, the best founded first."""
+        given = [figure.tier for figure in self.figures]
+        return {tier: given.count(tier) for tier in TIERS if tier in given}
+
+    @property
+    def objectives(self) -> dict[str, Tier]:
+        """The worst tier of what each objective depends on."""
+        found: dict[str, Tier] = {}
+        for figure in self.figures:
+            for name in figure.objectives:
+                found[name] = worst([found.get(name, figure.tier), figure.tier]) or figure.tier
+        return found
+
+    @property
+    def first(self) -> tuple[Check, ...]:
+        """What moves the front most: three figures at most."""
+        return tuple(c for c in self.checks if c.moves >= _LITTLE)[:_NAMED]
+
+    def sentence(self) -> str:
+        """Return the worst tier, and what to check before building; empty without figures."""
+        last = worst(self.tiers)
+        if last is None:
+            return ""
+        count, every = self.tiers[last], len(self.figures)
+        of = "All" if count == every else str(count)
+        said = f"{of} of its {plural(every, 'figure')} {'is' if count == 1 else 'are'} {_as(last)}"
+        if not self.first:
+            none = "none that may be off moves the front" if self.checks else ""
+            return f"{said}; {none}." if none else f"{said}."
+        these = "this" if len(self.first) == 1 else f"these {_NUMBERS[len(self.first)]}"
+        told = listed(_told(check) for check in self.first)
+        return f"{said}. Check {these} before you build: {told}."
+
+
+def _as(tier: Tier) -> str:
+    return "from data sheets" if tier == "data sheet" else tier
+
+
+def _told(check: Check) -> str:
+    """Return a figure with its range and what that does."""
+    moved = f"{check.told or 'half to double'} moves the front by {share(check.moves)}"
+    if check.overturns:
+        moved += " and overturns the choice"
+    return f"{plain(check.figure.label)} ({moved})"
+
+
+def share(moves: float) -> str:
+    """Return by how much a front is moved, in percent.
+
+    >>> share(0.126), share(0.0042)
+    ('13 %', '0.4 %')
+    """
+    return f"{100 * moves:.0f} %" if moves >= 0.0095 else f"{100 * moves:.1g} %"
+
+
+def founded_section(found: Founded) -> list[Section]:
+    """Return the section on where figures are from; none without figures."""
+    if not found.figures:
+        return []
+    counted = listed(f"{count} {_as(tier)}" for tier, count in found.tiers.items())
+    tiers = listed(f"{name}: {tier}" for name, tier in found.objectives.items())
+    said = f"The result depends on {plural(len(found.figures), 'figure')}: {counted}."
+    said += f" The worst tier of what an objective depends on: {tiers}." if tiers else ""
+    words = [said, *([_HOW] if found.checks else [])]
+    return [Section(TITLE, "\n\n".join(words), [_table(found)])]
+
+
+def _table(found: Founded) -> Table:
+    rows = [*(_row(c.figure, c) for c in found.checks), *map(_row, _others(found))]
+    more = len(rows) - _ROWS
+    note = (
+        f"{more} more, which move the front less or not, are in summary.json." if more > 0 else ""
+    )
+    table = pd.DataFrame(rows[:_ROWS])
+    if not found.checks:
+        table = table[["figure", "value", "tier", "source"]]
+    title = "Check the first before you build" if found.first else "Figures"
+    return Table(title, table, note)
+
+
+def _others(found: Founded) -> list[Stated]:
+    """Return the figures that were not moved, the worst founded first."""
+    moved = {id(check.figure) for check in found.checks}
+    rest = [figure for figure in found.figures if id(figure) not in moved]
+    return sorted(rest, key=lambda figure: -TIERS.index(figure.tier))
+
+
+def _row(figure: Stated, check: Check | None = None) -> dict[str, object]:
+    value = "" if np.isnan(figure.value) else show(figure.value, figure.unit or "1")
+    row: dict[str, object] = {"figure": plain(figure.label), "value": value, "tier": figure.tier}
+    if check is None:
+        blank = {"range": "", "moves the front by": "", "changes most": "", "the choice": ""}
+        return row | blank | {"source": figure.source}
+    low, high = (show(end, figure.unit or "1") for end in check.ends)
+    told = f" ({check.told})" if check.told and not check.told.startswith("between") else ""
+    falls = listed(show(end, figure.unit or "1") for end in check.overturns)
+    return row | {
+        "range": f"{low} to {high}{told}",
+        "moves the front by": share(check.moves) if check.moves >= _LITTLE else "0 %",
+        "changes most": plain(check.objective),
+        "the choice": f"falls at {falls}" if falls else "holds",
+        "source": figure.source,
+    }
+
+
+def founded_data(found: Founded) -> dict[str, Any]:
+    """Return where figures are from as plain values, for JSON; empty without figures."""
+    if not found.figures:
+        return {}
+    data: dict[str, Any] = {
+        "worst_tier": worst(found.tiers),
+        "tiers": dict(found.tiers),
+        "objectives": found.objectives,
+        "check_first": [_checked(check) for check in found.checks],
+        "all": [_plain(figure) for figure in found.figures],
+    }
+    return {"figures": as_data(data)}
+
+
+def _plain(figure: Stated) -> Mapping[str, object]:
+    keys: Sequence[str] = ("name", "label", "value", "unit", "tier", "source", "objectives")
+    return {key: getattr(figure, key) for key in keys} | {"value": float(figure.value)}
+
+
+def _checked(check: Check) -> Mapping[str, object]:
+    low, high = check.ends
+    return {
+        "label": check.figure.label,
+        "tier": check.figure.tier,
+        "low": low,
+        "high": high,
+        "range": check.told or "half to double",
+        "moves": check.moves,
+        "objective": check.objective,
+        "overturns": list(check.overturns),
+    }

@@ -1,0 +1,221 @@
+"""What to check before building: held to searches of the whole space with each figure moved."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.explain.explained import founded
+from dse.explain.front_moves import distance
+from dse.study.kept import to_toml
+
+ASSUMED = {"latency_per_byte": 0.5, "latency": "1.2 us", "complexity": 1.1}
+
+
+def content(**inputs: Any) -> dict[str, Any]:
+    """Return a study whose figures have tiers of every kind."""
+    made: dict[str, Any] = {
+        "study": {"name": "founded", "models": ["objectives.logca:offload"]},
+        "inputs": {
+            "clock": {"value": "1 GHz", "tier": "data sheet", "source": "a manual"},
+            "computational_index": {"value": 90, "tier": "measured", "source": "a log"},
+            **ASSUMED,
+            **inputs,
+        },
+        "space": {
+            "acceleration": {"values": [2, 4, 8, 32]},
+            "engine": {
+                "rows": {
+                    "near": {"overhead": {"value": 900, "tier": "derived", "source": "a sum"}},
+                    "far": {"overhead": 1500},
+                }
+            },
+        },
+        "objective": [
+            {"maximize": "speedup", "at": {"granularity": 4096}},
+            {"minimize": "acceleration"},
+            {"minimize": "break_even"},
+        ],
+    }
+    return copy.deepcopy(made)
+
+
+def front(made: dict[str, Any]) -> list[list[float]]:
+    """Return the front of a study that is searched anew, less is better."""
+    result = dse.from_mapping(made).run()
+    signs = {o.name: -1.0 if o.direction == "maximize" else 1.0 for o in result.objectives}
+    columns = [sign * result.front.designs[name] for name, sign in signs.items()]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def lacks(wanted: list[list[float]], had: list[list[float]]) -> float:
+    """Return by how much the nearest of some points misses each wanted one, on average."""
+    every = []
+    for p in wanted:
+        nearest = np.inf
+        for q in had:
+            worse = 0.0
+            for a, b in zip(p, q, strict=True):
+                if b > a:
+                    size = max(abs(a), abs(b))
+                    worse = max(worse, 1.0 if np.isinf(size) else (b - a) / size)
+            nearest = min(nearest, worse)
+        every.append(nearest)
+    return sum(every) / len(every)
+
+
+def moved(made: dict[str, Any], changes: list[dict[str, Any]]) -> float:
+    """Return how far searches of changed studies come from that of a study."""
+    before = front(made)
+    fronts = [front(each) for each in changes]
+    return max(max(lacks(before, f), lacks(f, before)) for f in fronts)
+
+
+def with_overhead(value: float) -> dict[str, Any]:
+    made = content()
+    made["space"]["engine"]["rows"]["far"]["overhead"] = value
+    return made
+
+
+def by_searching() -> dict[str, float]:
+    base = content()
+    return {
+        "latency_per_byte": moved(base, [content(latency_per_byte=v) for v in (0.25, 1.0)]),
+        "latency": moved(base, [content(latency=v) for v in ("0.6 us", "2.4 us")]),
+        "complexity": moved(base, [content(complexity=v) for v in (0.55, 2.2)]),
+        "overhead of far": moved(base, [with_overhead(v) for v in (750, 3000)]),
+    }
+
+
+def test_the_order_is_that_of_searches_with_each_figure_moved() -> None:
+    study = dse.from_mapping(content())
+    found = founded(study, study.run())
+    told = {check.figure.label: check.moves for check in found.checks}
+    expected = by_searching()
+    assert told.keys() == expected.keys()
+    for label, moves in expected.items():
+        assert told[label] == pytest.approx(moves, rel=1e-9), label
+    assert list(told) == sorted(expected, key=lambda label: -expected[label])
+    assert len(set(told.values())) == len(told)
+
+
+def test_a_given_range_takes_the_place_of_half_and_double_and_changes_the_order() -> None:
+    wide, narrow = {"between": [0.05, 5.0]}, {"between": [1.099, 1.101]}
+    made = content(
+        latency_per_byte=wide,
+        complexity=narrow,
+    )
+    study = dse.from_mapping(made)
+    checks = founded(study, study.run()).checks
+    told = {check.figure.label: check for check in checks}
+    middles = content(latency_per_byte=2.525, complexity=1.1)
+    expected = moved(middles, [content(latency_per_byte=v, complexity=1.1) for v in (0.05, 5.0)])
+    # The front is searched for the mean of the draws; held against it are designs at the middle.
+    assert told["latency_per_byte"].moves == pytest.approx(expected, rel=1e-6)
+    assert told["latency_per_byte"].ends == (0.05, 5.0)
+    assert told["latency_per_byte"].told == "between 0.05 and 5"
+    assert list(told).index("complexity") > list(told).index("latency_per_byte")
+    before = dse.from_mapping(content())
+    order = [check.figure.label for check in founded(before, before.run()).checks]
+    assert order.index("complexity") < order.index("latency_per_byte")
+
+
+def test_an_assumed_clock_moves_all_that_is_given_in_seconds() -> None:
+    study = dse.from_mapping(content(clock="1 GHz"))
+    told = {c.figure.label: c.moves for c in founded(study, study.run()).checks}
+    expected = moved(content(), [content(clock=v) for v in ("0.5 GHz", "2 GHz")])
+    assert told["clock"] == pytest.approx(expected, rel=1e-9)
+    assert expected > 0
+
+
+def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> None:
+    study = dse.from_mapping(content())
+    result = study.run(tmp_path / "run")
+    tiers = {f.label: (f.tier, f.source) for f in study.figures}
+    assert tiers["clock"] == ("data sheet", "a manual")
+    assert tiers["computational_index"] == ("measured", "a log")
+    assert tiers["overhead of near"] == ("derived", "a sum")
+    assert tiers["overhead of far"] == ("assumed", "")
+    kept = json.loads((tmp_path / "run" / "summary.json").read_text())["answer"]
+    assert kept["figures"]["tiers"] == {
+        "measured": 1,
+        "data sheet": 1,
+        "derived": 1,
+        "assumed": 4,
+    }
+    assert kept["figures"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
+    assert kept["rests"].startswith("4 of its 7 figures are assumed. Check these three before")
+    assert result.answer().rests == kept["rests"]
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert "Where the numbers come from" in page
+    assert kept["rests"].split(". ")[0] in page
+
+
+def test_a_study_without_doubts_says_its_worst_tier() -> None:
+    made = content(**{n: {"value": v, "tier": "fitted"} for n, v in ASSUMED.items()})
+    made["space"]["engine"]["rows"]["far"]["overhead"] = {"value": 5000, "tier": "measured"}
+    study = dse.from_mapping(made)
+    result = study.run()
+    assert result.answer().rests == "1 of its 7 figures is derived."
+
+
+def test_the_distance_of_fronts_is_a_share() -> None:
+    one, other = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 2.5], [2.0, 1.0]])
+    assert distance(one, one) == 0.0
+    assert distance(one, other) == pytest.approx(0.1)  # one of two points lacks a fifth
+    assert distance(other, one) == pytest.approx(0.1)
+    assert distance(one, np.empty((0, 2))) == 1.0
+    assert distance(np.array([[np.inf, 1.0]]), np.array([[np.inf, 1.0]])) == 0.0
+    assert distance(np.array([[np.inf]]), np.array([[3.0]])) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"value": 5, "tier": "guessed"}, "should be 'measured', 'fitted', 'data sheet'"),
+        ({"value": 5, "sorce": "x"}, "unknown key 'sorce'"),
+        ({"tier": "measured"}, "inputs.latency.value: is missing"),
+        ({"value": "5 B", "tier": "measured"}, "inputs.latency"),
+        ({"value": True, "tier": "measured"}, "inputs.latency.value"),
+    ],
+)
+def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(content(latency=given))
+    assert told in str(raised.value)
+    assert len(raised.value.problems) == 1, raised.value
+
+
+def test_a_bad_origin_of_a_row_is_told_once() -> None:
+    made = content()
+    made["space"]["engine"]["rows"]["far"]["overhead"] = {"value": 5000, "sorce": "x"}
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(made)
+    assert "space.engine.rows.far.overhead" in str(raised.value)
+    assert "value, tier, source" in str(raised.value)
+    assert len(raised.value.problems) == 1, raised.value
+
+
+def test_a_catalog_says_tiers_for_figures_rows_and_the_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'about = "engines"\nsource = "a book"\ntier = "data sheet"\n'
+        '[a]\nabout = "one"\noverhead = 900\n'
+        '[b]\nabout = "two"\ntier = "measured"\noverhead = { value = 800, tier = "derived" }\n'
+        '[c]\nabout = "three"\ntier = "fitted"\noverhead = 700\n'
+    )
+    made = content()
+    made["space"]["engine"] = {"catalog": "mine.toml"}
+    (tmp_path / "study.toml").write_text(to_toml(made))
+    tiers = {f.label: f.tier for f in dse.load(tmp_path / "study.toml").figures}
+    assert [tiers[f"overhead of {row}"] for row in "abc"] == ["data sheet", "derived", "fitted"]
+    (tmp_path / "mine.toml").write_text(
+        'about = "engines"\nsource = "a book"\n[a]\nabout = "one"\ntier = "true"\noverhead = 900\n'
+    )
+    with pytest.raises(dse.InputError, match=r"a\.tier: 'true' is not a tier"):
+        dse.load(tmp_path / "study.toml")

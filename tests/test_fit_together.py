@@ -18,22 +18,25 @@ from dse.problems import InputError
 from dse.study.catalog import load_catalog
 
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
+ASKED = 20  # tables whose covariance is asked, of those that show how values vary
 NAMES = ["computational_index", "complexity", "overhead_and_latency", "acceleration"]
 
 
-def test_the_covariance_is_that_of_many_tables() -> None:
-    points = tables("sub-linear", 0.05, 120)
+@pytest.mark.parametrize(("case", "off"), [("sub-linear", 0.25), ("two-crossings", 0.3)])
+def test_the_covariance_is_that_of_many_tables(case: str, off: float) -> None:
+    points, shape = tables(case, 0.05, 120), Shape(True, True, False, {})
     values, expected = [], []
-    for k, found in enumerate(analyse(points, Shape(True, True, False, {}))):
-        one = points.take(np.array([k]))
-        weight = weights(one, found.scale[None], found.kept[None])
-        held = together(one, weight, found, found.parameters, (), ())
-        some = [held.names.index(name) for name in NAMES]
-        expected.append(held.covariance[np.ix_(some, some)])
+    for k, found in enumerate(analyse(points, shape)):
         told = np.array([found.parameters[name] for name in NAMES])
         values.append(np.where(np.array(NAMES) == "complexity", told, np.log(told)))
+        if k < ASKED:
+            one = points.take(np.array([k]))
+            weight = weights(one, found.scale[None], found.kept[None])
+            held = together(one, weight, found, found.parameters, (), shape)
+            some = [held.names.index(name) for name in NAMES]
+            expected.append(held.covariance[np.ix_(some, some)])
     seen, mean = np.cov(np.array(values).T), np.median(expected, axis=0)
-    assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=0.25)
+    assert np.sqrt(np.diag(mean)) == pytest.approx(np.sqrt(np.diag(seen)), rel=off)
     assert mean[0, 1] / np.sqrt(mean[0, 0] * mean[1, 1]) == pytest.approx(
         seen[0, 1] / np.sqrt(seen[0, 0] * seen[1, 1]), abs=0.03
     )

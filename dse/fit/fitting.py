@@ -116,7 +116,7 @@ def fit(series: Series, given: Mapping[str, float] | None = None) -> Fit:
         *wild(points, scale, seen.inside),
         *kinks(points, seen.inside),
     ]
-    held = together(points, weight, analysis, values, given, shape.given)
+    held = together(points, weight, analysis, values, given, shape)
     ratio = ratio if varied else 0.0
     return Fit(series, points, analysis, values, spans, seen, ratio, notes, held)
 

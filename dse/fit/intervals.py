@@ -22,6 +22,9 @@ from dse.model.quantity import Array
 _NEAR = 2e-3  # of the threshold, at which an end is found
 _WIDENINGS, _NARROWINGS = 48, 25
 _TRIED = 40
+_STIFFNESSES = (2.0, 100.0)
+"""Of a condition that laws are held to, in the weight of a point: a soft one leads to where a
+stiff one alone gets stuck, and the stiff one holds to a thousandth of the noise."""
 _FAR = 30.0  # in logarithms: beyond any size that was measured
 BREAK_EVEN, HALF, LINE = -1, -2, -3
 """Beside the coordinates: log g1, log g_{A/2}, and log C/A."""
@@ -118,18 +121,19 @@ class _Held:
     def rise(self, at: Array, rows: NDArray[np.int64], target: Array) -> tuple[Array, Array]:
         """Return the root of the rise, in standard deviations, and the laws."""
         fitted, start = self.fitted, at.copy()
-        pin: Pin | None = None
+        free: Mask = np.broadcast_to(self.free, start.shape)
+        part, weight = fitted.points.take(rows), fitted.weight[rows]
         if self.place >= 0:
             start[:, self.place] = target
+            found, cost = solve(part, weight, start, free)
         else:
-            pin = self._pin(rows, target)
-        free: Mask = np.broadcast_to(self.free, start.shape)
-        part = fitted.points.take(rows)
-        found, cost = solve(part, fitted.weight[rows], start, free, pin)
+            found = start
+            for stiffness in _STIFFNESSES:
+                found, cost = solve(part, weight, found, free, self._pin(rows, target, stiffness))
         return np.sqrt(np.maximum(cost - fitted.cost[rows], 0.0)), found
 
-    def _pin(self, of: NDArray[np.int64], target: Array) -> Pin:
-        stiff = 1e4 * np.max(self.fitted.weight, axis=1)[of]
+    def _pin(self, of: NDArray[np.int64], target: Array, stiffness: float) -> Pin:
+        stiff = stiffness * np.max(self.fitted.weight, axis=1)[of]
 
         def pin(at: Array, rows: NDArray[np.int64]) -> tuple[Array, Array]:
             goal = target[rows]

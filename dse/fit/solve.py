@@ -97,20 +97,6 @@ def solve(
     return at, best
 
 
-def covariance(points: Points, weight: Array, at: Array, free: tuple[bool, ...]) -> Array:
-    """Return how the coordinates of a law vary together, of the first table: (7, 7).
-
-    By Gauss and Newton's curvature at the best law; 0 for a coordinate that is not free.
-    """
-    rows = np.zeros(1, dtype=np.int64)
-    mask = np.array([free])
-    _, _, curvature = _model(points.take(rows), weight[:1], at[None], mask, rows, None)
-    some = np.flatnonzero(mask[0] & np.isfinite(at))
-    found = np.zeros((COORDINATES, COORDINATES))
-    found[np.ix_(some, some)] = np.linalg.pinv(curvature[0][np.ix_(some, some)], hermitian=True)
-    return found
-
-
 def _model(
     points: Points, weight: Array, at: Array, free: Mask, rows: Rows, pin: Pin | None
 ) -> tuple[Array, Array, Array]:

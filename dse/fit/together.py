@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import stats
 
 from dse.fit.analysis import Analysis
-from dse.fit.law import EXPONENT, GAIN, INDEX, PER_BYTE, SETUP, Points
-from dse.fit.solve import covariance
+from dse.fit.choose import Shape, fitted, widest
+from dse.fit.law import EXPONENT, GAIN, INDEX, PER_BYTE, SETUP, Law, Points, times
 from dse.model.quantity import Array
 
+_TABLES = 160
+_MIDDLE = (0.1587, 0.8413)  # of the fits: one standard deviation to either side
+_ABSENT, _WIDEST = 100.0, 3.0  # logarithms
 _PLACES = {
     "computational_index": INDEX,
     "complexity": EXPONENT,
@@ -53,11 +57,14 @@ def together(
     analysis: Analysis,
     parameters: Mapping[str, float],
     given: Collection[str],
-    fixed: Collection[int],
+    shape: Shape,
 ) -> Together:
-    """Return how values vary together: those of the chosen law, linearized at its best.
+    """Return how values vary together: as fits of tables that the widest law and its noise make.
 
-    The exponent varies as well, though evidence may have chosen 1: the times leave it open.
+    The widest law is that which intervals are taken from: what evidence left out varies as well.
+    Fits are not linear in the noise, least of all near a term that is hardly there: so no curvature
+    at the best is asked. The deviation is half of what the middle 68 % of the fits span, and the
+    correlation that of their normal scores: a term that is absent from some fits does not decide.
 
     Parameters
     ----------
@@ -65,19 +72,18 @@ def together(
         The values that are told.
     given : collection of str
         Those that were given, and do not vary.
-    fixed : collection of int
-        The coordinates that are given.
     """
-    at, free = analysis.at, list(analysis.law.free)
-    free[EXPONENT] |= EXPONENT not in fixed and not free[PER_BYTE]  # else two slopes are one
-    spread = covariance(points, weight, at, tuple(free))
+    at, free = analysis.at, np.array(analysis.law.free)
+    wide = widest(shape, analysis.law)
+    best = fitted(points, weight, wide, shape)[0]
+    fits = _refitted(points, weight, best, analysis.scale, wide, shape)
     total = float(np.exp(at[SETUP]))
     names: list[str] = []
     places: list[int] = []
     moves: list[float] = []
     for name, value in parameters.items():
         place = _PLACES.get(name)
-        if place is None or name in given or not free[place]:
+        if place is None or name in given or not (free[place] or wide.free[place]):
             continue
         if not (np.isfinite(at[place]) and value > 0):
             continue
@@ -85,5 +91,30 @@ def together(
         places.append(place)
         moves.append(total / value if place == SETUP else 1.0)  # of the sum it is what remains
     move = np.array(moves)
-    found = spread[np.ix_(places, places)] * move[:, None] * move[None, :]
+    found = _spread(fits[:, places]) * move[:, None] * move[None, :] if places else np.eye(0)
     return Together(tuple(names), found)
+
+
+def _spread(fits: Array) -> Array:
+    """Return the covariance of fits, hardly moved by those far out."""
+    inside = np.nan_to_num(fits, posinf=_ABSENT, neginf=-_ABSENT)
+    low, high = np.quantile(inside, _MIDDLE, axis=0)
+    deviation = np.minimum((high - low) / 2.0, _WIDEST)
+    ranks = stats.rankdata(inside, axis=0)
+    scores = stats.norm.ppf(ranks / (len(inside) + 1.0))
+    size = np.sqrt((scores**2).sum(axis=0))
+    correlation = scores.T @ scores / np.maximum(np.outer(size, size), 1e-300)
+    np.fill_diagonal(correlation, 1.0)
+    return np.asarray(correlation * np.outer(deviation, deviation))
+
+
+def _refitted(
+    points: Points, weight: Array, at: Array, scale: Array, wide: Law, shape: Shape
+) -> Array:
+    """Return the laws (tables, 7) of tables that a law and its noise make."""
+    rows = np.zeros(_TABLES, dtype=np.int64)
+    exact = times(at, points.size, points.returned, points.accelerated)[0][rows]
+    noise = np.where(points.accelerated, scale[1], scale[0])
+    drawn = np.random.default_rng(0).standard_normal(exact.shape)
+    made = replace(points.take(rows), time=exact * np.exp(noise * drawn))
+    return fitted(made, weight[rows], wide, shape)[0]

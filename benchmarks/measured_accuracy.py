@@ -1,7 +1,8 @@
 """Write docs/accuracy.md: every measured set of benchmarks/measured, fitted or refused.
 
 Run with ``python -m benchmarks.measured_accuracy``. Nothing in it is chosen by hand but the column
-that names the series.
+that names the series. It writes spaces/measured.toml as well: of each series that has both times
+and is met within 5 %, the fit as a row of a catalog.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from dse.fit.checks import measured_crossings
 from dse.fit.fitting import Fit, fit
 from dse.fit.reading import read_series
 from dse.fit.shown import told_value
+from dse.fit.written import as_row
 from dse.model.values import show
 from dse.problems import InputError
 
 ROOT = Path(__file__).parents[1]
 MEASURED = ROOT / "benchmarks" / "measured"
 PAGE = ROOT / "docs" / "accuracy.md"
+CATALOG = ROOT / "spaces" / "measured.toml"
 BY = {
     "cesa_aes": ["run"],
     "aesni_onoff": ["cipher"],
@@ -148,5 +151,50 @@ def page() -> str:
     return "\n".join([ABOUT, failures(), *(section(path) for path in files())])
 
 
+ROWS = {  # file and series: name of the row, what it is, kernel
+    ("cesa_aes", "pr11182"): ("aes-cbc-cesa-wrt3200acm", "AES-CBC on a Marvell CESA engine", "AES"),
+    ("cesa_aes", "afalg_readme"): ("aes-cbc-cesa-afalg", "AES-CBC on a Marvell CESA engine", "AES"),
+    ("cesa_aes", "openwrt1547"): ("aes-cbc-cesa-cortex-a9", "AES-CBC on a CESA engine", "AES"),
+    ("aesni_onoff", "aes-128-cbc"): ("aes-cbc-aes-ni", "AES-CBC by the AES-NI instructions", "AES"),
+    ("ucx_rocm_d2h", "ucx_rocm_d2h"): (
+        "copy-rocm-dma",
+        "Messages from a GPU's memory: copies by the CPU, or DMA of ROCm",
+        "copy",
+    ),
+}
+HEAD = """about = "Accelerators as others measured them: LogCA's parameters, fitted"
+source = "fitted by python -m benchmarks.measured_accuracy to the tables in benchmarks/measured"
+tier = "fitted"
+note = \"\"\"Written by python -m benchmarks.measured_accuracy. In seconds: a study that takes rows
+gives a clock. How accurate they are: docs/accuracy.md. With uncertain = true figures are drawn as
+the times leave them open.\"\"\"
+"""
+
+
+def source_of(path: Path, series: str) -> str:
+    """Return where a file says that a series is from."""
+    lines = [line.removeprefix("# source") for line in path.read_text("utf-8").splitlines()]
+    parts = [p.strip() for line in lines for p in line.replace("; source", "\n").split("\n")]
+    own = [p.removeprefix(f"{series}:") for p in parts if p.startswith(f"{series}:")]
+    whole = [p.removeprefix(":") for p in parts if p.startswith(":")]
+    return f"fitted to {(own or whole)[0].strip()}"
+
+
+def catalog() -> str:
+    """Return the catalog of the fits that meet their times."""
+    rows = [HEAD]
+    for path in files():
+        for each in (found for found in fits(path) if isinstance(found, Fit)):
+            both = (
+                np.isfinite(each.series.host).any() and np.isfinite(each.series.accelerated).any()
+            )
+            if both and each.left_out["median"] <= POOR:
+                name, about, kernel = ROWS[path.stem, each.series.name]
+                row = as_row(each, name, about, source_of(path, each.series.name)).rstrip()
+                rows.append(f'{row}\ntext.kernel = "{kernel}"\n')
+    return "\n".join(rows)
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    CATALOG.write_text(catalog(), encoding="utf-8")

@@ -59,7 +59,7 @@ def test_every_derived_figure_of_an_interface_says_how() -> None:
         assert "assumption" in row.figures["interface_area"].note
 
 
-SAME_QUANTITIES = ["interfaces", "accelerators", "kernels", "engines", "powers"]
+SAME_QUANTITIES = ["interfaces", "accelerators", "measured", "kernels", "engines", "powers"]
 
 
 @pytest.mark.parametrize("name", [*SAME_QUANTITIES, "memory_organisations"])

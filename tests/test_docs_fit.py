@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks.measured_accuracy import MEASURED, section
+import pytest
+
+from benchmarks.measured_accuracy import CATALOG, MEASURED, ROWS, fits, section
+from dse.fit.fitting import Fit
 from dse.fit.given import STEEPEST
 from dse.fit.series import FEWEST
 from dse.fit.solve import HUBER
+from dse.study.catalog import load_catalog
 from tests.docs_figures import Document
 
 
@@ -25,3 +29,21 @@ def test_figures_of_the_accuracy() -> None:
     assert section(MEASURED / "cesa_aes.csv") in doc.text
     doc.given("written by benchmarks.measured_accuracy, as above for one file", r"(?s)^# How.*\Z")
     doc.check()
+
+
+def test_the_catalog_of_measured_accelerators_is_what_the_fits_say() -> None:
+    rows = load_catalog(CATALOG).rows
+    assert {name for name, *_ in ROWS.values()} == rows.keys()
+    for each in fits(MEASURED / "cesa_aes.csv"):
+        if isinstance(each, Fit) and ("cesa_aes", each.series.name) in ROWS:
+            row = rows[ROWS["cesa_aes", each.series.name][0]]
+            values, figures = each.parameters, row.figures
+            assert figures["computational_index"].value == pytest.approx(
+                values["computational_index"], rel=1e-6
+            )
+            assert figures["overhead"].value == pytest.approx(
+                values["overhead_and_latency"], rel=1e-6
+            )
+            assert figures["acceleration"].value == pytest.approx(values["speedup_limit"], rel=1e-6)
+            assert figures["overhead"].tier == "fitted"
+            assert row.together is not None

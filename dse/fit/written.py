@@ -57,7 +57,7 @@ def as_catalog(fits: Sequence[Fit], table: str) -> str:
         'note = "In seconds: a study that takes them gives a clock, which relates them to cycles."',
     ]
     taken: dict[str, int] = {}
-    rows = [_row(fit, _unique(row_name(fit.series.name), taken)) for fit in fits]
+    rows = [as_row(fit, _unique(row_name(fit.series.name), taken)) for fit in fits]
     return "\n".join([*head, "", *rows])
 
 
@@ -75,10 +75,23 @@ def _unique(name: str, taken: dict[str, int]) -> str:
     return name if taken[name] == 1 else _unique(f"{name}-{taken[name]}", taken)
 
 
-def _row(fit: Fit, name: str) -> str:
+def as_row(fit: Fit, name: str, about: str = "", source: str = "") -> str:
+    """Return a row of a catalog in LogCA's quantities.
+
+    Parameters
+    ----------
+    fit : Fit
+    name : str
+        Of the row.
+    about : str
+        What it is; the series' name if it is not given.
+    source : str
+        Of the row's figures; the catalog's if it is not given.
+    """
     out = fit.left_out
-    about = f"{fit.series.name}: leave-one-out error {out['median']:.1%} median"
+    about = f"{about or fit.series.name}: leave-one-out error {out['median']:.1%} median"
     lines = [f"[{name}]", f"about = {_quoted(about)}"]
+    lines += [f"source = {_quoted(source)}"] if source else []
     fixed = fit.parameters.get("host_fixed_time", 0.0)
     if fixed > 0.0:
         note = (

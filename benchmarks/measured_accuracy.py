@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from dse.fit.checks import measured_crossings
 from dse.fit.fitting import Fit, fit
+from dse.fit.loads import fit_loads, left_out, read_loads
+from dse.fit.queue import LoadFit
 from dse.fit.reading import read_series
 from dse.fit.shown import told_value
 from dse.fit.written import as_row
@@ -31,6 +33,8 @@ BY = {
     "aesni_onoff": ["cipher"],
     "page_migration_dma": ["run"],
     "gdrcopy_mapped_copy": ["direction"],
+    "lognic_nvme_load": ["device", "workload", "granularity_B"],
+    "lognic_switch_load": ["app"],
 }
 ABOUT = """# How accurate the fits are
 
@@ -50,7 +54,8 @@ POOR, FAR = 0.05, 0.1
 WHY = """Caches, thresholds and second code paths bend the times of FFT, of AES-CTR without
 instructions and of pages moved in batches; one power law for all sizes has no such bend. Where a
 table shows it beyond doubt the fit says so, and the sizes on each side should be fitted by
-themselves.
+themselves. A queue of exponential service times is a coarse picture of a drive that serves many
+requests at once, and none of a switch in which one flow fills the path before another comes.
 """
 
 
@@ -60,7 +65,9 @@ def files() -> list[Path]:
 
 @functools.cache
 def fits(path: Path) -> tuple[Fit | str, ...]:
-    """Return the fit of each series, or why there is none."""
+    """Return the fit of each series, or why there is none; nothing for latency against load."""
+    if load_fits(path):
+        return ()
     return tuple(_fits(path))
 
 
@@ -103,6 +110,26 @@ def span(ends: tuple[float, float] | None) -> str:
     return f"{show(low, 'B')} to {told_value('', high)}"
 
 
+@functools.cache
+def load_fits(path: Path) -> tuple[LoadFit, ...]:
+    """Return the fit of each series of latency against load; none if the file has others."""
+    return tuple(fit_loads(read_loads(path, BY.get(path.stem, [])) or ()))
+
+
+def load_table(found: Sequence[LoadFit]) -> list[str]:
+    """Return fits of latency against load as a table."""
+    lines = ["| series | service time | overhead | knee | left out |", "|---|---|---|---|---|"]
+    for each in found:
+        out, cells = left_out(each), [each.series.name]
+        for name, unit in (("service_time", "s"), ("overhead", "s"), ("knee", "1")):
+            low, high = each.intervals[name]
+            ends = f"{show(low, unit)} to {'∞' if np.isinf(high) else show(high, unit)}"
+            cells.append(f"{show(each.parameters[name], unit)} ({ends})")
+        worst = f"{out['worst']:.1%}" if np.isfinite(out["worst"]) else "∞"
+        lines.append(f"| {' | '.join(cells)} | {out['median']:.2%} / {worst} |")
+    return [*lines, ""]
+
+
 def section(path: Path) -> str:
     """Return what the page says of a file."""
     sources = [
@@ -111,6 +138,8 @@ def section(path: Path) -> str:
         if line.startswith(("# source", "# caution"))
     ]
     lines = [f"## {path.name}", "", *(f"* {line}" for line in sources), ""]
+    if loads := load_fits(path):
+        return "\n".join([*lines, *load_table(loads)]).rstrip() + "\n"
     found = fits(path)
     made = [each for each in found if isinstance(each, Fit)]
     lines += [f"Refused: {each}." for each in found if isinstance(each, str)]
@@ -143,6 +172,11 @@ def failures() -> str:
                 wrong.append(f"break-even is {own / crossings[0] - 1.0:+.0%} off")
             if wrong:
                 lines.append(f"* {path.name}, {each.series.name}: {'; '.join(wrong)}.")
+        poor = [each for each in load_fits(path) if left_out(each)["median"] > POOR]
+        if poor:
+            worst = max(left_out(each)["median"] for each in poor)
+            count = f"{len(poor)} of {len(load_fits(path))} series"
+            lines.append(f"* {path.name}, {count}: a load left out is up to {worst:.0%} off.")
     return "\n".join([*lines, "", WHY])
 
 

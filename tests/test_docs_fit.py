@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.measured_accuracy import CATALOG, MEASURED, ROWS, fits, section
+from dse.fit import loads
 from dse.fit.fitting import Fit
 from dse.fit.given import STEEPEST
 from dse.fit.series import FEWEST
@@ -20,7 +21,14 @@ def test_figures_of_the_fit() -> None:
     assert FEWEST == 4  # "Four sizes are the least"
     doc.given("steps of measuring", r"\n[1-4]\. ")
     doc.given("the setting", r"terms within 2 of", r"are 95 %", r"equations 2 and 8", r"down to 0")
-    doc.given("formulas", r"2 \(√\(t/T\) − 1\)", r"β = 1")
+    assert loads._MISSED == 0.2
+    doc.given(
+        "of loads", r"intervals 95 % by", r"that is 20 % off", r"\(Reiser and Lavenberg 1980\)"
+    )
+    doc.given(
+        "measured: benchmarks/fit_coverage.py", r"(?s)`python -m benchmarks.fit_cov.*?side alone\."
+    )
+    doc.given("formulas", r"1 − r/c", r"2 \(√\(t/T\) − 1\)", r"β = 1")
     doc.check()
 
 

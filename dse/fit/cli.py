@@ -33,6 +33,8 @@ def fit(
 ) -> None:
     """Fit LogCA to measured times: TABLE has granularity_B, host_s, accelerated_s.
 
+    Or a queue to latency against load: TABLE has queue_depth or offered_Gbps, and latency_s.
+
     Says each parameter with its 95 % interval, from which size on offloading pays, how far points
     are off that the fit has not seen, and what the times cannot tell. See docs/fit.md.
     """

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from dse.fit.fitting import Fit, fit
 from dse.fit.given import read_given, uses_clock
+from dse.fit.loads import fit_loads, load_records, load_text, read_loads
 from dse.fit.page import page
+from dse.fit.queue import Load
 from dse.fit.reading import read_series
 from dse.fit.targets import target_problems
 from dse.fit.written import as_catalog, as_records, as_text
@@ -48,6 +51,8 @@ def run(
     """
     targets = {"-o": catalog, "--html": html, "--json": record}
     known = _options(given, list(target_problems(table, targets, force)))
+    if (loads := read_loads(table, by)) is not None:
+        return _of_loads(loads, {"--given": given, "-o": catalog, "--html": html}, record)
     clock = known.pop("clock", None)
     series, said = read_series(table, by, clock, uses_clock(given))
     fits: list[Fit] = []
@@ -61,8 +66,7 @@ def run(
         raise InputError(str(table), problems)
     said = [*said, *(as_text(each) for each in fits)]
     if record is not None:
-        text = json.dumps(as_records(fits), indent=2, ensure_ascii=False, allow_nan=False)
-        write_text(record, text + "\n")
+        _write_records(record, as_records(fits))
     if catalog is not None:
         write_text(catalog, as_catalog(fits, table.name))
         row = as_catalog(fits, table.name).partition("\n[")[2].partition("]")[0]
@@ -74,6 +78,26 @@ def run(
         write_text(html, page(fits, table.name))
         said.append(str(html))
     return said
+
+
+def _of_loads(
+    loads: Sequence[Load], absent: Mapping[str, object], record: Path | None
+) -> list[str]:
+    """Fit queues to latency against load, and return what to say."""
+    message = "is for times against sizes, not for latency against load"
+    if problems := [
+        Problem(option, message, "leave it out") for option in absent if absent[option]
+    ]:
+        raise InputError("dse fit", problems)
+    fits = fit_loads(loads)
+    if record is not None:
+        _write_records(record, load_records(fits))
+    return [load_text(each) for each in fits]
+
+
+def _write_records(path: Path, records: Mapping[str, Any]) -> None:
+    text = json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(path, text + "\n")
 
 
 def _options(given: Sequence[str], problems: list[Problem]) -> dict[str, float]:

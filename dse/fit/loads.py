@@ -1,0 +1,150 @@
+"""Tables of latency against load: read, fitted, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dse.fit.groups import by_problems, groups
+from dse.fit.queue import FEWEST, Load, LoadFit, fit_load
+from dse.model.units import UnitError, factor
+from dse.model.values import as_data, listed, number, show
+from dse.problems import InputError, Problem
+from dse.study.table_file import DesignTable, read_table
+
+_IN_FLIGHT = ("queue_depth", "in_flight")
+_LATENCY = ("latency", "latency_mean")
+_MISSED = 0.2  # median relative error of loads left out
+_ALIGNED = 28
+
+
+def read_loads(path: Path, by: Sequence[str]) -> list[Load] | None:
+    """Return the series of a table of latency against load; None if the table is none.
+
+    It has a column ``latency_s`` or ``latency_mean_s``, in any unit of time, and ``queue_depth`` or
+    ``in_flight``, or else a rate, ``offered_Gbps``, or the sum of several, ``offered_total_Gbps``.
+
+    Raises
+    ------
+    InputError
+        With all that is wrong.
+    """
+    try:
+        table, _ = read_table(path.name, path.parent, row="measurement")
+    except (InputError, OSError):
+        return None  # which is told where times are read
+    found = _columns(table)
+    if found is None:
+        return None
+    load, latency = found
+    problems = [*by_problems(by, table, found), *_faults(table, found)]
+    if problems:
+        raise InputError(str(path), problems)
+    seconds = table.numbers[latency] * factor(table.units[latency], "s")[0]
+    named = groups(table, by, path.stem)
+    series = []
+    for name in dict.fromkeys(named.tolist()):
+        rows = (named == name) & np.isfinite(seconds) & np.isfinite(table.numbers[load])
+        order = np.flatnonzero(rows)[np.argsort(table.numbers[load][rows], kind="stable")]
+        each = Load(name, table.numbers[load][order], seconds[order], load in _IN_FLIGHT)
+        if len(each.load):
+            problems += _too_few(each, load)
+            series.append(each)
+    if problems:
+        raise InputError(str(path), problems)
+    return series
+
+
+def _columns(table: DesignTable) -> tuple[str, str] | None:
+    """Return the columns of load and latency, if the table has both and no size and time."""
+    stems = {name.rpartition("_")[0]: name for name in table.names}
+    latency = next((stems[stem] for stem in _LATENCY if stem in stems), None)
+    load = next((name for name in _IN_FLIGHT if name in table.names), None)
+    load = load or next((stems[s] for s in ("offered_total", "offered") if s in stems), None)
+    timed = any(name.startswith(("host", "accelerated")) for name in table.names)
+    return None if latency is None or load is None or timed else (load, latency)
+
+
+def _faults(table: DesignTable, columns: Sequence[str]) -> Iterator[Problem]:
+    for name in columns:
+        if name in table.texts:
+            yield Problem("", f"column '{name}' has texts: numbers are wanted")
+        elif not (table.numbers[name][~np.isnan(table.numbers[name])] > 0).all():
+            yield Problem("", f"column '{name}' has numbers that are not above 0")
+    try:
+        factor(table.units.get(columns[1], "1"), "s")
+    except UnitError as error:
+        yield Problem("", f"column '{columns[1]}': {error}", "latency_s, say")
+    load = columns[0]
+    whole = load not in _IN_FLIGHT or load in table.texts
+    if not whole and (table.numbers[load] % 1 > 0).any():
+        yield Problem("", f"column '{load}' has numbers that are not whole")
+
+
+def _too_few(series: Load, name: str) -> Iterator[Problem]:
+    loads = np.unique(series.load)
+    if len(loads) < FEWEST:
+        message = f"{name} has {len(loads)} values: at least {FEWEST} are wanted"
+        yield Problem(series.name, message, "measure more loads, or name the series: --by")
+
+
+def fit_loads(series: Sequence[Load]) -> list[LoadFit]:
+    """Fit each series."""
+    return [fit_load(each) for each in series]
+
+
+def notes(fit: LoadFit) -> list[str]:
+    """Return what a reader should know of a fit."""
+    said = []
+    if fit.full:
+        from_ = number(float(fit.series.load[-fit.full]))
+        said.append(f"from a load of {from_} on the queue is full: left out")
+    off = left_out(fit)["median"]
+    if off > _MISSED:
+        said.append(
+            f"loads left out are {off:.0%} off in the median, so what follows is hardly to be "
+            "trusted: more than one queue, or requests that do not come by chance?"
+        )
+    open_ = [n for n, (low, high) in fit.intervals.items() if low == 0.0 and np.isinf(high)]
+    if open_:
+        said.append(f"the latencies do not determine {listed(open_)}")
+    return said
+
+
+def left_out(fit: LoadFit) -> dict[str, float]:
+    """Return the median and the worst relative error of loads that the fit has not seen."""
+    sizes = np.abs(fit.errors)
+    return {"median": float(np.median(sizes)), "worst": float(sizes.max())}
+
+
+def load_records(fits: Sequence[LoadFit]) -> dict[str, Any]:
+    """Return fits as data for JSON, by series; a queue has no break-even."""
+    found: Mapping[str, Any] = {
+        fit.series.name: {
+            "parameters": fit.parameters,
+            "intervals": fit.intervals,
+            "break_even": None,
+            "break_even_interval": None,
+            "leave_one_out": left_out(fit),
+            "notes": notes(fit),
+        }
+        for fit in fits
+    }
+    return dict(as_data(found))
+
+
+def load_text(fit: LoadFit) -> str:
+    """Return a fit for people."""
+    lines = [fit.series.name]
+    for name, value in fit.parameters.items():
+        unit = "s" if name in ("overhead", "service_time") else "1"
+        low, high = ("∞" if np.isinf(e) else show(e, unit) for e in fit.intervals[name])
+        lines.append(f"  {name:{_ALIGNED}}{show(value, unit)}  ({low} to {high})")
+    out = left_out(fit)
+    worst = f"{out['worst']:.1%}" if np.isfinite(out["worst"]) else "infinite at the"
+    told = f"{out['median']:.2%} median, {worst} worst"
+    lines.append(f"  {'leave-one-out error':{_ALIGNED}}{told}")
+    return "\n".join([*lines, *(f"  note: {note}" for note in notes(fit))])

@@ -1,0 +1,220 @@
+"""Latency against load: the service time and the overhead of a queue, fitted.
+
+With a number of requests kept in flight, each passes a queue that serves one in s seconds, and
+spends o elsewhere; service times are exponential. Then mean value analysis is exact (Reiser and
+Lavenberg 1980)::
+
+    T(n) = o + s (1 + q(n - 1)),    q(n) = n (T(n) - o) / T(n),    q(0) = 0
+
+With requests offered at a rate r whether or not others are done, and a capacity c::
+
+    T(r) = o + s / (1 - r / c)
+
+which is the mean of M/M/1 if one request is all that s serves, and of batches that come together
+if s is longer than one takes at the capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+
+from dse.model.quantity import Array
+
+FEWEST = 4
+_ABSENT = 1e-6  # of the least latency: an overhead below it is none
+_HALVINGS = 12
+_FAR = 20.0  # in logarithms: beyond it an interval is open
+_JUMP = 8.0  # between neighbouring loads: the queue is full from there on
+
+
+@dataclass(frozen=True)
+class Load:
+    """Measured latency against load.
+
+    Parameters
+    ----------
+    name : str
+    load : ndarray, shape (points,)
+        Requests in flight, or a rate that is offered, ascending.
+    latency : ndarray, shape (points,)
+        Mean seconds of a request.
+    in_flight : bool
+        Whether `load` counts requests in flight.
+    """
+
+    name: str
+    load: Array
+    latency: Array
+    in_flight: bool
+
+
+@dataclass(frozen=True)
+class LoadFit:
+    """What a series of latencies says.
+
+    Parameters
+    ----------
+    series : Load
+    parameters : mapping of str to float
+        ``service_time`` and ``overhead`` [s], ``capacity`` of a rate; and ``knee``: the requests
+        in flight beyond which more of them wait, or the rate at which latency has doubled.
+    intervals : mapping of str to (float, float)
+        95 %, by profile likelihood.
+    errors : ndarray, shape (points,)
+        Relative, of each point that was left out of the fit.
+    full : int
+        How many points at the end were left out, as the queue was full.
+    """
+
+    series: Load
+    parameters: Mapping[str, float]
+    intervals: Mapping[str, tuple[float, float]]
+    errors: Array
+    full: int
+
+
+def latency(load: Array, in_flight: bool, values: Array) -> Array:
+    """Return the mean latency at some loads; inf at and above the capacity.
+
+    Parameters
+    ----------
+    values : ndarray
+        Overhead and service time [s]; of a rate the capacity as well.
+    """
+    overhead, service = values[:2]
+    if not in_flight:
+        share = load / values[2]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(share < 1, overhead + service / (1.0 - share), np.inf))
+    waiting, found = 0.0, {}
+    for n in range(1, int(load.max()) + 1):
+        found[n] = overhead + service * (1.0 + waiting)
+        waiting = n * (found[n] - overhead) / found[n]
+    return np.array([found[int(n)] for n in load])
+
+
+def fit_load(series: Load) -> LoadFit:
+    """Fit a queue to latencies, in relative error."""
+    grown = series.latency[1:] / series.latency[:-1]
+    over = np.flatnonzero(grown > _JUMP) if not series.in_flight else np.zeros(0, dtype=int)
+    end = int(over[0]) + 1 if over.size and over[0] + 1 >= FEWEST else len(series.load)
+    kept = Load(series.name, series.load[:end], series.latency[:end], series.in_flight)
+    best = _best(kept)
+    names = ["overhead", "service_time", *([] if series.in_flight else ["capacity"]), "knee"]
+    values = [*np.exp(best), knee(series.in_flight, np.exp(best))]
+    intervals = {name: _interval(kept, best, place) for place, name in enumerate(names)}
+    errors = np.array([_missed(kept, i, best) for i in range(len(kept.load))])
+    values[0] = 0.0 if values[0] < 10.0 * _ABSENT * kept.latency.min() else values[0]
+    told = dict(zip(names, map(float, values), strict=True))
+    return LoadFit(series, told, intervals, errors, len(series.load) - end)
+
+
+def knee(in_flight: bool, values: Array) -> float:
+    """Return where latency begins to follow the load; see `LoadFit`."""
+    overhead, service = values[:2]
+    if in_flight:
+        return float((overhead + service) / service)
+    return float(values[2] * (1.0 - service / (overhead + 2.0 * service)))
+
+
+def _residuals(series: Load, logs: Array) -> Array:
+    found = latency(series.load, series.in_flight, np.exp(logs))
+    return np.asarray(2.0 * (np.sqrt(series.latency / found) - 1.0))
+
+
+def _starts(series: Load) -> list[Array]:
+    least, most = series.latency.min(), series.load.max()
+    own = series.latency.max() / most if series.in_flight else least
+    starts = []
+    for share in (0.05, 0.5, 0.95):
+        service = min(own, least) * (1.0 if series.in_flight else share)
+        capacity = [] if series.in_flight else [most * (1.02 + 0.3 * share)]
+        starts.append(np.log([max(least * (1 - share), _ABSENT * least), service, *capacity]))
+    return starts
+
+
+def _best(
+    series: Load, held: int | None = None, value: float = 0.0, near: Array | None = None
+) -> Array:
+    """Return the logarithms of the values of least loss.
+
+    Parameters
+    ----------
+    held : int, optional
+        The place of one that has a given value; behind the last one is the knee.
+    near : ndarray, optional
+        Where to begin.
+    """
+    low = np.array([np.log(_ABSENT * series.latency.min()), -80.0, np.log(series.load.max())])
+    low[2] += 1e-9
+
+    def whole(free: Array) -> Array:
+        return free if held is None else _with(series, free, held, value)
+
+    def loss(free: Array) -> Array:
+        logs = whole(free)
+        bad = np.isnan(logs).any() or (not series.in_flight and logs[2] <= low[2])
+        return np.full(len(series.load), 1e3) if bad else _residuals(series, logs)
+
+    found = []
+    for start in _starts(series) if near is None else [near]:
+        free = start if held is None else np.delete(start, min(held, len(start) - 1))
+        ends = np.delete(low[: len(start)], min(held, len(start) - 1)) if held is not None else low
+        ends = ends[: len(free)]
+        found.append(
+            optimize.least_squares(loss, np.maximum(free, ends + 1e-9), bounds=(ends, np.inf))
+        )
+    return whole(min(found, key=lambda each: each.cost).x)
+
+
+def _with(series: Load, free: Array, held: int, value: float) -> Array:
+    """Return all logarithms from those that are free and one value that is held."""
+    count = 2 if series.in_flight else 3
+    if held < count:
+        return np.insert(free, held, value)
+    if series.in_flight:  # of the knee, the service time follows from the overhead
+        with np.errstate(all="ignore"):
+            return np.array([free[0], free[0] - np.log(np.expm1(value))])
+    overhead, service = np.exp(free)
+    capacity = value - np.log1p(-service / (overhead + 2.0 * service))
+    return np.array([*free, capacity])
+
+
+def _interval(series: Load, best: Array, place: int) -> tuple[float, float]:
+    """Return the 95 % interval of a value: how far the loss lets it be moved."""
+    freedom = max(len(series.load) - len(best), 1)
+    least = float((_residuals(series, best) ** 2).sum())
+    noise = max(least / freedom, 1e-18)
+    limit = least + noise * float(stats.t.ppf(0.975, freedom)) ** 2
+    here = best[place] if place < len(best) else np.log(knee(series.in_flight, np.exp(best)))
+
+    def rise(value: float) -> float:
+        found = _best(series, place, value, best)
+        return float((_residuals(series, found) ** 2).sum()) - limit
+
+    ends = []
+    for side in (-1.0, 1.0):
+        step, inner = 1e-3, 0.0
+        while step < _FAR and rise(here + side * step) < 0.0:
+            inner, step = step, 2.0 * step
+        if step >= _FAR:
+            ends.append(0.0 if side < 0 else np.inf)
+            continue
+        for _ in range(_HALVINGS):
+            middle = (inner + step) / 2.0
+            over = rise(here + side * middle) >= 0.0
+            inner, step = (inner, middle) if over else (middle, step)
+        ends.append(float(np.exp(here + side * step)))
+    return ends[0], ends[1]
+
+
+def _missed(series: Load, point: int, best: Array) -> float:
+    """Return the relative error at a point that is left out of the fit."""
+    rest = np.delete(np.arange(len(series.load)), point)
+    other = Load(series.name, series.load[rest], series.latency[rest], series.in_flight)
+    found = latency(series.load[[point]], series.in_flight, np.exp(_best(other, near=best)))[0]
+    return float(found / series.latency[point] - 1.0)

@@ -1,0 +1,94 @@
+"""Latency against load: the queue held to closed forms, fits to known queues, and refusals."""
+
+from __future__ import annotations
+
+import json
+from math import factorial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.fit.command import run
+from dse.fit.queue import Load, fit_load, latency
+from dse.model.quantity import Array
+from dse.problems import InputError
+
+DEPTHS: Array = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
+CLOSED = np.array([70e-6, 2.5e-6])
+OPEN = np.array([2e-6, 0.5e-6, 100.0])
+MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
+
+
+def test_requests_in_flight_wait_as_those_of_a_repairman() -> None:
+    """The machine repairman's problem: throughput is (1 - P0)/s, by the probabilities' sum."""
+    overhead, service = CLOSED
+    for n in (1, 2, 7, 40):
+        terms = [factorial(n) / factorial(n - k) * (service / overhead) ** k for k in range(n + 1)]
+        throughput = (1.0 - 1.0 / sum(terms)) / service
+        found = latency(np.array([float(n)]), True, CLOSED)[0]
+        assert found == pytest.approx(n / throughput, rel=1e-12)
+
+
+def test_exact_latencies_give_the_queue_back() -> None:
+    found = fit_load(Load("drive", DEPTHS, latency(DEPTHS, True, CLOSED), True))
+    assert found.parameters["overhead"] == pytest.approx(CLOSED[0], rel=1e-6)
+    assert found.parameters["service_time"] == pytest.approx(CLOSED[1], rel=1e-6)
+    assert found.parameters["knee"] == pytest.approx(29.0, rel=1e-6)
+    assert np.abs(found.errors).max() < 1e-6
+    rates: Array = np.linspace(10.0, 95.0, 9, dtype=np.float64)
+    found = fit_load(Load("path", rates, latency(rates, False, OPEN), False))
+    told = [found.parameters[name] for name in ("overhead", "service_time", "capacity")]
+    assert told == pytest.approx(OPEN, rel=1e-5)
+    at_knee = latency(np.array([found.parameters["knee"]]), False, OPEN)[0]
+    assert at_knee == pytest.approx(2 * (OPEN[0] + OPEN[1]), rel=1e-5)
+
+
+def test_intervals_have_the_truth() -> None:
+    drawn, held = np.random.default_rng(5), 0
+    truth = {"overhead": CLOSED[0], "service_time": CLOSED[1], "knee": 29.0}
+    for _ in range(6):
+        noise = np.exp(0.05 * drawn.standard_normal(len(DEPTHS)))
+        found = fit_load(Load("drive", DEPTHS, latency(DEPTHS, True, CLOSED) * noise, True))
+        held += sum(found.intervals[n][0] <= v <= found.intervals[n][1] for n, v in truth.items())
+    assert 16 <= held <= 18
+
+
+def test_a_full_queue_is_left_out_and_told(tmp_path: Path) -> None:
+    rates = np.array([10.0, 30, 50, 70, 90, 110])
+    times = np.append(latency(rates[:-1], False, OPEN), 1e-3)
+    rows = [f"{r},{t!r}" for r, t in zip(rates.tolist(), times.tolist(), strict=True)]
+    (tmp_path / "path.csv").write_text("\n".join(["offered_Gbps,latency_s", *rows]))
+    told = run(tmp_path / "path.csv", record=tmp_path / "fit.json")
+    assert "from a load of 110 on the queue is full: left out" in told[0]
+    kept = json.loads((tmp_path / "fit.json").read_text())["path"]
+    assert kept["parameters"]["capacity"] == pytest.approx(100.0, rel=1e-3)
+    assert kept["break_even"] is None
+    assert kept.keys() >= {"intervals", "leave_one_out", "notes", "break_even_interval"}
+
+
+def test_a_switch_that_is_no_queue_is_told(tmp_path: Path) -> None:
+    lines = (MEASURED / "lognic_switch_load.csv").read_text().splitlines()
+    names = [line for line in lines if line.startswith(("#", "app", "LB"))]
+    (tmp_path / "switch.csv").write_text("\n".join(names))
+    told = run(tmp_path / "switch.csv", by=["app"])
+    assert "hardly to be trusted" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("queue_depth,latency_s\n1,1\n2,1\n4,1\n", "queue_depth has 3 values: at least 4"),
+        ("queue_depth,latency_s\n1,1\n2,-1\n4,1\n8,1\n", "that are not above 0"),
+        ("queue_depth,latency_s\n1,1\n2.5,1\n4,1\n8,1\n", "that are not whole"),
+        ("queue_depth,latency_B\n1,1\n2,1\n4,1\n8,1\n", "column 'latency_B'"),
+    ],
+)
+def test_bad_tables_are_told_once(text: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError) as raised:
+        run(tmp_path / "bad.csv")
+    assert told in str(raised.value)
+    assert len(raised.value.problems) == 1
+    with pytest.raises(InputError, match=r"not for latency against load|bad"):
+        run(tmp_path / "bad.csv", catalog=tmp_path / "c.toml")

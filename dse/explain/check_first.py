@@ -37,6 +37,7 @@ from dse.study.study import ResolvedStudy, rewritten
 FACTOR = 2.0
 """By which an assumed figure is moved if the study does not say how far off it may be."""
 _SECONDS = 20.0  # that models may take for it
+_SHARE = 0.25  # of what explanations take, if there is a time-out
 _FEWEST = 4  # designs, below which a front is not looked at
 _INSIDE = (0.025, 0.975)  # of a law without ends
 
@@ -161,8 +162,11 @@ def _designs(
     seconds = float(result.provenance.get("seconds") or 0.0)
     workers = int(result.provenance.get("workers") or 1)
     pace = pace_of(seconds, workers, result.certificate.evaluated)
-    time = min(_SECONDS / max(pace, 1e-12), explained * evaluations_of_an_explanation(study))
-    numbers = candidates(result, draws)[: int(time / draws)]
+    evaluations = _SECONDS / max(pace, 1e-12)
+    if explained < EXPLAINED or study.plan.timeout is not None:
+        explaining = explained * evaluations_of_an_explanation(study)
+        evaluations = min(evaluations, _SHARE * explaining)
+    numbers = candidates(result, draws)[: int(evaluations / draws)]
     return numbers if choice is None or choice in numbers else [choice, *numbers]
 
 

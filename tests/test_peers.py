@@ -31,7 +31,7 @@ def test_designs_are_counted_until_points_of_the_front_are_found() -> None:
     judged = evaluator.evaluate(evaluator.space.from_index(np.arange(evaluator.space.size or 0)))
     points = judged.objectives * evaluator.signs
     truth = peers.Truth.of(points, evaluator.signs, "")
-    found = guided.course(truth, judged, 1.0)
+    found = guided.course(truth, judged, 1.0, near=0.0)
     rows = [np.flatnonzero((points == front).all(axis=1))[0] for front in truth.points]
     half = sorted(rows)[-(-len(rows) // 2) - 1]
     assert found.to_cover(0.5) == half + 1

@@ -212,7 +212,7 @@ def _generation(space: Space, plan: Plan, state: Evolved | None, drawing: Drawin
     count = min(plan.generation, plan.evaluations - done)
     if state is None:
         return drawing.fresh(first(space, count, rng), count, rng, _nowhere(space))
-    parents = state.unit[state.parents]
+    parents = state.unit.take(state.parents, axis=0)
 
     def born(number: int) -> Array:
         return children(space, parents, number, rng)

@@ -35,10 +35,11 @@ def selected(
     signs : ndarray
         The evaluator's.
     """
-    mine = some(judged, rows)
-    if mine.feasible.all():
-        order, front = _ordered(mine.objectives * signs, signs, count)
+    if judged.feasible.take(rows).all():
+        points = judged.objectives.take(rows, axis=0)  # an index takes four times as long
+        order, front = _ordered(points * signs, signs, count)
         return rows[order], front
+    mine = some(judged, rows)
     inside = np.flatnonzero(mine.feasible)
     order, best = _ordered(mine.objectives[inside] * signs, signs, count)
     front = np.zeros(len(rows), dtype=bool)

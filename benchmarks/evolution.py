@@ -37,21 +37,25 @@ _PARTS: tuple[tuple[str, Any, str], ...] = (
     ("stalled?", Stall, "grown"),
     ("storage", evolution._Rows, "added"),
 )
-"""What is measured: its name, and the function that does it; children are a part of repeats."""
+"""What is measured: its name, and the function that does it."""
 
 
 @contextmanager
 def measured() -> Iterator[dict[str, float]]:
-    """Add up the seconds of processor that each part takes."""
+    """Add up the seconds of processor that each part takes, less those of parts that it calls."""
     spent: dict[str, float] = defaultdict(float)
+    called = [0.0]  # what parts took that each part under way has called
 
     def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **given: Any) -> Any:
             began = time.process_time()
+            called.append(0.0)
             try:
                 return function(*args, **given)
             finally:
-                spent[name] += time.process_time() - began
+                took = time.process_time() - began
+                spent[name] += took - called.pop()
+                called[-1] += took
 
         return call
 
@@ -74,7 +78,6 @@ def searched(
         began = time.process_time()
         state = [*evolution.evolve(evaluator, plan)][-1]
         whole = time.process_time() - began
-    spent["repeats"] -= spent["children"]
     found = {name: spent[name] for name, _, _ in _PARTS}
     found["all else"] = whole - sum(found.values())
     found["together"] = whole

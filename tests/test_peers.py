@@ -7,8 +7,9 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import guided, peer_problems, peers
+from benchmarks import evolution, guided, peer_problems, peers
 from benchmarks.peer_searches import SEARCHES, Task, installed
+from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import is_nondominated
 
 
@@ -31,7 +32,7 @@ def test_designs_are_counted_until_points_of_the_front_are_found() -> None:
     judged = evaluator.evaluate(evaluator.space.from_index(np.arange(evaluator.space.size or 0)))
     points = judged.objectives * evaluator.signs
     truth = peers.Truth.of(points, evaluator.signs, "")
-    found = guided.course(truth, judged, 1.0)
+    found = guided.course(truth, judged, 1.0, near=0.0)
     rows = [np.flatnonzero((points == front).all(axis=1))[0] for front in truth.points]
     half = sorted(rows)[-(-len(rows) // 2) - 1]
     assert found.to_cover(0.5) == half + 1
@@ -39,6 +40,27 @@ def test_designs_are_counted_until_points_of_the_front_are_found() -> None:
     assert found.volumes[len(points)] == pytest.approx(1.0)
     reached = int(found.reached)
     assert truth.volume(points[:reached]) >= 0.99 > truth.volume(points[: reached - 1])
+
+
+def test_a_design_that_is_nearly_as_good_covers_a_point_of_the_front() -> None:
+    evaluator = peer_problems.five(2).evaluator
+    judged = evaluator.evaluate(evaluator.space.from_index(np.arange(evaluator.space.size or 0)))
+    truth = peers.Truth.of(judged.objectives * evaluator.signs, evaluator.signs, "")
+    best = truth.points[:1] * evaluator.signs
+    for worse, covered in ((1.009, True), (1.011, False)):
+        factor = np.where(evaluator.signs > 0, worse, 1.0 / worse)
+        near = Evaluated(best * factor, np.empty((1, 0)), np.ones(1, dtype=bool))
+        alone = peers.Truth(truth.points[:1], truth.logs, truth.signs, "")
+        assert (guided.course(alone, near, 1.0).covered[-1] == 1.0) == covered
+    assert guided.quartiles([3.0, 1.0, np.inf, 2.0, 5.0]) == "3 (2 to 5)"
+    assert guided.quartiles([1.0, np.inf, np.inf]) == "–"
+
+
+def test_what_a_design_costs_evolution_is_the_sum_of_its_parts() -> None:
+    costs, state = evolution.searched(peer_problems.five(4).evaluator, 3_000, 500, 0)
+    assert len(state.unit) == 3_000
+    assert min(costs.values()) >= 0.0
+    assert costs.pop("together") == pytest.approx(sum(costs.values()))
 
 
 def test_the_comparison_for_costly_models_runs(

@@ -111,15 +111,16 @@ class Space:
         in 10^7 times.
         """
         settled = np.empty(unit.shape)
+        inside = np.ascontiguousarray(np.minimum(np.maximum(unit, 0.0), 1.0).T)
         numbered = self.size is not None and self.size < _NUMBERED
         codes = np.zeros(len(unit), dtype=np.uint64)
         for i, variable in enumerate(self.variables.values()):
             if variable.count is None:
                 fixed = isinstance(variable, Real) and variable.low == variable.high
-                settled[:, i] = 0.0 if fixed else np.minimum(np.maximum(unit[:, i], 0.0), 1.0)
+                settled[:, i] = 0.0 if fixed else inside[i]
                 digits = (settled[:, i] + 0.0).view(np.uint64)  # of -0.0 as of 0.0
             else:
-                position = variable.place(np.minimum(np.maximum(unit[:, i], 0.0), 1.0))
+                position = variable.place(inside[i])
                 settled[:, i] = variable.middle(position)
                 digits = position.view(np.uint64)
             if numbered:

@@ -140,7 +140,7 @@ class Integer:
         if not self.log:
             return _level(unit, self.count)
         values = np.exp(np.log(self.low) + unit * np.log((self.high + 1) / self.low))
-        steps = (np.floor(values) - self.low) // self.step
+        steps = (np.floor(values) - self.low) / self.step  # cut below: // takes three times as long
         return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
 
     def middle(self, position: Positions) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SLOTS = 1_024
-_SPARSE = 4  # slots a code at least: few probes
+_SPARSE = 2  # slots a code at least: few probes
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 _FREE = np.uint64(2**64 - 1)
 

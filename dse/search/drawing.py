@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,10 @@ from dse.evaluate.evaluator import Evaluator
 from dse.model.quantity import Array
 from dse.search.codes import Codes
 
+_AGAIN, _MORE = (
+    2,
+    2,
+)  # times that more of what is wanted is asked for, and how many for each missing
 _ROUNDS = 4  # of random designs before those left are counted
 _REPAIRS = 4  # each takes about half of what still differs from an allowed parent
 _WIDEST = 65_536  # designs of a round, if few are allowed
@@ -40,12 +46,19 @@ class Drawing:
         self._seen = Codes()
         self._seen.add(np.unique(self._space.settled(unit)[1]))
 
-    def fresh(self, unit: Array, count: int, rng: np.random.Generator, parents: Array) -> Array:
+    def fresh(
+        self,
+        unit: Array,
+        count: int,
+        rng: np.random.Generator,
+        parents: Array,
+        again: Callable[[int], Array] | None = None,
+    ) -> Array:
         """Return up to `count` designs that were not drawn before; they are drawn now.
 
         What a relation forbids is repaired towards a parent; what cannot be, and what was drawn
-        before, is replaced at random. If no allowed design is known, the least violating ones are
-        returned, so that a search can find its way.
+        before, is replaced: by more of what is wanted, then at random. If no allowed design is
+        known, the least violating ones are returned, so that a search can find its way.
 
         Parameters
         ----------
@@ -57,10 +70,17 @@ class Drawing:
             Draws the replacements.
         parents : ndarray, shape (parents, variables)
             Designs that were evaluated.
+        again : callable, optional
+            Gives so many more of what is wanted.
         """
         around = parents[self._allowed(parents)] if len(parents) else parents
         found = [self._new(self._repaired(unit, around, rng), count)]
         missing, width = count - len(found[0]), 2
+        for _ in range(_AGAIN if again else 0):
+            if missing and again:
+                more = self._repaired(again(_MORE * missing), around, rng)
+                found.append(self._new(more, missing))
+                missing -= len(found[-1])
         for _ in range(_ROUNDS):
             if not missing:
                 break

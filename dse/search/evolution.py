@@ -1,8 +1,9 @@
 """Evolution: NSGA-II over whole generations as arrays, for spaces too large to enumerate.
 
-Parents are selected as `selection` says and varied as `variation` says. No design is evaluated
-twice, and none that a relation between variables alone forbids. The search ends when it has used
-its evaluations, when no design is left, or when its front has stalled.
+Parents are selected as `selection` says and varied as `variation` says: few at first, so that the
+front is soon near, and more with the designs, so that it is covered. No design is evaluated twice,
+and none that a relation between variables alone forbids. The search ends when it has used its
+evaluations, when no design is left, or when its front has stalled.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from dse.search.workers import NEVER, is_late
 
 EVALUATIONS = 100_000
 """Designs that are evaluated if the study does not say."""
-_GENERATION, _FEW_GENERATION = 1_000, 2_000
-_FEW = 6  # variables: a larger population then finds more, and a design costs less
+_GENERATION, _FEW_GENERATION = 1_000, 4_000
+_FEW = 6  # variables: larger generations then find more, and a design costs less
+_LEAST, _LIVING = 200, 16  # parents: at least, and one of so many designs, up to a generation
 
 
 def plan(
@@ -122,7 +124,7 @@ class Evolved:
     judged : Evaluated
         What they give.
     parents : ndarray of int
-        Rows of the population, best first.
+        Rows of the population, best first: at most as many as a generation.
     front : int
         How many of the candidates for it were feasible and non-dominated.
     ended : str
@@ -166,12 +168,14 @@ def evolve(
     drawing = Drawing(evaluator, _nowhere(space) if start is None else start.unit)
     stall = Stall(signs, plan.generation)
     history = _history(evaluator, start)
+    leading = _Rows(np.ones(0 if start is None else len(start.unit), dtype=bool))
+    leads: NDArray[np.bool_] | None = None
     failed = start.judged.failed if start is not None else {}
     while state is None or len(state.unit) < plan.evaluations:
         if state is not None and is_late(until):
             return
         done = 0 if state is None else len(state.unit)
-        if state is not None and _stalled(stall, state.judged, space, plan):
+        if state is not None and _stalled(stall, state.judged, leads, space, plan):
             yield replace(state, ended=_why(stall, done))
             return
         unit = _generation(space, plan, state, drawing)
@@ -194,8 +198,10 @@ def evolve(
         candidates = np.arange(done, len(unit))
         if state is not None:
             candidates = np.concatenate([state.parents, candidates])
-        parents, front = selected(evaluator, judged, candidates, plan.generation, signs)
-        state = Evolved(unit, judged, parents, front)
+        living = min(plan.generation, max(_LEAST, len(unit) // _LIVING))
+        parents, best = selected(evaluator, judged, candidates, living, signs)
+        leads = leading.added(best[-len(new) :])
+        state = Evolved(unit, judged, parents, int(best.sum()))
         yield state
 
 
@@ -206,19 +212,25 @@ def _generation(space: Space, plan: Plan, state: Evolved | None, drawing: Drawin
     count = min(plan.generation, plan.evaluations - done)
     if state is None:
         return drawing.fresh(first(space, count, rng), count, rng, _nowhere(space))
-    parents = state.unit[state.parents]
-    return drawing.fresh(children(space, parents, count, rng), count, rng, parents)
+    parents = state.unit.take(state.parents, axis=0)
+
+    def born(number: int) -> Array:
+        return children(space, parents, number, rng)
+
+    return drawing.fresh(born(count), count, rng, parents, born)
 
 
 def _nowhere(space: Space) -> Array:
     return np.empty((0, len(space.variables)))
 
 
-def _stalled(stall: Stall, judged: Evaluated, space: Space, plan: Plan) -> bool:
+def _stalled(
+    stall: Stall, judged: Evaluated, leads: NDArray[np.bool_] | None, space: Space, plan: Plan
+) -> bool:
     """Tell whether to end: a budget for a whole space is spent on it, and certifies its front."""
     if space.size is not None and space.size <= plan.evaluations:
         return False
-    stall.grown(judged)
+    stall.grown(judged, leads)
     return stall.has_stalled
 
 

@@ -48,15 +48,25 @@ class Stall:
         self._frame: tuple[NDArray[np.bool_], Array, Array] | None = None
         self._volumes: list[float] = []
 
-    def grown(self, judged: Evaluated) -> None:
-        """Look at the generations that are complete and were not looked at."""
+    def grown(self, judged: Evaluated, leading: NDArray[np.bool_] | None = None) -> None:
+        """Look at the generations that are complete and were not looked at.
+
+        Parameters
+        ----------
+        judged : Evaluated
+            All designs.
+        leading : ndarray of bool, shape (designs,), optional
+            False for those that another one up to their generation dominates: they move nothing.
+        """
         size = self._generation
         while (len(self._volumes) + 1) * size <= len(judged):
             low = len(self._volumes) * size
-            feasible = judged.feasible[low : low + size]
+            rows = judged.feasible[low : low + size]
+            if leading is not None and self._frame is not None:
+                rows = rows & leading[low : low + size]
             points = judged.objectives[low : low + size]
-            if not feasible.all():
-                points = points[feasible]
+            if not rows.all():
+                points = points[rows]
             if len(points):
                 self._reached(points * self._signs)
             self._volumes.append(float((self._reach ** len(self._signs)).mean()))

@@ -15,6 +15,27 @@ from dse.model.quantity import Array
 
 _CROSSOVER, _MUTATION = 15.0, 20.0  # distribution indices: how near children stay to parents
 _ANEW = 0.1  # of mutations of a number: a fresh draw
+_WORDS = 1 << 16  # a decision takes 16 random bits
+_QUANTILES = (np.arange(4_096) + 0.5) / 4_096  # at which distributions are tabulated
+
+
+def _spreads() -> Array:
+    """Return quantiles of how far apart children are, as a share of their parents' distance.
+
+    Either child of a pair is as likely, so that half of them are negative.
+    """
+    near = np.minimum(2.0 * _QUANTILES, 2.0 - 2.0 * _QUANTILES) ** (1.0 / (_CROSSOVER + 1.0))
+    spread = np.where(_QUANTILES < 0.5, near, 1.0 / near)
+    return np.concatenate([spread, -spread])
+
+
+def _steps() -> Array:
+    """Return quantiles of the steps of a polynomial mutation."""
+    size = np.minimum(2.0 * _QUANTILES, 2.0 - 2.0 * _QUANTILES) ** (1.0 / (_MUTATION + 1.0))
+    return np.where(_QUANTILES < 0.5, size - 1.0, 1.0 - size)
+
+
+_SPREADS, _STEPS = _spreads(), _steps()
 
 
 def first(space: Space, count: int, rng: np.random.Generator) -> Array:
@@ -42,33 +63,27 @@ def children(space: Space, parents: Array, count: int, rng: np.random.Generator)
     rng : Generator
         Draws parents, by tournaments of two, and changes.
     """
-    pairs = rng.integers(0, len(parents), (2, 2, count))
-    winners = np.minimum(pairs[0], pairs[1])
-    mother, father = parents[winners[0]], parents[winners[1]]
+    # the better of two: the lesser of two uniform numbers
+    winners = ((1.0 - np.sqrt(1.0 - rng.random((2, count)))) * len(parents)).astype(np.int64)
+    mother, father = parents.take(winners, axis=0)
     named = np.array([isinstance(v, Choice | Values) for v in space.variables.values()], dtype=bool)
     # each coordinate is the mother's, the father's, or for half of the numbers between the two
-    what = rng.random(mother.shape)
-    child = np.where(what < 0.5, mother, father)
-    between = np.flatnonzero((np.abs(what - 0.5) < 0.25) & ~named)
-    child.flat[between] = _crossed(mother.take(between), father.take(between), rng)
-    _mutate(child, named, rng)
+    what, mutated = rng.integers(0, _WORDS, (2, *mother.shape), dtype=np.uint16)
+    child = np.where(what < _WORDS // 2, mother, father)
+    between = np.flatnonzero((what - np.uint16(_WORDS // 4) < _WORDS // 2) & ~named)
+    spread = _SPREADS.take(rng.integers(0, len(_SPREADS), len(between), dtype=np.uint16))
+    one, other = mother.take(between), father.take(between)
+    child.ravel()[between] = 0.5 * ((one + other) + spread * (one - other))
+    _mutate(child, np.flatnonzero(mutated < _WORDS / mother.shape[1]), named, rng)
     return np.asarray(child)
 
 
-def _crossed(mother: Array, father: Array, rng: np.random.Generator) -> Array:
-    """Cross coordinates by simulated binary crossover; either child of a pair is as likely."""
-    u, side = 2.0 * rng.random((2, len(mother)))
-    near = np.maximum(np.minimum(u, 2.0 - u), 1e-300) ** (1.0 / (_CROSSOVER + 1.0))
-    spread = np.copysign(np.where(u <= 1.0, near, 1.0 / near), side - 1.0)
-    return np.asarray(0.5 * ((mother + father) + spread * (mother - father)))
-
-
-def _mutate(unit: Array, named: NDArray[np.bool_], rng: np.random.Generator) -> None:
-    """Mutate a coordinate of each child or so: polynomially, or by a fresh draw."""
-    width = unit.shape[1]
-    where = np.flatnonzero(rng.random(unit.shape) < 1.0 / width)
-    u, fresh, place = rng.random((3, len(where)))
-    size = np.minimum(2.0 * u, 2.0 - 2.0 * u) ** (1.0 / (_MUTATION + 1.0))
-    step = np.where(u < 0.5, size - 1.0, 1.0 - size)
-    anew = named.take(where % width) | (fresh < _ANEW)
-    unit.flat[where] = np.where(anew, place, unit.take(where) + step)
+def _mutate(
+    unit: Array, where: NDArray[np.int64], named: NDArray[np.bool_], rng: np.random.Generator
+) -> None:
+    """Mutate coordinates, one of each child or so: polynomially, or by a fresh draw."""
+    step, fresh = rng.integers(0, _WORDS, (2, len(where)), dtype=np.uint16)
+    moved = unit.take(where) + _STEPS[step % len(_STEPS)]
+    anew = np.flatnonzero(named.take(where % unit.shape[1]) | (fresh < _ANEW * _WORDS))
+    moved[anew] = rng.random(len(anew))
+    unit.ravel()[where] = moved  # a view: the quick way

@@ -96,10 +96,12 @@ def moved_together(
     both partitions move; they add up to the whole difference, as groups do not interact.
     """
     base, extra = problem.chosen(optimum & greedy), problem.chosen(optimum & ~greedy)
-    inside = extra[problem.first] & extra[problem.second]
-    ends = (problem.first[inside], problem.second[inside])
-    links = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(extra), len(extra)))
+    inside, count = extra[problem.node], len(problem)
+    ends = (problem.node[inside], count + problem.tie[inside])
+    side = count + len(problem.any_cost)
+    links = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(side, side))
     _, label = connected_components(links, directed=False)
+    label = label[:count]
     before = problem.value(base)
 
     def gain(nodes: Indices) -> float:

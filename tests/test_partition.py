@@ -16,7 +16,7 @@ from dse.problems import InputError
 from dse.profile import Profile
 from dse.study.catalog import load_catalog
 from dse.testing import check_model
-from objectives.partition import greedy, model, optimal
+from objectives.partition import greedy, model, optimal, solved
 from objectives.partition.estimate import (
     Estimate,
     cpu_time,
@@ -230,6 +230,7 @@ def test_the_same_bytes_alone_and_together(workloads: Workloads) -> None:
     factor = np.array([0.25, 1.0, 16.0])
     whole = optimal(workloads, 3, accelerator_size=size, interface_latency_factor=factor)
     model._optimal_row.cache_clear()
+    solved._best.cache_clear()
     for i, j in reversed(list(np.ndindex(4, 3))):
         one = optimal(workloads, 3, accelerator_size=size[i, 0], interface_latency_factor=factor[j])
         assert [column[i, j] for column in vars(whole).values()] == list(vars(one).values())
@@ -360,6 +361,7 @@ def test_a_study_gives_the_same_bytes_however_it_is_run(run: dict[str, Any]) -> 
 
     def table(settings: dict[str, Any]) -> bytes:
         model._optimal_row.cache_clear()
+        solved._best.cache_clear()
         study = dse.from_mapping(content | {"run": settings})
         return study.run(workers=settings.get("workers")).designs.to_csv().encode()
 

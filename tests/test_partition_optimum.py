@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from objectives.partition import branch
 from objectives.partition.blocks import decide
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.estimate import estimate, latencies
@@ -211,6 +212,27 @@ def test_a_search_that_is_cut_short_says_what_is_not_proven() -> None:
     assert short.bound <= best.change <= short.change
     quick = best_partition(problem, 40, seconds=1e-3)
     assert quick.bound <= best.change <= quick.change <= greedy_partition(problem, 40).change
+
+
+def test_branches_find_what_the_program_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branch, "_SMALL", 0)  # no branch is solved as a program
+    rng = np.random.default_rng(21)
+    cut_short = 0
+    for seed in range(40):
+        graph, a = random_program(int(rng.integers(8, 60)), seed), some_architecture(rng)
+        problem = problem_of(graph, a)
+        size = float(rng.integers(5, max(6, graph.area.sum() // 2)))
+        found, other = branch.Search(problem, size).solve(), solve_program(problem, size)
+        rounding = 2e-9 * problem.magnitude
+        value, least = (problem.value(each.chosen) for each in (found, other))
+        assert problem.area[found.chosen].sum() <= size
+        assert value == pytest.approx(least, abs=rounding)
+        assert found.bound == pytest.approx(value, abs=rounding)
+        short = branch.Search(problem, size).solve(nodes=0)
+        assert short.bound <= least + rounding
+        assert problem.value(short.chosen) >= least - rounding
+        cut_short += short.bound < problem.value(short.chosen) - rounding
+    assert cut_short > 0  # else the first bound would have proven all of them
 
 
 def test_reduction_leaves_less_and_the_same_optimum() -> None:

@@ -13,7 +13,8 @@ from scipy.sparse.csgraph import connected_components
 from objectives.partition.graph import Graph, Indices
 from objectives.partition.problem import PartitionProblem, problem_of
 from objectives.partition.quantities import Architecture
-from objectives.partition.solve import Partition, best_partition, greedy_partition
+from objectives.partition.solve import Partition
+from objectives.partition.solved import solved_best, solved_greedy
 
 
 class Group(NamedTuple):
@@ -53,7 +54,7 @@ def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
         Instructions that the accelerator holds.
     """
     problem = problem_of(graph, architecture)
-    best, quick = best_partition(problem, size), greedy_partition(problem, size)
+    best, quick = (solve(graph, architecture, size) for solve in (solved_best, solved_greedy))
     return Decision(
         best,
         quick,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array
-from objectives.partition.flow import sink_side
+from objectives.partition.flow import Network
 from objectives.partition.graph import Indices
 from objectives.partition.problem import PartitionProblem
 
@@ -30,11 +30,34 @@ class Whole:
 
     def __init__(self, problem: PartitionProblem) -> None:
         bits = _BITS - int(problem.area.sum()).bit_length() - 1
-        scale = bits - math.ceil(math.log2(max(problem.magnitude, 1e-300)))
+        self.scale = bits - math.ceil(math.log2(max(problem.magnitude, 1e-300)))
         self.cost, self.any_cost, self.all_gain = (
-            _whole(x, scale) for x in (problem.cost, problem.any_cost, problem.all_gain)
+            _whole(x, self.scale) for x in (problem.cost, problem.any_cost, problem.all_gain)
         )
         self.problem = problem
+        self._pairs = int(np.searchsorted(problem.sizes, 2, "right"))
+        self._ends = problem.node[: 2 * self._pairs].reshape(-1, 2).T
+        self._network = self._wired()
+
+    def _wired(self) -> Network:
+        """Return the network: arcs of nodes, of pairs, of larger sets, and of their members."""
+        count, (first, second) = len(self.problem), self._ends
+        larger = len(self.any_cost) - self._pairs
+        tie = self.problem.tie[2 * self._pairs :] - self._pairs
+        member = self.problem.node[2 * self._pairs :]
+        nodes, some = np.arange(count), count + np.arange(larger)
+        every, source = some + larger, count + 2 * larger
+        sources, sinks = (np.full(count + larger, x) for x in (source, source + 1))
+        arcs = [
+            (sources, np.concatenate([nodes, some])),
+            (np.concatenate([nodes, every]), sinks),
+            (second, first),
+            (first, second),
+            (some[tie], member),
+            (member, every[tie]),
+        ]
+        tail, head = (np.concatenate(each) for each in zip(*arcs, strict=True))
+        return Network(source + 2, tail, head)
 
     def value(self, chosen: NDArray[np.bool_]) -> int:
         """Return the change of the time if these nodes are on the accelerator."""
@@ -44,37 +67,26 @@ class Whole:
 
     def cut(self, times: int = 1, price: int = 0) -> NDArray[np.bool_]:
         """Return the smallest set with the least ``times · value + price · area``."""
-        p, count = self.problem, len(self.problem)
-        pairs = int(np.searchsorted(p.sizes, 2, "right"))
-        change = times * self.cost + price * p.area
+        pairs, (first, second) = self._pairs, self._ends
+        change = times * self.cost + price * self.problem.area
         any_cost, all_gain = times * self.any_cost, times * self.all_gain
-        first, second = p.node[: 2 * pairs].reshape(-1, 2).T
         # of two nodes, any costs and both gain: that is an arc each way and a cost of each
         both = any_cost[:pairs] + all_gain[:pairs]
         back = both // 2
         np.add.at(change, first, any_cost[:pairs] - back)
         np.add.at(change, second, any_cost[:pairs] - (both - back))
-        tie, node = p.tie[2 * pairs :] - pairs, p.node[2 * pairs :]
-        larger = len(any_cost) - pairs
-        some, every = count + tie, count + larger + tie
-        ends = np.arange(larger) + count
-        source, sink = count + 2 * larger, count + 2 * larger + 1
-        nodes = np.arange(count)
-        endless = np.full(len(tie), 2**_BITS)
-        arcs = [
-            (np.full(count, source), nodes, np.maximum(change, 0)),
-            (nodes, np.full(count, sink), np.maximum(-change, 0)),
-            (second, first, back),
-            (first, second, both - back),
-            (np.full(larger, source), ends, any_cost[pairs:]),
-            (some, node, endless),
-            (ends + larger, np.full(larger, sink), all_gain[pairs:]),
-            (node, every, endless),
+        members = len(self.problem.tie) - 2 * pairs
+        capacity = [
+            np.maximum(change, 0),
+            any_cost[pairs:],
+            np.maximum(-change, 0),
+            all_gain[pairs:],
+            back,
+            both - back,
+            np.full(2 * members, 2**_BITS),
         ]
-        tail, head, capacity = (np.concatenate(each) for each in zip(*arcs, strict=True))
-        used = capacity > 0
-        found = sink_side(sink + 1, tail[used], head[used], capacity[used], source, sink)
-        return np.asarray(found[:count])
+        found = self._network.sink_side(np.concatenate(capacity))
+        return np.asarray(found[: len(self.problem)])
 
 
 def _whole(values: Array, scale: int) -> Indices:

@@ -17,10 +17,8 @@ from objectives.partition.graph import Indices
 _BITS = 29  # SciPy adds flow and capacity in 31
 
 
-def sink_side(
-    nodes: int, tail: Indices, head: Indices, capacity: Indices, source: int, sink: int
-) -> NDArray[np.bool_]:
-    """Return the sink's side of the minimum cut that has the fewest nodes there.
+class Network:
+    """Arcs between nodes, of which the last two are the source and the sink.
 
     Parameters
     ----------
@@ -28,33 +26,45 @@ def sink_side(
         Source and sink among them.
     tail, head : ndarray of int, shape (arcs,)
         Where arcs begin and end; several between two nodes add up.
-    capacity : ndarray of int, shape (arcs,)
-        Of each arc, not negative; between two nodes they sum to less than 2**62.
-    source, sink : int
-        Nodes.
     """
-    keys, place = np.unique(
-        np.concatenate([tail * nodes + head, head * nodes + tail]), return_inverse=True
-    )
-    free = np.zeros(len(keys), np.int64)
-    np.add.at(free, place[: len(tail)], capacity)
-    rows, columns = (keys // nodes).astype(np.int32), (keys % nodes).astype(np.int32)
-    first = np.searchsorted(rows, np.arange(nodes + 1)).astype(np.int32)
 
-    def matrix(values: NDArray[np.int32]) -> csr_array:
-        return csr_array((values, columns, first), shape=(nodes, nodes))
+    def __init__(self, nodes: int, tail: Indices, head: Indices) -> None:
+        self.nodes, self.tail, self.head = nodes, tail, head
+        ways = np.concatenate([tail * nodes + head, head * nodes + tail])
+        keys, place = np.unique(ways, return_inverse=True)
+        self._place = place[: len(tail)]
+        self._row, self._column = (x.astype(np.int32) for x in (keys // nodes, keys % nodes))
+        self._first = np.searchsorted(self._row, np.arange(nodes + 1)).astype(np.int32)
+        self._back = np.searchsorted(keys, self._column.astype(np.int64) * nodes + self._row)
 
-    left = int(min(capacity[tail == source].sum(), capacity[head == sink].sum()))
-    while left:
-        shift = max(0, left.bit_length() - _BITS)
-        part = (np.minimum(free, left) >> shift).astype(np.int32)
-        flow = maximum_flow(matrix(part), source, sink).flow.data.astype(np.int64)
-        free -= flow << shift
-        left = min(left - (int(flow[rows == source].sum()) << shift), len(keys) << shift)
-        if not shift:
-            break
-    backwards = csr_array(((free > 0).astype(np.int8), (columns, rows)), shape=(nodes, nodes))
-    backwards.eliminate_zeros()
-    reached = np.zeros(nodes, bool)
-    reached[breadth_first_order(backwards, sink, return_predecessors=False)] = True
-    return reached
+    def sink_side(self, capacity: Indices) -> NDArray[np.bool_]:
+        """Return the sink's side of the minimum cut that has the fewest nodes there.
+
+        Parameters
+        ----------
+        capacity : ndarray of int, shape (arcs,)
+            Of each arc, not negative; between two nodes they sum to less than 2**62.
+        """
+        source, sink = self.nodes - 2, self.nodes - 1
+        free = np.zeros(len(self._row), np.int64)
+        np.add.at(free, self._place, capacity)
+        ends = (capacity[self.tail == source].sum(), capacity[self.head == sink].sum())
+        left = int(min(ends))
+        leaving = slice(self._first[source], self._first[source + 1])
+        while left:
+            shift = max(0, left.bit_length() - _BITS)
+            part = (np.minimum(free, left) >> shift).astype(np.int32)
+            flow = maximum_flow(self._matrix(part), source, sink).flow.data.astype(np.int64)
+            free -= flow << shift
+            left = min(left - (int(flow[leaving].sum()) << shift), len(free) << shift)
+            if not shift:
+                break
+        backwards = self._matrix((free[self._back] > 0).astype(np.int8))
+        backwards.eliminate_zeros()
+        reached = np.zeros(self.nodes, bool)
+        reached[breadth_first_order(backwards, sink, return_predecessors=False)] = True
+        return reached
+
+    def _matrix(self, values: NDArray[np.int32] | NDArray[np.int8]) -> csr_array:
+        arrays = (values, self._column.copy(), self._first.copy())
+        return csr_array(arrays, shape=(self.nodes, self.nodes))

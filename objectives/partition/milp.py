@@ -23,7 +23,7 @@ _MAGNITUDE = 1e6
 """Sum of all costs as HiGHS sees them: its absolute tolerances of 1e-6 are then 1e-12 of it."""
 _ROW = 0.25
 """Factor of the rows of pairs: rounding both nodes to whole numbers stays within the tolerance."""
-_PROVEN = 1e-9
+PROVEN = 1e-9
 """Gaps below this, as a share of the sum of all costs, are those of the arithmetic."""
 
 
@@ -81,7 +81,7 @@ def solve_program(
     chosen = values > 0.5
     value = problem.value(chosen)
     bound = max(info.mip_dual_bound / scale, -total)  # without a bound, what all costs sum to
-    return Solved(chosen, value if value - bound <= _PROVEN * total else bound)
+    return Solved(chosen, value if value - bound <= PROVEN * total else bound)
 
 
 def _program(problem: PartitionProblem, size: float, scale: float) -> highspy.HighsLp:

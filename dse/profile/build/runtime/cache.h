@@ -36,18 +36,11 @@ struct second {
 #define OWNER ((u32)1 << 31)
 
 #ifdef DSE_CACHES
-struct joined { /* what a block joined last, and what that became */
-    u32 stay, more;
-};
-struct stays {
-    u64 *counts;           /* by set */
-    struct joined *recent; /* by block */
-};
 struct cache {
     u64 clock;
     u32 *latest; /* by L1 set of several ways: the way touched last */
     u64 (*hits)[3]; /* by site */
-    struct stays first, second;
+    u64 *first, *second; /* stays in L1 and L2 that were counted, by set */
 };
 
 FAST u32 owned(u32 block, int write) { return OWNER | 2 * block | (u32)write; }
@@ -66,23 +59,34 @@ FAST int member(const struct line *l, u32 block) {
     return found != 0;
 }
 
-/* The stay with one reader more. */
-static __attribute__((noinline)) u32 joined(struct stays *s, u32 stay, u32 block) {
+/* What stays became when a block joined them, lately. */
+enum { STEPS = 1 << 12 };
+static struct {
+    u32 stay, block, more;
+} steps[STEPS];
+
+static __attribute__((noinline)) u32 joined(u32 at, u32 stay, u32 block) {
     u32 set = stay & OWNER ? history_with(0, stay) : stay, more = stay;
     if (set && (history_items[histories[set].start + histories[set].count - 1] & ~OWNER) >> 1 != block)
         more = history_with(set, block);
-    s->recent[block] = (struct joined){stay, more};
-    return more;
+    steps[at].stay = stay;
+    steps[at].block = block;
+    return steps[at].more = more;
 }
 
-FAST u32 join(struct stays *s, u32 stay, u32 block) {
-    u32 more = s->recent[block].stay == stay ? s->recent[block].more : joined(s, stay, block);
-    if (more != stay) {
-        s->counts[more]++;
-        if (!(stay & OWNER))
-            s->counts[stay]--;
-    }
-    return more;
+/* The stay with one reader more. */
+FAST u32 join(u32 stay, u32 block) {
+    u32 at = (stay * 0x9e3779b1u + block * 0x85ebca6bu) >> 20;
+    return likely(steps[at].stay == stay && steps[at].block == block) ? steps[at].more
+                                                                      : joined(at, stay, block);
+}
+
+FAST void count_stay(u64 *counts, u32 before, u32 after) {
+    if (before == after)
+        return;
+    counts[after]++;
+    if (!(before & OWNER))
+        counts[before]--;
 }
 
 /* A block that is not among the members touches a line in L1. Who reads it in L1 has read it in L2. Outside of the
@@ -90,10 +94,14 @@ FAST u32 join(struct stays *s, u32 stay, u32 block) {
 FAST void visit(struct cache *c, struct line *l, u32 block) {
     if (!COUNTING)
         return;
-    u32 more = join(&c->first, l->stay, block);
-    if (more != l->stay)
-        l->stay2 = join(&c->second, l->stay2, block);
-    l->stay = more;
+    u32 more = join(l->stay, block);
+    if (more != l->stay) {
+        u32 more2 = l->stay2 == l->stay ? more : join(l->stay2, block);
+        count_stay(c->first, l->stay, more);
+        count_stay(c->second, l->stay2, more2);
+        l->stay = more;
+        l->stay2 = more2;
+    }
     l->members[l->next] = block;
     l->next = (l->next + 1) & (MEMBERS - 1);
 }
@@ -130,7 +138,8 @@ FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, stru
     }
     u32 stay2 = owned(block, write);
     if (level == 1 && COUNTING) {
-        u32 more = join(&c->second, found->stay, block);
+        u32 more = join(found->stay, block);
+        count_stay(c->second, found->stay, more);
         stay2 = write ? stay2 : more;
     } else if (level == 1 && !write) {
         stay2 = found->stay;
@@ -176,15 +185,10 @@ FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, stru
     }
 DSE_CACHES(DECLARE)
 
-static void stays_start(struct stays *s) {
-    s->recent = reserve(sizeof *s->recent * ((u64)__dse_block_count + __dse_foreign_count + 1));
-    s->counts = reserve(sizeof *s->counts * (u64)HISTORY_LIMIT);
-}
-
 static void cache_start(void) {
 #define START_CACHE(k, s1, w1, s2, w2, shift)                                                          \
-    stays_start(&cache_##k.first);                                                                     \
-    stays_start(&cache_##k.second);                                                                    \
+    cache_##k.first = reserve(sizeof(u64) * HISTORY_LIMIT);                                            \
+    cache_##k.second = reserve(sizeof(u64) * HISTORY_LIMIT);                                           \
     reserve_at((u64)first_##k, sizeof(struct line) * ((u64)(w1) << (s1)));                             \
     if ((w1) > 1)                                                                                      \
         cache_##k.latest = reserve(sizeof(u32) << (s1));                                               \

@@ -53,10 +53,13 @@ def network(problem: PartitionProblem) -> tuple[nx.DiGraph, float]:
         else:
             graph.add_edge(node, "ACC", capacity=-cost)
             least += cost
-    rows = zip(problem.first, problem.second, problem.inward, problem.outward, strict=True)
-    for first, second, inward, outward in rows:
-        graph.add_edge(int(first), int(second), capacity=inward)
-        graph.add_edge(int(second), int(first), capacity=outward)
+    for tie, (cost, gain) in enumerate(zip(problem.any_cost, problem.all_gain, strict=True)):
+        graph.add_edge("CPU", ("any", tie), capacity=cost)
+        graph.add_edge(("all", tie), "ACC", capacity=gain)
+        least -= gain
+    for tie, member in zip(problem.tie.tolist(), problem.node.tolist(), strict=True):
+        graph.add_edge(("any", tie), member)  # without end
+        graph.add_edge(member, ("all", tie))
     return graph, least
 
 
@@ -96,7 +99,7 @@ def medians(work: dict[str, Callable[[], float]], runs: int) -> dict[str, float]
 def solvers() -> None:
     for blocks in (100, 500, 2000):
         problem = problem_of(random_program(blocks, 1), organisation("SL2+"))
-        print(f"{blocks} blocks: {len(problem)} movable, {len(problem.first)} pairs")
+        print(f"{blocks} blocks: {len(problem)} movable, {len(problem.any_cost)} sets")
         times = medians(subjects(problem), RUNS)
         for name, seconds in times.items():
             print(f"  {name:28} {1e3 * seconds:9.1f} ms  {seconds / times['cut']:7.1f} x the cut")

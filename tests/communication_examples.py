@@ -215,7 +215,7 @@ def profile_of(trace: Trace) -> Profile:
         ),
         registers=(),
         accesses=(),
-        dependencies=(),
+        crossings=(),
         unaccounted=Unaccounted(bytes=0, share=0, functions=()),
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.graph import Controls, Dependencies, Graph, Registers
+from objectives.partition.graph import Controls, Crossings, Graph, Registers
 from objectives.partition.quantities import Architecture
 
 ORGANISATIONS = {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}
@@ -68,7 +68,7 @@ def random_program(blocks: int, seed: int) -> Graph:
         movable=rng.random(blocks) > 0.05,
         controls=Controls(*_columns(edges, 3)),
         registers=Registers(*_columns(values, 5)),
-        dependencies=Dependencies(*_columns(_shared(rng, runs), 4)),
+        crossings=_shared(rng, runs),
     )
 
 
@@ -101,14 +101,25 @@ def _nest(
         before, block = last, last + 1
 
 
-def _shared(rng: np.random.Generator, runs: NDArray[np.float64]) -> list[tuple[float, ...]]:
+def _shared(rng: np.random.Generator, runs: NDArray[np.float64]) -> Crossings:
+    """Lines of each block, touched by the next or by some others, near and far."""
     rows: list[tuple[float, ...]] = []
+    row: list[int] = []
+    reader: list[int] = []
     for one in range(len(runs)):
-        far = rng.random() < 0.2
-        two = int(rng.integers(0, len(runs))) if far else min(one + 1, len(runs) - 1)
-        most = min(runs[one], runs[two]) // 8 + 1
-        rows.append((one, two, float(rng.integers(0, most + 1)), float(rng.integers(0, most + 1))))
-    return rows
+        for level in (1, 2):
+            near = [min(one + 1, len(runs) - 1)] if rng.random() < 0.8 else []
+            far = rng.integers(0, len(runs), int(rng.choice([0, 0, 1, 3, 6]))).tolist()
+            others = sorted({*near, *far} - {one})
+            if others:
+                most = min(runs[one], runs[others].min()) // 8 + 1
+                times = rng.integers(0, most + 1, 2).astype(float).tolist()
+                row += [len(rows)] * len(others)
+                reader += others
+                rows.append((level, one, *times))
+    level_, source, dirty, clean = np.array(rows, float).reshape(-1, 4).T
+    ends = (level_.astype(np.int64), source.astype(np.int64))
+    return Crossings(*ends, dirty, clean, np.array(row, np.int64), np.array(reader, np.int64))
 
 
 def _columns(rows: Iterable[tuple[float, ...]], width: int) -> list[Any]:

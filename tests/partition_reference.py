@@ -12,36 +12,41 @@ from typing import Any
 
 def organisations(l1: float, l2: float, mem: float, extra: float) -> dict[str, dict[str, Any]]:
     """Latencies of both cores, and what touching the other core's data adds."""
+    free = {"dirty": 0.0, "clean": 0.0}
+    shared = l2 + extra
+    cached = {"dirty": shared + shared - l1, "clean": shared - l1}
+    nearer = {"dirty": l2 - l1, "clean": l2 - l1}
+    farther = {"dirty": mem + mem - l2, "clean": mem - l2}
     return {
         "SL1": {
             "CPU": (l1 + extra, l2, mem),
             "ACC": (l1 + extra, l2, mem),
-            "to ACC": {"dirty": 0.0, "clean": 0.0},
-            "to CPU": {"dirty": 0.0, "clean": 0.0},
+            **{f"L{level} to {core}": free for level in (1, 2) for core in ("CPU", "ACC")},
         },
         "SL2+": {
             "CPU": (l1, l2 + extra, mem),
             "ACC": (l1, l2 + extra, mem),
-            "to ACC": {"dirty": (l2 + extra) + (l2 + extra) - l1, "clean": l2 + extra - l1},
-            "to CPU": {"dirty": (l2 + extra) + (l2 + extra) - l1, "clean": l2 + extra - l1},
+            **{"L1 to ACC": cached, "L1 to CPU": cached, "L2 to ACC": free, "L2 to CPU": free},
         },
         "SL2-": {
             "CPU": (l1, l2 + extra, mem),
             "ACC": (l2 + extra, l2 + extra, mem),
-            "to ACC": {"dirty": l2 + extra, "clean": 0.0},
-            "to CPU": {"dirty": l2 + extra - l1, "clean": l2 + extra - l1},
+            "L1 to ACC": {"dirty": shared, "clean": 0.0},
+            "L1 to CPU": {"dirty": shared - l1, "clean": shared - l1},
+            **{"L2 to ACC": free, "L2 to CPU": free},
         },
         "SMM+": {
             "CPU": (l1, l2, mem),
             "ACC": (l1, l2, mem),
-            "to ACC": {"dirty": mem + mem - l1, "clean": mem - l1},
-            "to CPU": {"dirty": mem + mem - l1, "clean": mem - l1},
+            **{"L1 to ACC": nearer, "L1 to CPU": nearer},
+            **{"L2 to ACC": farther, "L2 to CPU": farther},
         },
         "SMM-": {
             "CPU": (l1, l2, mem),
             "ACC": (mem, mem, mem),
-            "to ACC": {"dirty": mem, "clean": 0.0},
-            "to CPU": {"dirty": mem - l1, "clean": mem - l1},
+            **{"L1 to ACC": free, "L1 to CPU": nearer},
+            "L2 to ACC": {"dirty": mem, "clean": 0.0},
+            "L2 to CPU": {"dirty": mem - l2, "clean": mem - l2},
         },
     }
 
@@ -68,11 +73,12 @@ def literal_times(
     for access in profile["accesses"]:
         for found, latency in zip(access["hits"][0], memory[core[access["block"]]], strict=True):
             t_m += found * latency
-    for dependency in profile["dependencies"]:
-        one, two = core[dependency["from"]], core[dependency["to"]]
-        if dependency["cache"] == 0 and one != two:
-            for state in ("dirty", "clean"):
-                t_m += dependency[state] * memory[f"to {two}"][state]
+    for row in profile["crossings"]:
+        if row["cache"] == 0:
+            others = {"CPU": "ACC", "ACC": "CPU"}[core[row["from"]]]
+            if any(core[reader] == others for reader in row["to"]):
+                for state in ("dirty", "clean"):
+                    t_m += row[state] * memory[f"L{row['level']} to {others}"][state]
 
     t_c = t_r = 0.0
     scale = a["factor"]

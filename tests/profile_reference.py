@@ -28,7 +28,6 @@ EVENT = np.dtype(
     ]
 )
 CONSTANTS, INPUT, UNKNOWN = "(constants)", "(input)", "(unknown)"
-REMEMBERED = 8
 
 
 def events(path: Path) -> list[Any]:
@@ -38,7 +37,7 @@ def events(path: Path) -> list[Any]:
 
 
 class Cache:
-    """Inclusive caches with least recently used replacement, and who touched each L1 line."""
+    """Inclusive caches with least recently used replacement, and who touched each line in each."""
 
     def __init__(self, levels: CacheLevels) -> None:
         self.line = levels.line
@@ -47,9 +46,8 @@ class Cache:
         self.ways1, self.ways2 = levels.l1_ways, levels.l2_ways
         self.first: dict[int, list[int]] = defaultdict(list)  # oldest use first
         self.second: dict[int, list[int]] = defaultdict(list)
-        self.owner: dict[int, tuple[int, bool]] = {}
-        self.touched: dict[int, list[int]] = {}
-        self.crossings: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
+        self.stays: dict[tuple[int, int], tuple[int, bool, set[int]]] = {}  # by level, line
+        self.crossings: Counter[tuple[int, int, bool, frozenset[int]]] = Counter()
 
     def lines(self, address: int, size: int) -> range:
         return range(address // self.line, (address + size - 1) // self.line + 1)
@@ -60,32 +58,55 @@ class Cache:
         if line in first:
             first.remove(line)
             first.append(line)
-            self._visit(line, block, write)
-            return 0
-        second = self.second[line % self.sets2]
+            self._read(1, line, block)
+            self._read(2, line, block)
+            level = 0
+        else:
+            level = self._fill(line, block)
+        if write:
+            self._begin(1, line, block, True)
+            self._begin(2, line, block, True)
+        return level
+
+    def _fill(self, line: int, block: int) -> int:
+        first, second = self.first[line % self.sets1], self.second[line % self.sets2]
         level = 1 if line in second else 2
         if level == 1:
             second.remove(line)
-        elif len(second) == self.ways2:
-            gone = second.pop(0)
-            if gone in self.first[gone % self.sets1]:
-                self.first[gone % self.sets1].remove(gone)
+            self._read(2, line, block)
+        else:
+            if len(second) == self.ways2:
+                gone = second.pop(0)
+                self._end(2, gone)
+                if gone in self.first[gone % self.sets1]:
+                    self.first[gone % self.sets1].remove(gone)
+                    self._end(1, gone)
+            self._begin(2, line, block, False)
         second.append(line)
         if len(first) == self.ways1:
-            first.pop(0)
+            self._end(1, first.pop(0))
         first.append(line)
-        self.owner[line] = (block, write)
-        self.touched[line] = [block]
+        self._begin(1, line, block, False)
         return level
 
-    def _visit(self, line: int, block: int, write: bool) -> None:
-        owner, dirty = self.owner[line]
-        if block not in self.touched[line]:
-            self.crossings[owner, block][0 if dirty else 1] += 1
-            self.touched[line] = (self.touched[line] + [block])[-REMEMBERED:]
-        if write:
-            self.owner[line] = (block, True)
-            self.touched[line] = [block]
+    def _begin(self, level: int, line: int, block: int, dirty: bool) -> None:
+        if (level, line) in self.stays:
+            self._end(level, line)
+        self.stays[level, line] = block, dirty, set()
+
+    def _read(self, level: int, line: int, block: int) -> None:
+        owner, _, readers = self.stays[level, line]
+        readers |= {block} - {owner}
+
+    def _end(self, level: int, line: int) -> None:
+        owner, dirty, readers = self.stays.pop((level, line))
+        if readers:
+            self.crossings[level, owner, dirty, frozenset(readers)] += 1
+
+    def end(self) -> None:
+        """End every stay, as the run is over."""
+        for level, line in list(self.stays):
+            self._end(level, line)
 
 
 @dataclass
@@ -93,7 +114,7 @@ class Caches:
     """Hits by (site, level) and crossings of one configuration."""
 
     hits: Counter[tuple[int, int]]
-    crossings: dict[tuple[int, int], list[int]]
+    crossings: Counter[tuple[int, int, bool, frozenset[int]]]  # level, owner, dirty, readers
     wrong: int  # accesses for which the program found another level
 
 
@@ -108,7 +129,8 @@ def simulate(trace: list[Any], levels: CacheLevels, number: int) -> Caches:
         elif kind in (b"R", b"W"):
             for n in cache.lines(address, size):
                 hits[site, cache.touch(n, block, kind == b"W")] += 1
-    return Caches(hits, dict(cache.crossings), wrong)
+    cache.end()
+    return Caches(hits, cache.crossings, wrong)
 
 
 @dataclass

@@ -41,7 +41,6 @@ def test_figures_of_partition_figures() -> None:
         r"accelerator of 128",
         r"1 cycle \|",
         r"from 0\.16 % to 38\.16 %",
-        r"same 128 instructions",
         r"\(speedup − 1\)",
         r"speedup\s− 1",
     )
@@ -65,15 +64,15 @@ def programs(doc: Document) -> None:
         n: 100 * sum(x.gain for x in found) / float(cpu_time(GRAPHS[n], DEFAULT))
         for n, found in together.items()
     }
-    (group,) = together["aes"]
-    assert len(group.blocks) == 11
+    group = max(together["whetstone"], key=lambda x: x.gain)
+    assert len(group.blocks) == 3
+    one = 100 * group.gain / float(cpu_time(GRAPHS["whetstone"], DEFAULT))
+    doc.says("three blocks of a loop, of @ instructions, save @ % of the time", group.area, one)
     doc.says(
-        "eleven blocks of @ instructions save @ % of the time together", group.area, saved["aes"]
+        "@ for Whetstone, @ for JPEG, @ for FFT",
+        *(saved[n] for n in ("whetstone", "jpeg", "fft")),
     )
-    doc.says(
-        "@ for Whetstone, @ for AES, @ for JPEG, @ for FFT",
-        *(saved[n] for n in ("whetstone", "aes", "jpeg", "fft")),
-    )
+    assert max(saved[n] for n in ("aes", "md5", "sor")) < 0.2
 
 
 def figures_2_and_3(doc: Document) -> None:
@@ -93,15 +92,12 @@ def claims_of_integration(doc: Document) -> None:
     """Claim the rows of A and B."""
     speedups = np.array([point(n).speedup for n in GRAPHS])
     doc.says(
-        "greedy @ % to @ %, optimum @ % to @ %", *speedups[:, 0][[0, 4]], *speedups[:, 1][[0, 4]]
+        "greedy @ % to @ %, optimum @ % to @ %",
+        *(end for kind in speedups.T for end in (kind.min(), kind.max())),
     )
-    assert np.array_equal(speedups[[0, 4]], [speedups.min(axis=0), speedups.max(axis=0)])
-    doc.says("AES @ % by greedy", point("aes").speedup[0])
-    doc.says(
-        "but the optimum has @ % in the same 128 instructions, and MD5 gains @ %",
-        point("aes").speedup[1],
-        point("md5").speedup[1],
-    )
+    doc.says("AES @ % by greedy, @ % by the optimum", *point("aes").speedup)
+    doc.says("any size has @ %; but", point("aes", DEFAULT, 1e9).speedup[1])
+    doc.says("but MD5 gains @ %", point("md5").speedup[1])
     doc.says(
         "SL1 @ %, next SL2+ @ % (greedy @ %, @ %)",
         *(mean(n, k) for k in (1, 0) for n in ("SL1", "SL2+")),
@@ -143,7 +139,8 @@ def claims_of_size_and_efficiency(doc: Document) -> None:
     doc.says(
         "SOR from @ to @ % between @ and @", at["sor"][before], at["sor"][after], before, after
     )
-    assert all(np.ptp([at[n][s] for s in SIZES if s > 724]) < 1e-9 for n in GRAPHS)
+    assert all(np.ptp([at[n][s] for s in SIZES if s > 1000]) < 1e-9 for n in GRAPHS)
+    doc.says("then by @; all are flat", at["jpeg"][SIZES[14]] - at["jpeg"][512.0])
     assert at["jpeg"][512.0] > at["jpeg"][SIZES[11]] + 0.1
     sizes = [g.area.sum() for g in GRAPHS.values()]
     doc.says("our programs have @ to @ instructions", min(sizes), max(sizes))
@@ -151,7 +148,8 @@ def claims_of_size_and_efficiency(doc: Document) -> None:
         "sizes",
         r"AES from 512 to 2,048, FFT from 32 to 128",
         r"between 32 and 128",
-        r"rises to 512; all are flat from 724",
+        r"rises to 512",
+        r"all are flat from 1,024",
     )
     least = {n: efficiency(n, 0.9).share for n in GRAPHS}
     assert [n for n, s in least.items() if s[0] <= 0] == ["fft"] and all(
@@ -195,15 +193,14 @@ def claims_of_latency(doc: Document) -> None:
 def latencies_of_aes_and_fft(doc: Document) -> None:
     """Claim the last row of E."""
     aes, fft = ([factor(n, f).share for f in 2.0 ** np.arange(-2, 7)] for n in ("aes", "fft"))
-    assert min(aes[0][0], aes[1][0]) > 43.5 and min(fft[0][0], fft[1][0]) > 86
     doc.says(
-        "AES @ % up to a factor of 0.5, then @ %; FFT @ % up to 0.5, @ from 16 on",
-        aes[0][0],
-        aes[2][0],
-        fft[0][0],
+        "AES @ % at a factor of 0.5, @ % from 4 on; FFT @ % at 0.5, @ from 16 on",
+        aes[1][0],
+        aes[4][0],
+        fft[1][0],
         fft[6][0],
     )
-    assert max(s[0] for s in aes[2:]) < 1.5 and max(s[0] for s in fft[6:]) < 0.05
+    assert max(s[0] for s in aes[4:]) < 1.5 and max(s[0] for s in fft[6:]) < 0.05
     doc.says(
         "Optimum: AES @ % at 4, @ % from 16 on; FFT keeps @ % at 64",
         aes[4][1],
@@ -217,7 +214,8 @@ def latencies_of_aes_and_fft(doc: Document) -> None:
         r"at 0\.25",
         r"moves at 0\.5",
         r"factor of 0\.5",
-        r"up to 0\.5",
+        r"% at 0\.5",
+        r"from 4 on",
         r"from 16 on",
         r"at 4, ",
         r"at 64",

@@ -178,7 +178,12 @@ def test_blocks_take_the_time_of_the_cpu_and_sizes_end_with_all_that_could_move(
     assert block_times(graph, machine).sum() == pytest.approx(float(cpu_time(graph, machine)))
     # Table I, the model's defaults, stands in the study
     for name, value in Architecture()._asdict().items():
-        if name not in ("shared_level", "accelerator_cache", "shared_penalty"):
+        if name not in (
+            "shared_level",
+            "accelerator_cache",
+            "shared_penalty",
+            "pairwise_crossings",
+        ):
             assert written["inputs"][name] == value
 
 
@@ -191,7 +196,7 @@ def test_what_is_not_a_profile_of_one_program_is_told(tmp_path: Path) -> None:
     assert "not a profile" in new("a.toml", "--from", "fft.json", cwd=tmp_path, code=2).stderr
     profile = json.loads((PROFILES / "sor.json").read_text())
     profile["settings"]["caches"] = []
-    profile["accesses"], profile["dependencies"] = [], []
+    profile["accesses"], profile["crossings"] = [], []
     (tmp_path / "bare.json").write_text(json.dumps(profile))
     given = ("--from", "bare.json", "--question", "partition")
     assert "no caches" in new("a.toml", *given, cwd=tmp_path, code=2).stderr

@@ -16,7 +16,7 @@ from dse.problems import InputError
 from dse.profile import Profile
 from dse.study.catalog import load_catalog
 from dse.testing import check_model
-from objectives.partition import greedy, model, optimal
+from objectives.partition import greedy, model, optimal, solved
 from objectives.partition.estimate import (
     Estimate,
     cpu_time,
@@ -117,7 +117,7 @@ def test_separating_blocks_never_pays(row: str) -> None:
     """What makes the time submodular, and the best partition a minimum cut."""
     for penalty in (0.0, 3.0):
         problem = problem_of(random_program(80, 4), organisation(row, penalty))
-        assert (problem.inward >= 0).all() and (problem.outward >= 0).all()
+        assert (problem.any_cost >= 0).all() and (problem.all_gain >= 0).all()
 
 
 def test_two_programs_read_by_hand() -> None:
@@ -149,8 +149,11 @@ def test_two_programs_read_by_hand() -> None:
         (3, 4, 2, 8, 2),  # the argument and another value, used where 4 runs
         (4, 1, 1, 2, 2),
     ]
-    dependencies = list(zip(*(c.tolist() for c in program.dependencies), strict=True))
-    assert dependencies == [(1, 4, 3, 4), (4, 1, 1, 0)]  # two rows of one pair are summed
+    crossings = program.crossings
+    assert crossings.source.tolist() == [1, 4, -1] and crossings.level.tolist() == [1, 1, 2]
+    assert crossings.dirty.tolist() == [1, 0, 2] and crossings.clean.tolist() == [4, 1, 0]
+    assert crossings.row.tolist() == [0, 0, 1, 2]
+    assert crossings.reader.tolist() == [3, 4, 1, 0]  # 5 wrote, and is the CPU's
 
 
 def _document(blocks: list[tuple[Any, ...]]) -> dict[str, Any]:
@@ -190,11 +193,11 @@ def _document(blocks: list[tuple[Any, ...]]) -> dict[str, Any]:
             {"block": 4, "kind": "store", "size": 4, "line": 1, "hits": [[2, 0, 0], [0, 0, 2]]},
             {"block": 6, "kind": "load", "size": 0, "line": 0, "hits": [[1, 1, 0], [2, 0, 0]]},
         ],
-        "dependencies": [
-            {"cache": 0, "from": 1, "to": 4, "dirty": 1, "clean": 4},
-            {"cache": 0, "from": 1, "to": 4, "dirty": 2, "clean": 0},
-            {"cache": 0, "from": 4, "to": 1, "dirty": 1, "clean": 0},
-            {"cache": 1, "from": 4, "to": 1, "dirty": 50, "clean": 50},
+        "crossings": [
+            {"cache": 0, "level": 1, "from": 1, "to": [3, 4], "dirty": 1, "clean": 4},
+            {"cache": 0, "level": 1, "from": 4, "to": [1], "dirty": 0, "clean": 1},
+            {"cache": 0, "level": 2, "from": 5, "to": [0], "dirty": 2, "clean": 0},
+            {"cache": 1, "level": 1, "from": 4, "to": [1], "dirty": 50, "clean": 50},
         ],
         "call_tree": [],
         "transfers": [],
@@ -227,6 +230,7 @@ def test_the_same_bytes_alone_and_together(workloads: Workloads) -> None:
     factor = np.array([0.25, 1.0, 16.0])
     whole = optimal(workloads, 3, accelerator_size=size, interface_latency_factor=factor)
     model._optimal_row.cache_clear()
+    solved._best.cache_clear()
     for i, j in reversed(list(np.ndindex(4, 3))):
         one = optimal(workloads, 3, accelerator_size=size[i, 0], interface_latency_factor=factor[j])
         assert [column[i, j] for column in vars(whole).values()] == list(vars(one).values())
@@ -279,11 +283,19 @@ def test_organisations_differ_as_the_paper_says() -> None:
         "SMM+": [3, 15, 200],
         "SMM-": [200, 200, 200],
     }
-    assert found["SL1"].dirty_to_cpu == found["SL1"].dirty_to_accelerator == 0
-    assert found["SL2+"].dirty_to_accelerator == 16 + 16 - 3
-    assert found["SL2-"].clean_to_accelerator == 0
-    assert found["SMM+"].clean_to_cpu == 200 - 3
-    assert found["SMM-"].dirty_to_accelerator == 200
+    added = {row: (memory.level1, memory.level2) for row, memory in found.items()}
+    assert {row: [[float(x) for x in level] for level in both] for row, both in added.items()} == {
+        # dirty and clean to the accelerator, dirty and clean to the CPU; in L1, in L2
+        "SL1": [[0, 0, 0, 0], [0, 0, 0, 0]],
+        "SL2+": [[16 + 13, 13, 16 + 13, 13], [0, 0, 0, 0]],
+        "SL2-": [[16, 0, 13, 13], [0, 0, 0, 0]],
+        "SMM+": [[12, 12, 12, 12], [200 + 185, 185, 200 + 185, 185]],
+        "SMM-": [[0, 0, 12, 12], [200, 0, 185, 185]],
+    }
+    for row in ORGANISATIONS:  # pairs: all of it in L1, as if a line were nowhere else
+        pairs = latencies(organisation(row, 1.0)._replace(pairwise_crossings=1.0))
+        assert [*map(float, pairs.level1)] == [sum(each) for each in zip(*added[row], strict=True)]
+        assert [*map(float, pairs.level2)] == [0, 0, 0, 0]
 
 
 def test_catalogs_set_what_the_model_takes() -> None:
@@ -324,7 +336,7 @@ def test_every_problem_of_every_profile_is_told(tmp_path: Path) -> None:
 def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:
     document = json.loads((PROFILES / "sor.json").read_text())
     document["settings"]["caches"] = []
-    document["dependencies"] = []
+    document["crossings"] = []
     for access in document["accesses"]:
         access["hits"] = []
     (tmp_path / "a.json").write_text(json.dumps(document))
@@ -349,6 +361,7 @@ def test_a_study_gives_the_same_bytes_however_it_is_run(run: dict[str, Any]) -> 
 
     def table(settings: dict[str, Any]) -> bytes:
         model._optimal_row.cache_clear()
+        solved._best.cache_clear()
         study = dse.from_mapping(content | {"run": settings})
         return study.run(workers=settings.get("workers")).designs.to_csv().encode()
 

@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse.model.section import Bars, Table
-from objectives.partition import Architecture, Workloads, block_times, estimate
+from objectives.partition import Architecture, Workloads, block_times, decide, estimate
 from objectives.partition.moved import (
     blocks,
     blocks_table,
@@ -46,6 +46,21 @@ def test_what_a_design_moves_is_what_its_figures_are_of(ran: Ran) -> None:
         found = moved_in(study, design, 0)
         assert found.speedup == pytest.approx(design["speedup"], rel=1e-12)
         assert found.graph.area[found.moved].sum() <= design["accelerator_size"]
+
+
+def test_a_report_solves_nothing_that_the_run_solved(
+    ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr("objectives.partition.solved.best_partition", never)
+    monkeypatch.setattr("objectives.partition.solved.greedy_partition", never)
+    study, result = ran
+    assert blocks(study, result).parts
+    graph = study.constants["profiles"].graphs[0][0]
+    decide(graph, Architecture(shared_level=1.0, accelerator_cache=0.0), 64)
+    decide(graph, Architecture(3.0, 0.0, shared_penalty=1.0), 64)  # no cache is shared
 
 
 def test_lines_that_move_stand_beside_their_source(ran: Ran) -> None:

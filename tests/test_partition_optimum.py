@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import networkx as nx
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from objectives.partition import branch
 from objectives.partition.blocks import decide
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.estimate import estimate, latencies
-from objectives.partition.graph import Controls, Dependencies, Graph, Registers
+from objectives.partition.graph import Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program
 from objectives.partition.problem import PartitionProblem, problem_of
 from objectives.partition.quantities import Architecture
@@ -48,17 +50,17 @@ def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np
             defined * a.register_push_latency * scale, used * a.register_pull_latency * scale
         )
         found += (moved[:, one] != moved[:, two]) * values * each
-    for one, two, dirty, clean in zip(*graph.dependencies, strict=True):
-        inward, outward = moved[:, two] & ~moved[:, one], moved[:, one] & ~moved[:, two]
-        found += inward * (
-            dirty * memory.dirty_to_accelerator + clean * memory.clean_to_accelerator
-        )
-        found += outward * (dirty * memory.dirty_to_cpu + clean * memory.clean_to_cpu)
+    c = graph.crossings
+    for i, (level, owner, dirty, clean) in enumerate(
+        zip(c.level, c.source, c.dirty, c.clean, strict=True)
+    ):
+        cost = memory.level1 if level == 1 else memory.level2
+        readers = moved[:, c.reader[c.row == i]]
+        inward = ~moved[:, owner] & readers.any(axis=1)
+        outward = moved[:, owner] & ~readers.all(axis=1)
+        found += inward * (dirty * cost.dirty_to_accelerator + clean * cost.clean_to_accelerator)
+        found += outward * (dirty * cost.dirty_to_cpu + clean * cost.clean_to_cpu)
     return found
-
-
-def total(problem: PartitionProblem) -> float:
-    return float(np.abs(problem.cost).sum() + problem.inward.sum() + problem.outward.sum())
 
 
 @pytest.mark.parametrize("batch", range(10))
@@ -72,7 +74,7 @@ def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
         mappings = every_mapping(graph)
         every = times(graph, mappings, a)
         area = mappings @ graph.area
-        rounding = 1e-10 * total(problem)
+        rounding = 1e-10 * problem.magnitude
         most = best_partition(problem, np.inf)
         assert every[0] + most.change == pytest.approx(every.min(), abs=rounding)
         for size in rng.integers(0, graph.area.sum(), 2).tolist():
@@ -126,7 +128,7 @@ def test_the_minimum_cut_is_the_program_without_an_area_limit(batch: int) -> Non
         graph = random_program(int(rng.integers(20, 90)), 50 * batch + seed)
         problem = problem_of(graph, some_architecture(rng))
         cut, solved = minimum_cut(problem), solve_program(problem, np.inf)
-        rounding = 1e-9 * total(problem)
+        rounding = 1e-9 * problem.magnitude
         assert problem.value(cut) == pytest.approx(problem.value(solved.chosen), abs=rounding)
         assert solved.bound == pytest.approx(problem.value(cut), abs=rounding)
 
@@ -140,29 +142,28 @@ def test_the_minimum_cut_is_that_of_another_library(scale: float) -> None:
         for node, cost in enumerate(problem.cost.tolist()):
             ends = ("CPU", node) if cost > 0 else (node, "ACC")
             other.add_edge(*ends, capacity=abs(cost) * scale)
-        rows = zip(problem.first, problem.second, problem.inward, problem.outward, strict=True)
-        for first, second, inward, outward in rows:
-            other.add_edge(int(first), int(second), capacity=inward * scale)
-            other.add_edge(int(second), int(first), capacity=outward * scale)
+        for tie, (cost, gain) in enumerate(zip(problem.any_cost, problem.all_gain, strict=True)):
+            other.add_edge("CPU", ("any", tie), capacity=cost * scale)
+            other.add_edge(("all", tie), "ACC", capacity=gain * scale)
+            for node in problem.node[problem.tie == tie].tolist():
+                other.add_edge(("any", tie), node)  # without end
+                other.add_edge(node, ("all", tie))
         value, _ = nx.minimum_cut(other, "CPU", "ACC")
-        least = float(problem.cost[problem.cost < 0].sum()) * scale + value
-        bigger = PartitionProblem(
-            problem.cost * scale,
-            problem.area,
-            problem.first,
-            problem.second,
-            problem.inward * scale,
-            problem.outward * scale,
-            problem.members,
+        least = float(problem.cost[problem.cost < 0].sum()) - float(problem.all_gain.sum())
+        least = least * scale + value
+        bigger = dataclasses.replace(
+            problem,
+            cost=problem.cost * scale,
+            any_cost=problem.any_cost * scale,
+            all_gain=problem.all_gain * scale,
         )
         assert bigger.value(minimum_cut(bigger)) == pytest.approx(least, rel=1e-9)
 
 
 def test_the_smallest_of_equal_cuts_is_taken() -> None:
-    nobody = np.zeros(0, np.int64)
-    none = np.zeros(0)
-    cost = np.array([0.0, -1.0, 0.0])
-    problem = PartitionProblem(cost, np.ones(3, np.int64), nobody, nobody, none, none, np.arange(3))
+    nobody, none = np.zeros(0, np.int64), np.zeros(0)
+    cost, ones = np.array([0.0, -1.0, 0.0]), np.ones(3, np.int64)
+    problem = PartitionProblem(cost, ones, nobody, nobody, none, none, np.arange(3))
     assert minimum_cut(problem).tolist() == [False, True, False]
 
 
@@ -176,7 +177,7 @@ def test_the_exact_front_is_that_of_all_subsets() -> None:
         area, change = mappings @ graph.area, times(graph, mappings, a)
         change -= change[0]
         found = area_front(problem, exact=True)
-        rounding = 1e-9 * total(problem)
+        rounding = 1e-9 * problem.magnitude
         assert found.area[0] == 0 and np.all(np.diff(found.area) > 0)
         assert np.all(np.diff(found.change) < 0)
         for size in range(int(area.max()) + 1):  # a front is the best time for each area
@@ -213,6 +214,27 @@ def test_a_search_that_is_cut_short_says_what_is_not_proven() -> None:
     assert quick.bound <= best.change <= quick.change <= greedy_partition(problem, 40).change
 
 
+def test_branches_find_what_the_program_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(branch, "_SMALL", 0)  # no branch is solved as a program
+    rng = np.random.default_rng(21)
+    cut_short = 0
+    for seed in range(40):
+        graph, a = random_program(int(rng.integers(8, 60)), seed), some_architecture(rng)
+        problem = problem_of(graph, a)
+        size = float(rng.integers(5, max(6, graph.area.sum() // 2)))
+        found, other = branch.Search(problem, size).solve(), solve_program(problem, size)
+        rounding = 2e-9 * problem.magnitude
+        value, least = (problem.value(each.chosen) for each in (found, other))
+        assert problem.area[found.chosen].sum() <= size
+        assert value == pytest.approx(least, abs=rounding)
+        assert found.bound == pytest.approx(value, abs=rounding)
+        short = branch.Search(problem, size).solve(nodes=0)
+        assert short.bound <= least + rounding
+        assert problem.value(short.chosen) >= least - rounding
+        cut_short += short.bound < problem.value(short.chosen) - rounding
+    assert cut_short > 0  # else the first bound would have proven all of them
+
+
 def test_reduction_leaves_less_and_the_same_optimum() -> None:
     graph = random_program(300, 8)
     problem = problem_of(graph, organisation("SMM+"))
@@ -241,7 +263,7 @@ def loop(turns: float = 1000.0) -> Graph:
             np.array([0, 1, 2, 1]), np.array([1, 2, 1, 3]), np.array([1.0, turns, turns, 1.0])
         ),
         registers=Registers(none, none, np.zeros(0), np.zeros(0), np.zeros(0)),
-        dependencies=Dependencies(none, none, np.zeros(0), np.zeros(0)),
+        crossings=Crossings(none, none, np.zeros(0), np.zeros(0), none, none),
     )
 
 

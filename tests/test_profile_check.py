@@ -37,7 +37,7 @@ WRONG: dict[str, Change] = {
     "registers.0.to": lambda p: p["registers"][0].update(to=[9999]),
     "accesses.0.block": lambda p: p["accesses"][0].update(block=9999),
     "accesses.0.hits": lambda p: p["accesses"][0].update(hits=[]),
-    "dependencies.0.cache": lambda p: p["dependencies"][0].update(cache=7),
+    "crossings.0.cache": lambda p: p["crossings"][0].update(cache=7),
     "transfers.0.to": lambda p: p["transfers"][0].update(to="nosuch"),
     "call_tree.1.function": lambda p: p["call_tree"][1].update(function="nosuch"),
     "call_tree.0.parent": lambda p: p["call_tree"][0].update(parent=5),
@@ -55,7 +55,7 @@ def test_what_is_wrong_is_told_with_its_place(where: str, tmp_path: Path) -> Non
 
 def test_a_file_with_most_fields_missing_is_one_problem(tmp_path: Path) -> None:
     path = tmp_path / "hollow.json"
-    path.write_text('{"format": "dse profile", "version": 2}')
+    path.write_text('{"format": "dse profile", "version": 3}')
     with pytest.raises(
         InputError, match="not a whole profile: without program, settings"
     ) as raised:

@@ -159,7 +159,7 @@ def test_the_loader_names_what_is_wrong(tmp_path: Path, rotate: Built) -> None:
     profile, _ = run_built(rotate, ("i",), picture(8))
     path = tmp_path / "p.json"
     for old, new, words in (
-        ('"version": 2', '"version": 9', "version 9"),
+        ('"version": 3', '"version": 9', "version 9"),
         ('"executions": ', '"executions": -', "greater than or equal to 0"),
         ('"chunk"', '"chunks"', "settings.chunk"),
         ('"format"', '"formats"', "this is not a profile"),

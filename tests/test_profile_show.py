@@ -83,7 +83,7 @@ def chain(count: int) -> Profile:
     """Return a program of one function whose blocks follow each other; the last ones are hot."""
     content = json.loads(SOR.read_text())
     empty = (
-        "blocks edges registers calls accesses reads dependencies chains transfers transfers_into"
+        "blocks edges registers calls accesses reads crossings chains transfers transfers_into"
         " transfers_out fetched returned call_tree"
     )
     content |= {name: [] for name in empty.split()}

@@ -25,7 +25,6 @@ from objectives.partition.estimate import (
 )
 from objectives.partition.graph import Graph, graph
 from objectives.partition.model import (
-    NODE_LIMIT,
     Greedy,
     Optimal,
     architecture_of,
@@ -41,6 +40,7 @@ from objectives.partition.solve import (
     best_partition,
     greedy_partition,
 )
+from objectives.partition.solved import NODE_LIMIT
 from objectives.partition.workloads import Workloads
 
 __all__ = [

@@ -13,7 +13,8 @@ from scipy.sparse.csgraph import connected_components
 from objectives.partition.graph import Graph, Indices
 from objectives.partition.problem import PartitionProblem, problem_of
 from objectives.partition.quantities import Architecture
-from objectives.partition.solve import Partition, best_partition, greedy_partition
+from objectives.partition.solve import Partition
+from objectives.partition.solved import solved_best, solved_greedy
 
 
 class Group(NamedTuple):
@@ -53,7 +54,7 @@ def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
         Instructions that the accelerator holds.
     """
     problem = problem_of(graph, architecture)
-    best, quick = best_partition(problem, size), greedy_partition(problem, size)
+    best, quick = (solve(graph, architecture, size) for solve in (solved_best, solved_greedy))
     return Decision(
         best,
         quick,
@@ -96,10 +97,12 @@ def moved_together(
     both partitions move; they add up to the whole difference, as groups do not interact.
     """
     base, extra = problem.chosen(optimum & greedy), problem.chosen(optimum & ~greedy)
-    inside = extra[problem.first] & extra[problem.second]
-    ends = (problem.first[inside], problem.second[inside])
-    links = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(extra), len(extra)))
+    inside, count = extra[problem.node], len(problem)
+    ends = (problem.node[inside], count + problem.tie[inside])
+    side = count + len(problem.any_cost)
+    links = csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(side, side))
     _, label = connected_components(links, directed=False)
+    label = label[:count]
     before = problem.value(base)
 
     def gain(nodes: Indices) -> float:

@@ -4,7 +4,7 @@ Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation 
 of CPU-Accelerator Architectures", 2010: section II-A for the sums, section III for write-backs,
 free casts and the memory organisations. What each organisation costs is in :func:`latencies`.
 
-Additions to the paper, which charges the write-back alone: the read from the shared level after it,
+Additions to the paper, which charges the write-back alone: the read from the next level after it,
 and that read for lines that the other core left unwritten (docs/partition.md).
 """
 
@@ -17,8 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array, Floats
-from objectives.partition.graph import Graph, Registers
+from objectives.partition.graph import Crossings, Graph, Registers
 from objectives.partition.quantities import Architecture
+
+
+class Crossing(NamedTuple):
+    """What is added if a core is the first to touch what the other one holds, in cycles."""
+
+    dirty_to_accelerator: Array
+    """The accelerator touches a line that the CPU wrote."""
+    clean_to_accelerator: Array
+    """… that the CPU brought in unchanged."""
+    dirty_to_cpu: Array
+    """The CPU touches a line that the accelerator wrote."""
+    clean_to_cpu: Array
+    """… that the accelerator brought in."""
 
 
 class Latencies(NamedTuple):
@@ -28,14 +41,10 @@ class Latencies(NamedTuple):
     """An access of the CPU that the simulated caches answered from L1, L2 and main memory."""
     accelerator: tuple[Array, Array, Array]
     """The same for the accelerator."""
-    dirty_to_accelerator: Array
-    """Added if the accelerator is the first to touch what the CPU wrote in L1."""
-    clean_to_accelerator: Array
-    """… what the CPU brought into L1 unchanged."""
-    dirty_to_cpu: Array
-    """Added if the CPU is the first to touch what the accelerator wrote."""
-    clean_to_cpu: Array
-    """… what the accelerator read."""
+    level1: Crossing
+    """A crossing of a line in L1."""
+    level2: Crossing
+    """A crossing of a line in L2, beside that in L1 if it is there as well."""
 
 
 def latencies(architecture: Architecture) -> Latencies:
@@ -47,8 +56,10 @@ def latencies(architecture: Architecture) -> Latencies:
     * A shared L1 (SL1) holds everything for both: no crossing costs anything.
     * Else, what the other core wrote is first written back, at the latency of the shared level.
       A core without caches leaves nothing to write back: it wrote to the shared level.
-    * Additions to the paper: data that the other core left in its L1, written or not, is read from
-      the shared level instead of L1. A core without caches reads there anyway.
+    * Additions to the paper: data that only the other core has in its private L1 is read from the
+      next level, and from the one after it if that is private and does not have it either. A core
+      without caches reads at the shared level anyway.
+    * If each pair of blocks pays, lines in L1 alone count, and are read from the shared level.
     """
     a = architecture
     l1, l2, memory = (
@@ -62,12 +73,22 @@ def latencies(architecture: Architecture) -> Latencies:
     shared = np.where(level == 1, cpu1, np.where(level == 2, cpu2, memory))
     cached = (np.asarray(a.accelerator_cache) == 1) | (level == 1)
     floor = np.where(cached, 0.0, shared)
+    apart = (level == 3) & (np.asarray(a.pairwise_crossings) == 0)  # two caches of each core
     write_back = np.where(level == 1, 0.0, shared)
     read = np.where(level == 1, 0.0, shared - l1)
-    to_accelerator = np.where(cached, read, 0.0)
     return Latencies(
         cpu=(cpu1, cpu2, memory),
         accelerator=(np.maximum(cpu1, floor), np.maximum(cpu2, floor), np.maximum(memory, floor)),
+        level1=_crossing(np.where(apart, l2 - l1, read), np.where(apart, 0.0, write_back), cached),
+        level2=_crossing(
+            np.where(apart, memory - l2, 0.0), np.where(apart, write_back, 0.0), cached
+        ),
+    )
+
+
+def _crossing(read: Array, write_back: Array, cached: Array) -> Crossing:
+    to_accelerator = np.where(cached, read, 0.0)
+    return Crossing(
         dirty_to_accelerator=write_back + to_accelerator,
         clean_to_accelerator=to_accelerator,
         dirty_to_cpu=np.where(cached, write_back, 0.0) + read,
@@ -99,8 +120,10 @@ class Totals:
         Transfers of control.
     registers : Registers
         Values that are passed.
-    to_accelerator, to_cpu : tuple of float
-        Crossings of dirty and of clean lines.
+    crossings : tuple of Crossing
+        How many of lines in L1, and in L2: each core once.
+    pairs : Crossing
+        How many of lines in L1: each reader once.
     """
 
     operations: tuple[float, float]
@@ -108,8 +131,8 @@ class Totals:
     accelerator_hits: tuple[float, ...]
     controls: float
     registers: Registers
-    to_accelerator: tuple[float, float]
-    to_cpu: tuple[float, float]
+    crossings: tuple[Crossing, Crossing]
+    pairs: Crossing
 
 
 def totals(graph: Graph, moved: NDArray[np.bool_]) -> Totals:
@@ -125,9 +148,7 @@ def totals(graph: Graph, moved: NDArray[np.bool_]) -> Totals:
     cpu = ~moved
     apart = moved[graph.controls.source] != moved[graph.controls.target]
     passed = moved[graph.registers.source] != moved[graph.registers.target]
-    dep = graph.dependencies
-    inward = cpu[dep.source] & moved[dep.target]
-    outward = moved[dep.source] & cpu[dep.target]
+    in_one, in_two, pairs = _crossed(graph.crossings, moved)
     return Totals(
         operations=(
             float((graph.operations + graph.casts)[cpu].sum()),
@@ -137,9 +158,26 @@ def totals(graph: Graph, moved: NDArray[np.bool_]) -> Totals:
         accelerator_hits=tuple(graph.hits[moved].sum(axis=0).tolist()),
         controls=float(graph.controls.transfers[apart].sum()),
         registers=Registers(*(column[passed] for column in graph.registers)),
-        to_accelerator=(float(dep.dirty[inward].sum()), float(dep.clean[inward].sum())),
-        to_cpu=(float(dep.dirty[outward].sum()), float(dep.clean[outward].sum())),
+        crossings=(in_one, in_two),
+        pairs=pairs,
     )
+
+
+def _crossed(c: Crossings, moved: NDArray[np.bool_]) -> tuple[Crossing, Crossing, Crossing]:
+    """Return the crossings of each core in L1 and in L2, and those of each reader in L1."""
+    there = np.append(moved, False)  # the last: what never ran here
+    readers = np.bincount(c.row, minlength=len(c.level))
+    on_accelerator = np.bincount(c.row, there[c.reader], minlength=len(c.level))
+    inward = np.where(there[c.source], 0.0, on_accelerator)
+    outward = np.where(there[c.source], readers - on_accelerator, 0.0)
+
+    def counted(level: int, into: Array, out: Array) -> Crossing:
+        at = c.level == level
+        sums = (float(n[at] @ w[at]) for w in (into, out) for n in (c.dirty, c.clean))
+        return Crossing(*sums)  # type: ignore[arg-type]  # numbers, for one mapping
+
+    once = (np.minimum(inward, 1.0), np.minimum(outward, 1.0))
+    return counted(1, *once), counted(2, *once), counted(1, inward, outward)
 
 
 def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture) -> Estimate:
@@ -165,11 +203,10 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     execution = execution + sums.operations[1] * np.asarray(a.accelerator_efficiency)
     access = _access(sums.cpu_hits, memory.cpu)
     access = access + _access(sums.accelerator_hits, memory.accelerator)
-    crossing = (
-        sums.to_accelerator[0] * memory.dirty_to_accelerator
-        + sums.to_accelerator[1] * memory.clean_to_accelerator
-        + sums.to_cpu[0] * memory.dirty_to_cpu
-        + sums.to_cpu[1] * memory.clean_to_cpu
+    crossing = np.where(
+        np.asarray(a.pairwise_crossings) == 1,
+        _sum(sums.pairs, memory.level1),
+        _sum(sums.crossings[0], memory.level1) + _sum(sums.crossings[1], memory.level2),
     )
     factor = np.asarray(a.interface_latency_factor)
     control = sums.controls * (np.asarray(a.control_latency) * factor)
@@ -179,6 +216,10 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     parts = (execution, access + crossing, control, register_time(sums.registers, push, pull))
     columns = [np.array(c) for c in np.broadcast_arrays(*parts)]
     return Estimate(sum(columns[1:], columns[0]), *columns)
+
+
+def _sum(counts: Crossing, costs: Crossing) -> Array:
+    return np.asarray(sum(n * cost for n, cost in zip(counts, costs, strict=True)))
 
 
 def _access(hits: tuple[float, ...], latency: tuple[Array, Array, Array]) -> Array:

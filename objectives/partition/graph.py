@@ -55,13 +55,23 @@ class Registers(NamedTuple):
     """Executions of the use: as often a value is pulled."""
 
 
-class Dependencies(NamedTuple):
-    """Lines in L1 that `source` last wrote or brought in and `target` is the first to touch."""
+class Crossings(NamedTuple):
+    """Lines of a cache that `source` wrote or brought in and others then touched; by rows.
 
+    A row is one owner and one set of readers, which touch a line until it is written again or
+    leaves the cache. The last two arrays have an element for each reader of each row.
+    """
+
+    level: Indices
+    """1 or 2: the cache."""
     source: Indices
-    target: Indices
     dirty: Array
+    """Times that the owner had written the line."""
     clean: Array
+    """Times that it had brought it in."""
+    row: Indices
+    """The row of each reader, ascending."""
+    reader: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +98,11 @@ class Graph:
         LLVM instructions.
     movable : ndarray of bool, shape (blocks,)
         Whether the accelerator can run it.
-    controls, registers, dependencies
+    controls, registers
         What separating two blocks costs; both ends are positions in these arrays.
+    crossings : Crossings
+        What separating readers from an owner costs; -1 is a block that never ran here: it is on
+        the CPU.
     text : tuple of str
         What the source says in each block's line; empty if it is not known.
     """
@@ -107,7 +120,7 @@ class Graph:
     movable: NDArray[np.bool_]
     controls: Controls
     registers: Registers
-    dependencies: Dependencies
+    crossings: Crossings
     text: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -174,7 +187,7 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
         movable=_movable(profile, blocks),
         controls=_controls(profile, place),
         registers=_registers(profile, place),
-        dependencies=_dependencies(profile, place, cache),
+        crossings=_crossings(profile, place, cache),
         text=_text(profile, blocks),
     )
 
@@ -245,14 +258,18 @@ def _registers(profile: Profile, place: dict[int, int]) -> Registers:
     return Registers(*ends, values, defined, used)
 
 
-def _dependencies(profile: Profile, place: dict[int, int], cache: int) -> Dependencies:
-    rows = [
-        (d.source, d.to, float(d.dirty), float(d.clean))
-        for d in profile.dependencies
-        if d.cache == cache
-    ]
-    ends, _, (dirty, clean) = _summed(rows, place, 0, 2)
-    return Dependencies(*ends, dirty, clean)
+def _crossings(profile: Profile, place: dict[int, int], cache: int) -> Crossings:
+    rows = [c for c in profile.crossings if c.cache == cache]
+    columns = np.array([(c.level, c.dirty, c.clean, len(c.to)) for c in rows], np.int64)
+    level, dirty, clean, readers = columns.reshape(-1, 4).T
+    return Crossings(
+        level,
+        np.array([place.get(c.source, -1) for c in rows], np.int64),
+        dirty.astype(np.float64),
+        clean.astype(np.float64),
+        np.repeat(np.arange(len(rows)), readers),
+        np.array([place.get(to, -1) for c in rows for to in c.to], np.int64),
+    )
 
 
 def _summed(

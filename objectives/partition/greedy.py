@@ -18,18 +18,14 @@ def greedy_choice(problem: PartitionProblem, size: float) -> NDArray[np.bool_]:
     Of the blocks that still fit and whose move alone saves time, the one that saves most for each
     instruction is moved, until there is none; the first of equals.
     """
-    count = len(problem)
-    gain = -problem.cost
-    np.subtract.at(gain, problem.second, problem.inward)
-    np.subtract.at(gain, problem.first, problem.outward)
-    # once a node is moved, each neighbour no longer pays for it and pays no more for staying
-    both = np.concatenate([problem.inward + problem.outward] * 2)
-    ends = np.concatenate([problem.first, problem.second])
-    others = np.concatenate([problem.second, problem.first])
-    order = np.argsort(ends, kind="stable")
-    start = np.searchsorted(ends[order], np.arange(count + 1))
+    count, sizes = len(problem), problem.sizes
+    tie, node = problem.tie, problem.node
+    gain = -problem.cost - np.bincount(node, problem.any_cost[tie], minlength=count)
+    begin = np.searchsorted(tie, np.arange(len(sizes) + 1))
+    order = np.argsort(node, kind="stable")
+    start = np.searchsorted(node[order], np.arange(count + 1))
     area = problem.area.astype(np.float64)
-    chosen = np.zeros(count, bool)
+    chosen, there = np.zeros(count, bool), np.zeros(len(sizes), np.int64)
     left = float(size)
     while True:
         open_ = ~chosen & (gain > 0) & (area <= left)
@@ -38,8 +34,13 @@ def greedy_choice(problem: PartitionProblem, size: float) -> NDArray[np.bool_]:
         ratio = np.full(count, -np.inf)
         with np.errstate(divide="ignore"):
             np.divide(gain, area, out=ratio, where=open_)
-        node = int(ratio.argmax())
-        chosen[node] = True
-        left -= area[node]
-        touched = order[start[node] : start[node + 1]]
-        gain[others[touched]] += both[touched]
+        best = int(ratio.argmax())
+        chosen[best] = True
+        left -= area[best]
+        for each in tie[order[start[best] : start[best + 1]]].tolist():
+            there[each] += 1
+            inside = node[begin[each] : begin[each + 1]]
+            if there[each] == 1:  # the others no longer pay for it
+                gain[inside] += problem.any_cost[each]
+            if there[each] == sizes[each] - 1:  # the last one completes it
+                gain[inside[~chosen[inside]]] += problem.all_gain[each]

@@ -1,8 +1,8 @@
 """The optimum within an area, as a mixed-integer program solved by HiGHS.
 
-A node is a variable of 0 or 1, a separated pair a continuous one that is at least their
-difference. A pair whose two directions cost differently needs only one: the cost if `first`
-alone is moved is that of the other direction, and a term of each node.
+A node is a variable of 0 or 1. Two nodes that interact have a continuous one that is at least their
+difference, and a term of each. A larger set has one that is at least each of its nodes, if any of
+them costs, and one that is at most each, if all of them save.
 
 HiGHS is called by its own package: the release within SciPy writes lines to the terminal.
 """
@@ -14,14 +14,16 @@ from typing import NamedTuple
 import highspy
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
+from dse.model import Array
 from objectives.partition.problem import PartitionProblem
 
 _MAGNITUDE = 1e6
 """Sum of all costs as HiGHS sees them: its absolute tolerances of 1e-6 are then 1e-12 of it."""
 _ROW = 0.25
 """Factor of the rows of pairs: rounding both nodes to whole numbers stays within the tolerance."""
-_PROVEN = 1e-9
+PROVEN = 1e-9
 """Gaps below this, as a share of the sum of all costs, are those of the arithmetic."""
 
 
@@ -61,7 +63,7 @@ def solve_program(
     count = len(problem)
     if count == 0:
         return Solved(np.zeros(0, bool), 0.0)
-    total = float(np.abs(problem.cost).sum() + problem.inward.sum() + problem.outward.sum())
+    total = problem.magnitude
     scale = _MAGNITUDE / total if total > 0 else 1.0
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
     solver.setOptionValue("output_flag", False)
@@ -79,31 +81,63 @@ def solve_program(
     chosen = values > 0.5
     value = problem.value(chosen)
     bound = max(info.mip_dual_bound / scale, -total)  # without a bound, what all costs sum to
-    return Solved(chosen, value if value - bound <= _PROVEN * total else bound)
+    return Solved(chosen, value if value - bound <= PROVEN * total else bound)
 
 
 def _program(problem: PartitionProblem, size: float, scale: float) -> highspy.HighsLp:
-    """Return nodes and pairs as variables, a row for each pair, and one for the area.
+    """Return nodes and sets as variables, a row for each relation, and one for the area.
 
-    A pair's variable is at least second − first. Areas are whole numbers: half an instruction
-    more admits none.
+    Areas are whole numbers: half an instruction more admits none.
     """
-    count, pairs = len(problem), len(problem.first)
-    cost = problem.cost.copy()
-    np.add.at(cost, problem.first, problem.outward)
-    np.subtract.at(cost, problem.second, problem.outward)
+    cost, relations = _relations(problem)
+    rows, columns = relations.shape
     whole = max(float(problem.area.sum()), 1.0)
-    places = np.stack([problem.first, problem.second, count + np.arange(pairs)], axis=1)
+    area = np.append(problem.area / whole, np.zeros(columns - len(problem)))
+    matrix = vstack([_ROW * relations, csr_array(area[None, :])], format="csr")
     program = highspy.HighsLp()
-    program.num_col_, program.num_row_ = count + pairs, pairs + 1
-    program.col_cost_ = np.concatenate([cost, problem.inward + problem.outward]) * scale
-    program.col_lower_, program.col_upper_ = np.zeros(count + pairs), np.ones(count + pairs)
-    program.row_lower_ = np.append(np.zeros(pairs), -np.inf)
-    program.row_upper_ = np.append(np.full(pairs, np.inf), (np.floor(size) + 0.5) / whole)
+    program.num_col_, program.num_row_ = columns, rows + 1
+    program.col_cost_ = cost * scale
+    program.col_lower_, program.col_upper_ = np.zeros(columns), np.ones(columns)
+    program.row_lower_ = np.append(np.zeros(rows), -np.inf)
+    program.row_upper_ = np.append(np.full(rows, np.inf), (np.floor(size) + 0.5) / whole)
     program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    program.a_matrix_.start_ = np.append(3 * np.arange(pairs + 1), 3 * pairs + count)
-    program.a_matrix_.index_ = np.append(places.ravel(), np.arange(count))
-    program.a_matrix_.value_ = np.append(np.tile([_ROW, -_ROW, _ROW], pairs), problem.area / whole)
+    program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
+    program.a_matrix_.value_ = matrix.data
     whole_number, real = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
-    program.integrality_ = [whole_number] * count + [real] * pairs
+    count = len(problem)
+    program.integrality_ = [whole_number] * count + [real] * (columns - count)
     return program
+
+
+def _relations(problem: PartitionProblem) -> tuple[Array, csr_array]:
+    """Return what each variable costs, and rows that are each at least 0.
+
+    Variables are the nodes, one for each pair, then one for each larger set of which any costs, and
+    one for each of which all save.
+    """
+    p, count = problem, len(problem)
+    pairs = int(np.searchsorted(p.sizes, 2, "right"))
+    first, second = p.node[: 2 * pairs].reshape(-1, 2).T
+    any_cost, both = p.any_cost[:pairs], (p.any_cost + p.all_gain)[:pairs]
+    cost = p.cost + np.bincount(first, any_cost, minlength=count)
+    cost += np.bincount(second, any_cost - both, minlength=count)
+    parts, costs = [], [cost, both]
+    ones = np.ones(pairs)
+    apart = np.arange(pairs)
+    for place, signs in ((first, ones), (second, -ones), (count + apart, ones)):
+        parts.append((signs, apart, place))
+    rows, column = pairs, count + pairs
+    tie, node = p.tie[2 * pairs :], p.node[2 * pairs :]
+    for amount, sign in ((p.any_cost, 1.0), (-p.all_gain, -1.0)):
+        used = (amount != 0) & (np.arange(len(amount)) >= pairs)
+        inside = used[tie]
+        row = rows + np.arange(int(inside.sum()))
+        variable = column + (np.cumsum(used) - 1)[tie[inside]]
+        parts += [
+            (np.full(len(row), sign), row, variable),
+            (np.full(len(row), -sign), row, node[inside]),
+        ]
+        costs.append(amount[used])
+        rows, column = rows + len(row), column + int(used.sum())
+    values, at, where = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return np.concatenate(costs), csr_array((values, (at, where)), shape=(rows, column))

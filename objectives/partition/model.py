@@ -12,20 +12,16 @@ import numpy as np
 from dse.model import Array, Floats, Quantity, model, moves
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.graph import Graph
-from objectives.partition.problem import problem_of
 from objectives.partition.quantities import (
     AcceleratorSize,
     Architecture,
     CacheConfiguration,
     Profiles,
 )
-from objectives.partition.solve import Partition, best_partition, greedy_partition
+from objectives.partition.solve import Partition
+from objectives.partition.solved import REMEMBERED, effective, solved_best, solved_greedy
 from objectives.partition.workloads import Workloads
 from objectives.quantities import Workload
-
-NODE_LIMIT = 20_000
-"""Nodes of the branch-and-bound tree at which :func:`optimal` stops: as everywhere, the same bytes
-on every machine; real programs take a few."""
 
 _NOT_OF_THE_CPU = (
     " =accelerator_size =shared_level =accelerator_cache =shared_penalty =interface_latency_factor"
@@ -38,8 +34,6 @@ _MOVES = {
 }
 """A count times each cost. What a partition gives is not here: the greedy one jumps, and the search
 for the best one may stop before it is proven."""
-_REMEMBERED = 50_000
-"""Designs whose figures are kept: tables, explanations and reports ask for them again and again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +174,7 @@ def _each_design(kind: type[G], row: Row, profiles: Workloads, inputs: Sequence[
     for i, (workload, cache, size, *rest) in enumerate(distinct.tolist()):
         program, architecture = _graph(profiles, workload, cache), Architecture(*rest)
         if program is not None and _sensible(architecture, size):
-            found[i] = row(program, _distinct(architecture), size)
+            found[i] = row(program, effective(architecture), size)
     rows = found[position.reshape(columns[0].shape)]
     return kind(*(rows[..., k][()] for k in range(rows.shape[-1])))
 
@@ -188,13 +182,6 @@ def _each_design(kind: type[G], row: Row, profiles: Workloads, inputs: Sequence[
 def architecture_of(values: Mapping[str, float]) -> Architecture:
     """Return the architecture of a design given by quantity names; Table I if one is absent."""
     return Architecture(**{name: values[name] for name in Architecture._fields if name in values})
-
-
-def _distinct(architecture: Architecture) -> Architecture:
-    """Return the same for architectures that only differ in what has no effect: solved once."""
-    if architecture.shared_level == 3:  # main memory is not a cache: no penalty
-        return architecture._replace(shared_penalty=0.0)
-    return architecture
 
 
 def _graph(profiles: Workloads, workload: float, cache: float) -> Graph | None:
@@ -212,17 +199,15 @@ def _sensible(architecture: Architecture, size: float) -> bool:
     return size >= 0 and inside and levels == sorted(levels)
 
 
-@functools.lru_cache(_REMEMBERED)
+@functools.lru_cache(REMEMBERED)
 def _greedy_row(program: Graph, architecture: Architecture, size: float) -> tuple[float, ...]:
-    partition = greedy_partition(problem_of(program, architecture), size)
-    return _figures(program, architecture, partition)
+    return _figures(program, architecture, solved_greedy(program, architecture, size))
 
 
-@functools.lru_cache(_REMEMBERED)
+@functools.lru_cache(REMEMBERED)
 def _optimal_row(program: Graph, architecture: Architecture, size: float) -> tuple[float, ...]:
-    problem = problem_of(program, architecture)
-    best = best_partition(problem, size, nodes=NODE_LIMIT)
-    quick = greedy_partition(problem, size)
+    best = solved_best(program, architecture, size)
+    quick = solved_greedy(program, architecture, size)
     figures = _figures(program, architecture, best)
     time, alone = figures[0], figures[5]
     greedy_time = time + max(quick.change - best.change, 0.0)

@@ -19,9 +19,8 @@ from dse.model.section import Bars, Section, SectionPart, Study, StudyResult, Ta
 from dse.model.values import titled
 from objectives.partition.estimate import block_times, cpu_time, estimate
 from objectives.partition.graph import Graph
-from objectives.partition.model import NODE_LIMIT, architecture_of
-from objectives.partition.problem import problem_of
-from objectives.partition.solve import best_partition
+from objectives.partition.model import architecture_of
+from objectives.partition.solved import solved_best
 from objectives.partition.workloads import Workloads
 
 _DESIGNS = 100  # of the front that are told
@@ -58,7 +57,7 @@ def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
     graph = profiles.graphs[workload][int(values.get("cache_configuration", 0))]
     architecture = architecture_of(values)
     size = values.get("accelerator_size", 128.0)
-    moved = best_partition(problem_of(graph, architecture), size, nodes=NODE_LIMIT).moved
+    moved = solved_best(graph, architecture, size).moved
     alone = float(cpu_time(graph, architecture))
     time = float(estimate(graph, moved, architecture).accelerated_time)
     share = block_times(graph, architecture) / alone if alone > 0 else np.zeros(len(graph))

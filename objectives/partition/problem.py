@@ -1,60 +1,77 @@
 """Partitioning as an optimisation: choose the blocks that save most, within the area.
 
-A block on the accelerator changes the time by `cost` (negative if it saves), and each pair of
-blocks that is separated adds to it, by an amount that may depend on which of them is on the
-accelerator. None of these is negative, so that the time is submodular in the set of moved blocks:
-with no bound on area the optimum is a minimum cut (docs/partition.md).
+A block on the accelerator changes the time by `cost` (negative if it saves). Blocks interact in
+sets: a set adds an amount if any of its blocks is on the accelerator, and another is saved if all
+are. Two blocks that pass a value are a set, and so are the owner and the readers of a line. None of
+these amounts is negative, so that the time is submodular in the set of moved blocks: with no bound
+on area the optimum is a minimum cut (docs/partition.md).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array
-from objectives.partition.estimate import latencies
-from objectives.partition.graph import Graph, Indices
+from objectives.partition.estimate import Crossing, latencies
+from objectives.partition.graph import Crossings, Graph, Indices
 from objectives.partition.quantities import Architecture
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionProblem:
-    """Blocks that can move, what moving each changes, and what separating two costs.
+    """Blocks that can move, what moving each changes, and what separating them costs.
 
     Parameters
     ----------
     cost : ndarray, shape (nodes,)
-        Change of the time if this node alone is on the accelerator, in cycles.
+        Change of the time if this node is on the accelerator, in cycles, sets apart.
     area : ndarray of int, shape (nodes,)
         Its instructions.
-    first, second : ndarray of int, shape (pairs,)
-        The pairs of nodes that interact; `first` is less than `second`, no pair occurs twice.
-    inward : ndarray, shape (pairs,)
-        Cost if `second` alone of the two is on the accelerator, in cycles.
-    outward : ndarray, shape (pairs,)
-        Cost if `first` alone is.
+    tie, node : ndarray of int, shape (members,)
+        The members of the sets: which set, ascending, and which node. A set has two at least, no
+        two sets are equal, and those of two come first.
+    any_cost : ndarray, shape (sets,)
+        Added if a node of the set is on the accelerator, in cycles.
+    all_gain : ndarray, shape (sets,)
+        Saved if all are.
     members : ndarray of int, shape (blocks,)
         The node of each block of the graph, -1 for one that stays on the CPU.
     """
 
     cost: Array
     area: Indices
-    first: Indices
-    second: Indices
-    inward: Array
-    outward: Array
+    tie: Indices
+    node: Indices
+    any_cost: Array
+    all_gain: Array
     members: Indices
 
     def __len__(self) -> int:
         return len(self.cost)
 
+    @property
+    def sizes(self) -> Indices:
+        """How many nodes each set has."""
+        return np.bincount(self.tie, minlength=len(self.any_cost))
+
+    @property
+    def magnitude(self) -> float:
+        """The sum of all amounts: what rounding is to be seen against."""
+        return float(np.abs(self.cost).sum() + self.any_cost.sum() + self.all_gain.sum())
+
     def value(self, chosen: NDArray[np.bool_]) -> float:
         """Return the change of the time if these nodes are on the accelerator, in cycles."""
-        one, two = chosen[self.first], chosen[self.second]
-        inside = float(self.inward[two & ~one].sum()) + float(self.outward[one & ~two].sum())
-        return float(self.cost[chosen].sum()) + inside
+        some, every = self.met(chosen)
+        sets = float(self.any_cost[some].sum()) - float(self.all_gain[every].sum())
+        return float(self.cost[chosen].sum()) + sets
+
+    def met(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Tell of each set whether any of its nodes is chosen, and whether all are."""
+        count = np.bincount(self.tie, chosen[self.node], minlength=len(self.any_cost))
+        return count > 0, count == self.sizes
 
     def moved(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which blocks of the graph these nodes are."""
@@ -68,85 +85,76 @@ class PartitionProblem:
 
     def restricted(self, kept: NDArray[np.bool_]) -> PartitionProblem:
         """Return the problem of some nodes, the others on the CPU."""
-        one, two = kept[self.first], kept[self.second]
-        cost = self.cost.copy()
-        np.add.at(cost, self.first[one & ~two], self.outward[one & ~two])
-        np.add.at(cost, self.second[two & ~one], self.inward[two & ~one])
-        number = np.where(kept, np.cumsum(kept) - 1, -1)
-        inside = one & two
-        return PartitionProblem(
-            cost[kept],
-            self.area[kept],
-            number[self.first[inside]],
-            number[self.second[inside]],
-            self.inward[inside],
-            self.outward[inside],
-            np.append(number, -1)[self.members],
-        )
+        _, every = self.met(kept)
+        return self._of(kept, self.any_cost, np.where(every, self.all_gain, 0.0))
 
     def beyond(self, chosen: NDArray[np.bool_]) -> PartitionProblem:
         """Return the problem of the nodes that are not chosen, the chosen ones being moved.
 
         Its values are changes against the time with the chosen ones alone.
         """
-        one, two = chosen[self.first], chosen[self.second]
-        cost = self.cost.copy()
-        # what separated the two costs is saved, what separates the moved one from the CPU is not
-        np.subtract.at(cost, self.second[one & ~two], self.outward[one & ~two])
-        np.subtract.at(cost, self.first[two & ~one], self.inward[two & ~one])
-        loose = replace(self, cost=cost)._pairs(~one & ~two)
-        return loose.restricted(~chosen)
+        some, _ = self.met(chosen)
+        return self._of(~chosen, np.where(some, 0.0, self.any_cost), self.all_gain)
 
-    def _pairs(self, kept: NDArray[np.bool_]) -> PartitionProblem:
-        return replace(
-            self,
-            first=self.first[kept],
-            second=self.second[kept],
-            inward=self.inward[kept],
-            outward=self.outward[kept],
+    def _of(self, kept: NDArray[np.bool_], any_cost: Array, all_gain: Array) -> PartitionProblem:
+        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        inside = kept[self.node]
+        return gathered(
+            self.cost[kept],
+            self.area[kept],
+            (self.tie[inside], number[self.node[inside]], any_cost, all_gain),
+            np.append(number, -1)[self.members],
         )
 
     def contracted(self, label: Indices) -> PartitionProblem:
         """Return the problem with nodes of one label (0, 1, …) joined into one node."""
         count = int(label.max(initial=-1)) + 1
-        first, second, inward, outward = joined(
-            label[self.first], label[self.second], self.inward, self.outward
-        )
-        return PartitionProblem(
-            _sums(label, self.cost, count),
-            _sums(label, self.area, count).astype(np.int64),
-            first,
-            second,
-            inward,
-            outward,
+        return gathered(
+            np.bincount(label, self.cost, minlength=count).astype(np.float64),
+            np.bincount(label, self.area, minlength=count).astype(np.int64),
+            (self.tie, label[self.node], self.any_cost, self.all_gain),
             np.append(label, -1)[self.members],
         )
 
 
-def joined(
-    source: Indices, target: Indices, inward: Array, outward: Array
-) -> tuple[Indices, Indices, Array, Array]:
-    """Return pairs once each, the smaller node first, with their costs added up.
+Sets = tuple[Indices, Indices, Array, Array]
+"""The set and the node of each member, what any of a set costs, what all of it save."""
 
-    `inward` is the cost if `target` alone is on the accelerator, `outward` if `source` is.
-    """
-    apart = source != target
-    source, target, inward, outward = (x[apart] for x in (source, target, inward, outward))
-    turned = source > target
-    first, second = np.minimum(source, target), np.maximum(source, target)
-    width = int(second.max(initial=0)) + 1
-    keys, position = np.unique(first * width + second, return_inverse=True)
-    return (
-        keys // width,
-        keys % width,
-        _sums(position, np.where(turned, outward, inward), len(keys)),
-        _sums(position, np.where(turned, inward, outward), len(keys)),
+
+def gathered(cost: Array, area: Indices, sets: Sets, members: Indices) -> PartitionProblem:
+    """Return a problem from sets in any order, of any size, with equal ones among them."""
+    tie, node, any_cost, all_gain = sets
+    width = max(len(cost), 1)
+    keys = np.unique(tie * width + node)
+    tie, node = keys // width, keys % width
+    size = np.bincount(tie, minlength=len(any_cost))
+    one = size[tie] == 1
+    cost = cost + np.bincount(node[one], (any_cost - all_gain)[tie[one]], minlength=len(cost))
+    begin = np.cumsum(size) - size
+    kept = np.flatnonzero((size > 1) & ((any_cost > 0) | (all_gain > 0)))
+    kept = kept[np.argsort(size[kept], kind="stable")]
+    # sets are equal if sums of 64 random bits for each node are: of 20,000 sets two that differ
+    # have the same one once in 10¹¹ problems
+    words = np.random.default_rng(0).integers(0, 2**64, len(cost), np.uint64)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words[node])])
+    _, first, place = np.unique(
+        (sums[begin + size] - sums[begin])[kept], return_index=True, return_inverse=True
     )
-
-
-def _sums(label: Indices, values: Array | Indices, count: int) -> Array:
-    """Return the sum of the values of each label."""
-    return np.bincount(label, values, minlength=count).astype(np.float64)
+    order = np.argsort(first)  # as they came, by size
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    kept_once, count = kept[first[order]], len(order)
+    lengths = size[kept_once]
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return PartitionProblem(
+        cost,
+        area,
+        np.repeat(np.arange(count), lengths),
+        node[np.repeat(begin[kept_once], lengths) + within],
+        np.bincount(rank[place], any_cost[kept], minlength=count).astype(np.float64),
+        np.bincount(rank[place], all_gain[kept], minlength=count).astype(np.float64),
+        members,
+    )
 
 
 def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
@@ -160,20 +168,48 @@ def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
     cost = cost - graph.casts * float(a.cpu_efficiency) + graph.hits @ saved
     factor = float(a.interface_latency_factor)
     control = graph.controls.transfers * (float(a.control_latency) * factor)
-    reg, dep = graph.registers, graph.dependencies
+    reg = graph.registers
     register = reg.values * np.minimum(
         reg.defined * (float(a.register_push_latency) * factor),
         reg.used * (float(a.register_pull_latency) * factor),
     )
-    to_accelerator = dep.dirty * float(memory.dirty_to_accelerator)
-    to_accelerator += dep.clean * float(memory.clean_to_accelerator)
-    to_cpu = dep.dirty * float(memory.dirty_to_cpu) + dep.clean * float(memory.clean_to_cpu)
-    first, second, inward, outward = joined(
-        np.concatenate([graph.controls.source, reg.source, dep.source]),
-        np.concatenate([graph.controls.target, reg.target, dep.target]),
-        np.concatenate([control, register, to_accelerator]),
-        np.concatenate([control, register, to_cpu]),
+    first = np.concatenate([graph.controls.source, reg.source])
+    second = np.concatenate([graph.controls.target, reg.target])
+    apart, count = np.concatenate([control, register]), len(first)
+    crossings = graph.crossings if a.pairwise_crossings == 0 else _pairs(graph.crossings)
+    lines, owned = _lines(crossings, (memory.level1, memory.level2), len(graph))
+    sets = (
+        np.concatenate([np.repeat(np.arange(count), 2), lines[0] + count]),
+        np.concatenate([np.stack([first, second], axis=1).ravel(), lines[1]]),
+        np.concatenate([apart, lines[2]]),
+        np.concatenate([apart, lines[3]]),
     )
-    members = np.arange(len(graph))
-    whole = PartitionProblem(cost, graph.area, first, second, inward, outward, members)
-    return whole._pairs((inward > 0) | (outward > 0)).restricted(graph.movable)
+    # the last node is what never ran: with the blocks that cannot move it stays on the CPU
+    whole = gathered(
+        np.append(cost, 0.0) + owned, np.append(graph.area, 0), sets, np.arange(len(graph))
+    )
+    return whole.restricted(np.append(graph.movable, False))
+
+
+def _lines(c: Crossings, costs: tuple[Crossing, Crossing], blocks: int) -> tuple[Sets, Array]:
+    """Return owners with their readers as sets, and what it costs that an owner moves.
+
+    Whichever core has the owner, the others pay once if any of them is on the other: `inward` if
+    the owner is on the CPU, `outward` if it is on the accelerator. That is `inward` if any of all
+    moves, less `outward` if all do, plus the difference if the owner does.
+    """
+    one, two = (np.array(each, np.float64) for each in costs)
+    each = np.where(c.level[:, None] == 1, one, two)
+    inward = c.dirty * each[:, 0] + c.clean * each[:, 1]
+    outward = c.dirty * each[:, 2] + c.clean * each[:, 3]
+    source, reader = (np.where(x < 0, blocks, x) for x in (c.source, c.reader))
+    owned = np.bincount(source, outward - inward, minlength=blocks + 1).astype(np.float64)
+    tie = np.concatenate([np.arange(len(source)), c.row])
+    return (tie, np.concatenate([source, reader]), inward, outward), owned
+
+
+def _pairs(c: Crossings) -> Crossings:
+    """Return the crossings as those of each reader for itself."""
+    row = c.row
+    apart = np.arange(len(row))
+    return Crossings(c.level[row], c.source[row], c.dirty[row], c.clean[row], apart, c.reader)

@@ -55,6 +55,17 @@ SharedPenalty: TypeAlias = Annotated[
         typical=(0.0, 3.0),
     ),
 ]
+PairwiseCrossings: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "0: a line crosses once for all blocks of a core; 1: once for each, as if each had a cache",
+        low=0,
+        high=1,
+        integer=True,
+        typical=(0, 0),
+    ),
+]
 AcceleratorSize: TypeAlias = Annotated[
     Floats,
     Quantity(
@@ -142,3 +153,4 @@ class Architecture(NamedTuple):
     level1_latency: Level1Latency = 3.0
     level2_latency: Level2Latency = 15.0
     memory_latency: MemoryLatency = 200.0
+    pairwise_crossings: PairwiseCrossings = 0.0

@@ -19,6 +19,8 @@ from objectives.partition.cut import minimum_cut
 from objectives.partition.graph import Indices
 from objectives.partition.problem import PartitionProblem
 
+_LARGEST = 64  # nodes of a set whose pairs are looked at
+
 
 def reduced(problem: PartitionProblem, size: float) -> PartitionProblem:
     """Return a smaller problem with the same optimum within a size."""
@@ -33,15 +35,18 @@ def reduced(problem: PartitionProblem, size: float) -> PartitionProblem:
 
 def _inseparable(problem: PartitionProblem) -> Indices:
     """Return a label (0, 1, …) for each node; nodes of one label are moved together or not."""
-    count = len(problem)
-    first, second = problem.first, problem.second
-    both = problem.inward + problem.outward
+    count, sizes = len(problem), problem.sizes
+    small = (sizes <= _LARGEST)[problem.tie]
+    tie, node = problem.tie[small], problem.node[small]
     # the most that moving a node back can cost: every neighbour is moved
-    cost = problem.cost - np.bincount(first, problem.inward, minlength=count)
-    cost -= np.bincount(second, problem.outward, minlength=count)
-    demands, demanded = cost[first] + both >= 0, cost[second] + both >= 0
-    tail = np.concatenate([first[demands], second[demanded]])
-    head = np.concatenate([second[demands], first[demanded]])
-    wish = csr_array((np.ones(len(tail), np.int8), (tail, head)), shape=(count, count))
-    _, label = connected_components(wish, directed=True, connection="strong")
+    cost = problem.cost - np.bincount(problem.node, problem.all_gain[problem.tie], minlength=count)
+    # and what of that is lost with a neighbour: a set of two costs as well, all others may be met
+    lost = problem.all_gain + np.where(sizes == 2, problem.any_cost, 0.0)
+    inside = csr_array((np.ones(len(tie)), (node, tie)), shape=(count, len(sizes)))
+    weighed = csr_array((lost[tie], (node, tie)), shape=(count, len(sizes)))
+    together = (weighed @ inside.T).tocoo()
+    one, two = together.coords
+    wish = (cost[one] + together.data >= 0) & (one != two)
+    graph = csr_array((np.ones(int(wish.sum())), (one[wish], two[wish])), shape=(count, count))
+    _, label = connected_components(graph, directed=True, connection="strong")
     return np.asarray(label, np.int64)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from objectives.partition.branch import LARGE, Search
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.greedy import greedy_choice
 from objectives.partition.milp import solve_program
@@ -65,7 +66,10 @@ def best_partition(
     if few.area.sum() <= size:  # what is left is the minimum cut
         everything = np.ones(len(few), bool)
         return Partition(few.moved(everything), few.value(everything), few.value(everything))
-    solved = solve_program(few, size, nodes=nodes, seconds=seconds)
+    if len(few.tie) > LARGE:
+        solved = Search(few, size).solve(nodes, seconds)
+    else:
+        solved = solve_program(few, size, nodes=nodes, seconds=seconds)
     chosen, value = solved.chosen, few.value(solved.chosen)
     other = greedy_choice(few, size)
     if few.value(other) < value:  # a bound was met, or the two are equal but for rounding

@@ -33,7 +33,7 @@ def functions_alone(profile: Profile) -> Profile:
         )
         for block in profile.blocks
     )
-    emptied = dict.fromkeys(("edges", "registers", "accesses", "dependencies"), ())
+    emptied = dict.fromkeys(("edges", "registers", "accesses", "crossings"), ())
     return profile.model_copy(update={"blocks": blocks, **emptied})
 
 

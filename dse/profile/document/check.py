@@ -98,10 +98,10 @@ def _blocks(profile: Document) -> Iterator[Problem]:
     for i, function in enumerate(profile.functions):
         if function.entry is not None:
             yield from _block(known, f"functions.{i}.entry", function.entry)
-    for field in ("edges", "registers", "dependencies"):
+    for field in ("edges", "registers", "crossings"):
         for i, row in enumerate(getattr(profile, field)):
             yield from _block(known, f"{field}.{i}.from", row.source)
-            for to in row.to if field == "registers" else (row.to,):
+            for to in (row.to,) if field == "edges" else row.to:
                 yield from _block(known, f"{field}.{i}.to", to)
     for i, call in enumerate(profile.calls):
         yield from _block(known, f"calls.{i}.from", call.source)
@@ -121,11 +121,11 @@ def _caches(profile: Document) -> Iterator[Problem]:
         if len(access.hits) != count:
             message = f"has {len(access.hits)} triples for {count} cache configurations"
             yield Problem(f"accesses.{i}.hits", message, "one for each of settings.caches")
-    for i, crossing in enumerate(profile.dependencies):
+    for i, crossing in enumerate(profile.crossings):
         if crossing.cache >= count:
             message = f"there is no cache configuration {crossing.cache}"
             remedy = f"a position in settings.caches, below {count}"
-            yield Problem(f"dependencies.{i}.cache", message, remedy)
+            yield Problem(f"crossings.{i}.cache", message, remedy)
 
 
 def _tree(profile: Document) -> Iterator[Problem]:

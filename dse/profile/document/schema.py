@@ -154,12 +154,15 @@ class Read(_Part):
     bytes: Count
 
 
-class Dependency(_Part):
-    """A line in L1 that `from` last wrote (dirty) or brought in (clean), first touched by `to`."""
+class Crossing(_Part):
+    """Lines that `from` wrote (dirty) or brought in (clean), by who touched them after it."""
 
     cache: Count
+    level: Literal[1, 2] = Field(description="the cache that the lines stayed in")
     source: Count = Field(validation_alias="from", serialization_alias="from")
-    to: Count
+    to: tuple[Count, ...] = Field(
+        min_length=1, description="all blocks that touched them until they were written or left"
+    )
     dirty: Count
     clean: Count
 
@@ -217,7 +220,7 @@ class Document(_Part):
     """The fields of a profile: blocks, edges, memory, functions and the data between them."""
 
     format: Literal["dse profile"] = "dse profile"
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     program: Program
     settings: Settings
     run: Run
@@ -244,7 +247,7 @@ class Document(_Part):
     registers: tuple[Register, ...]
     accesses: tuple[Access, ...]
     reads: tuple[Read, ...] = ()
-    dependencies: tuple[Dependency, ...]
+    crossings: tuple[Crossing, ...]
     chains: tuple[Chain, ...] = ()
     lines: tuple[SourceLine, ...] = Field(
         default=(), description="the lines in which blocks begin; none if the sources are not known"

@@ -19,7 +19,6 @@ from dse.profile.document import (
     Block,
     Call,
     Chain,
-    Dependency,
     Edge,
     Function,
     Profile,
@@ -32,6 +31,7 @@ from dse.profile.document import (
     Unaccounted,
     Unmodelled,
 )
+from dse.profile.run.crossings import crossings
 from dse.profile.run.names import function_names
 from dse.profile.run.result import Result
 from dse.profile.run.tree import folded_tree
@@ -90,7 +90,7 @@ class Assembly:
             ),
             accesses=accesses,
             reads=tuple(self._reads(sites)),
-            dependencies=tuple(self._dependencies(len(settings.caches))),
+            crossings=crossings(self.result, len(settings.caches)),
             chains=tuple(self._chains()),
             unaccounted=self._unaccounted(),
             notes=tuple(self._notes(run, settings.region)),
@@ -254,13 +254,6 @@ class Assembly:
             for access, block, count in sorted((sites[s], b, n) for b, s, n, _ in rows)
         ]
 
-    def _dependencies(self, caches: int) -> list[Dependency]:
-        return [
-            Dependency(cache=k, source=a, to=b, dirty=dirty, clean=clean)
-            for k in range(caches)
-            for a, b, dirty, clean in sorted(self.result.rows(f"crossings{k}", 4).tolist())
-        ]
-
     def _chains(self) -> Iterator[Chain]:
         edges = {
             (a, b): count
@@ -308,7 +301,8 @@ class Assembly:
             notes.append(f"nothing was counted: the region {region} was not reached")
         if self.result.histories_merged:
             notes.append(
-                "memory had too many histories: fetched, returned and working sets are lower bounds"
+                "memory had too many histories: crossings, fetched, returned and working sets "
+                "are lower bounds"
             )
         if run.tree_merged:
             notes.append("the call tree was too large: contexts were merged")

@@ -4,12 +4,16 @@
  * log2 line). Replacement is least recently used, allocation on read and write; a line that leaves
  * L2 leaves L1 as well.
  *
- * A resident L1 line knows its owner (the block that last wrote it, or that brought it in), whether
- * it was written, and its members: the blocks that touched it since. A block that is not a member counts
- * one crossing from the owner, dirty if the line was written, clean otherwise, and becomes one. At
- * most MEMBERS blocks are remembered; the oldest is forgotten first. They are compared all at once. */
+ * A stay of a line begins where a block brings it in or writes it: that block is its owner. The blocks that
+ * touch it until it is written again or leaves are its readers, the next writer among them, which needs what is there.
+ * A line has a stay in L1 and one in L2, which a write ends both. Stays are counted by owner, whether the
+ * owner wrote, and the set of readers, so that it can be told afterwards which of them cross between two cores.
+ * The count of a set follows what stands in the lines: it moves on with each reader that joins.
+ *
+ * Eight blocks that touched a line in L1 lately are remembered beside the set and compared all at once. */
 #ifndef DSE_CACHE_H
 #define DSE_CACHE_H
+#include "history.h"
 #include "trace.h"
 
 enum { MEMBERS = 8 };
@@ -17,32 +21,33 @@ enum { MEMBERS = 8 };
 struct line {
     u64 tag; /* line number + 1; 0 is empty */
     u64 used;
-    u64 state; /* the owner, the place of the next member << 32, whether written << 40 */
-    u64 pad;
+    u32 stay, stay2; /* in L1, in L2 */
+    u32 next;        /* the place of the next member */
+    u32 second;      /* where L2 has it */
     u32 members[MEMBERS]; /* places not yet taken repeat the owner */
 };
 struct second {
     u64 tag, used;
+    u32 stay; /* unless L1 has the line */
 };
 
+/* A stay: the set of its readers, and of OWNER with twice the owner, plus one if it wrote. With no reader yet,
+ * that item itself. */
+#define OWNER ((u32)1 << 31)
+
 #ifdef DSE_CACHES
-struct recent { /* the crossing that a block counted last */
-    struct pair *pair;
-    u32 owner;
-};
 struct cache {
     u64 clock;
     u32 *latest; /* by L1 set of several ways: the way touched last */
     u64 (*hits)[3]; /* by site */
-    struct table crossings;
-    struct recent *recent; /* by block */
+    u64 *first, *second; /* stays in L1 and L2 that were counted, by set */
 };
 
-/* The state of a line that a block just wrote or brought in. */
-FAST u64 owned(u32 block, int write) { return (u64)write << 40 | (u64)1 << 32 | block; }
+FAST u32 owned(u32 block, int write) { return OWNER | 2 * block | (u32)write; }
 
 FAST void own(struct line *l, u32 block, int write) {
-    l->state = owned(block, write);
+    l->stay = owned(block, write);
+    l->next = 1;
     for (u32 i = 0; i < MEMBERS; i++)
         l->members[i] = block;
 }
@@ -54,39 +59,61 @@ FAST int member(const struct line *l, u32 block) {
     return found != 0;
 }
 
-static __attribute__((noinline)) struct pair *crossing(struct cache *c, u32 owner, u32 block) {
-    u64 capacity = c->crossings.capacity;
-    struct pair *p = table_at(&c->crossings, owner, block);
-    if (c->crossings.capacity != capacity) /* the table has moved */
-        memset(c->recent, 0, sizeof *c->recent * (__dse_block_count + __dse_foreign_count));
-    c->recent[block] = (struct recent){p, owner};
-    return p;
+/* What stays became when a block joined them, lately. */
+enum { STEPS = 1 << 12 };
+static struct {
+    u32 stay, block, more;
+} steps[STEPS];
+
+static __attribute__((noinline)) u32 joined(u32 at, u32 stay, u32 block) {
+    u32 set = stay & OWNER ? history_with(0, stay) : stay, more = stay;
+    if (set && (history_items[histories[set].start + histories[set].count - 1] & ~OWNER) >> 1 != block)
+        more = history_with(set, block);
+    steps[at].stay = stay;
+    steps[at].block = block;
+    return steps[at].more = more;
 }
 
-/* A block that is not a member touches a line: a crossing. */
-FAST void cross(struct cache *c, struct line *l, u32 block, int write) {
-    if (COUNTING) {
-        struct recent *r = &c->recent[block];
-        u32 owner = (u32)l->state;
-        struct pair *p = likely(r->pair && r->owner == owner) ? r->pair : crossing(c, owner, block);
-        if (l->state >> 40)
-            p->first++;
-        else
-            p->second++;
+/* The stay with one reader more. */
+FAST u32 join(u32 stay, u32 block) {
+    u32 at = (stay * 0x9e3779b1u + block * 0x85ebca6bu) >> 20;
+    return likely(steps[at].stay == stay && steps[at].block == block) ? steps[at].more
+                                                                      : joined(at, stay, block);
+}
+
+FAST void count_stay(u64 *counts, u32 before, u32 after) {
+    if (before == after)
+        return;
+    counts[after]++;
+    if (!(before & OWNER))
+        counts[before]--;
+}
+
+/* A block that is not among the members touches a line in L1. Who reads it in L1 has read it in L2. Outside of the
+ * region of interest nobody joins. */
+FAST void visit(struct cache *c, struct line *l, u32 block) {
+    if (!COUNTING)
+        return;
+    u32 more = join(l->stay, block);
+    if (more != l->stay) {
+        u32 more2 = l->stay2 == l->stay ? more : join(l->stay2, block);
+        count_stay(c->first, l->stay, more);
+        count_stay(c->second, l->stay2, more2);
+        l->stay = more;
+        l->stay2 = more2;
     }
-    if (!write) {
-        u32 next = l->state >> 32 & (MEMBERS - 1);
-        l->members[next] = block;
-        l->state += next == MEMBERS - 1 ? -((u64)next << 32) : (u64)1 << 32;
-    }
+    l->members[l->next] = block;
+    l->next = (l->next + 1) & (MEMBERS - 1);
 }
 
 /* A block touches a line that L1 has. */
 FAST void meet(struct cache *c, struct line *l, u32 block, const int write) {
     if (!member(l, block))
-        cross(c, l, block, write);
-    if (write)
+        visit(c, l, block);
+    if (write) {
         own(l, block, 1);
+        l->stay2 = l->stay;
+    }
 }
 
 /* Brings a line into L1, and into L2 if it is not there: 1 or 2, as `touch`. */
@@ -109,17 +136,29 @@ FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, stru
             if (old[i].tag == found->tag)
                 old[i].tag = old[i].used = 0;
     }
+    u32 stay2 = owned(block, write);
+    if (level == 1 && COUNTING) {
+        u32 more = join(found->stay, block);
+        count_stay(c->second, found->stay, more);
+        stay2 = write ? stay2 : more;
+    } else if (level == 1 && !write) {
+        stay2 = found->stay;
+    }
     found->tag = number + 1;
     found->used = ++c->clock;
     struct line *lines = l1 + (number & ((1u << s1) - 1)) * w1, *l = lines;
     for (int i = 1; i < w1; i++)
         if (lines[i].used < l->used)
             l = &lines[i];
+    if (l->tag)
+        l2[l->second].stay = l->stay2;
     l->tag = number + 1;
     l->used = c->clock;
     if (w1 > 1)
         c->latest[number & ((1u << s1) - 1)] = (u32)(l - lines);
     own(l, block, write);
+    l->stay2 = stay2;
+    l->second = (u32)(found - l2);
     return level;
 }
 
@@ -148,7 +187,8 @@ DSE_CACHES(DECLARE)
 
 static void cache_start(void) {
 #define START_CACHE(k, s1, w1, s2, w2, shift)                                                          \
-    cache_##k.recent = reserve(sizeof(struct recent) * (__dse_block_count + __dse_foreign_count + 1)); \
+    cache_##k.first = reserve(sizeof(u64) * HISTORY_LIMIT);                                            \
+    cache_##k.second = reserve(sizeof(u64) * HISTORY_LIMIT);                                           \
     reserve_at((u64)first_##k, sizeof(struct line) * ((u64)(w1) << (s1)));                             \
     if ((w1) > 1)                                                                                      \
         cache_##k.latest = reserve(sizeof(u32) << (s1));                                               \
@@ -169,8 +209,10 @@ FAST int cache_again(u64 a, const u32 size, u32 site, u32 block, const int write
         return 0;
     DSE_CACHES(AGAIN)
 #define COUNT_AGAIN(k, s1, w1, s2, w2, shift) \
-    if (write)                                \
+    if (write) {                              \
         own(l##k, block, 1);                  \
+        l##k->stay2 = l##k->stay;             \
+    }                                         \
     if (COUNTING)                             \
         cache_##k.hits[site][0]++;
     DSE_CACHES(COUNT_AGAIN)

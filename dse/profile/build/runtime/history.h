@@ -6,7 +6,6 @@
 #define DSE_HISTORY_H
 #include "base.h"
 
-#ifdef DSE_TRANSFERS
 enum { HISTORY_LIMIT = 1 << 22, HISTORY_ROOM = 1 << 28 };
 
 static struct history {
@@ -73,5 +72,4 @@ static void history_start(void) {
     histories = reserve(sizeof *histories * (u64)HISTORY_LIMIT);
     history_items = reserve(4 * (u64)HISTORY_ROOM);
 }
-#endif
 #endif

@@ -41,6 +41,24 @@ static void section_table(int file, const char *name, const struct table *t) {
     section(file, name, 32, n, out);
 }
 
+#ifdef DSE_CACHES
+/* The sets of readers that were left, each as its count, how many items, and the items. */
+static void section_stays(int file, const char *name, const u64 *counts) {
+    u64 room = 0, n = 0;
+    for (u32 i = 0; i < history_count; i++)
+        room += counts[i] ? 2 + histories[i].count : 0;
+    u64 *out = reserve(8 * (room + 1));
+    for (u32 i = 0; i < history_count; i++)
+        if (counts[i]) {
+            out[n++] = counts[i];
+            out[n++] = histories[i].count;
+            for (u32 k = 0; k < histories[i].count; k++)
+                out[n++] = history_items[histories[i].start + k];
+        }
+    section(file, name, 8, n, out);
+}
+#endif
+
 #ifdef DSE_TRANSFERS
 static void section_matrix(int file, const char *name, const u64 *matrix) {
     u64 used = 0, n = 0;
@@ -66,9 +84,8 @@ static void finish(u32 reason, u32 detail) {
     int file = open(__dse_result_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return;
-    u32 full = 0;
+    u32 full = history_full;
 #ifdef DSE_TRANSFERS
-    full = history_full;
     for (u32 at = depth; at; at--)
         tree_words(at);
 #endif
@@ -81,9 +98,10 @@ static void finish(u32 reason, u32 detail) {
     section_table(file, "indirect", &indirect_calls);
     section(file, "addresses", 8, __dse_function_count, __dse_functions);
 #ifdef DSE_CACHES
-#define SECTIONS(k, s1, w1, s2, w2, shift)                                       \
-    section(file, "hits" #k, 24, __dse_site_count, cache_##k.hits);              \
-    section_table(file, "crossings" #k, &cache_##k.crossings);
+#define SECTIONS(k, s1, w1, s2, w2, shift)                          \
+    section(file, "hits" #k, 24, __dse_site_count, cache_##k.hits); \
+    section_stays(file, "stays" #k " 1", cache_##k.first);      \
+    section_stays(file, "stays" #k " 2", cache_##k.second);
     DSE_CACHES(SECTIONS)
 #endif
 #ifdef DSE_TREE

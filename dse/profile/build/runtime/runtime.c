@@ -130,6 +130,7 @@ __attribute__((constructor(101))) static void start(int count, char **arguments)
     reserve_at((u64)trace_buffer, TRACE_ROOM * sizeof *trace_buffer);
     trace_file = open(__dse_trace_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 #endif
+    history_start();
     cache_start();
     tree_start();
     shadow_start();

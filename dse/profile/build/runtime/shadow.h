@@ -431,7 +431,6 @@ static void shadow_start(void) {
     fetched = reserve(8 * matrix_side * matrix_side);
     returned = reserve(8 * matrix_side * matrix_side);
     wrote = reserve(4 * ((u64)NODE_LIMIT + 8));
-    history_start();
     recent = reserve(sizeof *recent * ((u64)__dse_site_count + 1));
     shadow_spans();
 }

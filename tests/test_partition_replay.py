@@ -1,0 +1,81 @@
+"""The partition model against a replay of full traces on two cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dse.profile.command import Options, build_program
+from objectives.partition import Architecture, best_partition, estimate, graph, problem_of
+from tests.partition_examples import ORGANISATIONS, organisation
+from tests.partition_replay import Memory, Replay, execution
+from tests.profile_examples import CACHES, PROGRAMS, Example, Measured, plain_output, run_built
+from tests.profile_reference import events
+
+PROGRAM = {
+    "aes": Example(("aes.c",), ("4",)),
+    "fft": Example(("fft.c",), ("64", "1")),
+    "jpeg": Example(("jpeg.c",)),
+    "md5": Example(("md5.c",), ("500",)),
+    "sor": Example(("sor.c",), ("8",)),
+    "whetstone": Example(("whetstone.c",), ("1",)),
+}
+PICTURE = Example(("jpeg_encoder.c",), ("16", "16", "0"))
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Measured]:
+    """Each program built and run once, with its trace."""
+    known: dict[str, Measured] = {}
+
+    def get(name: str) -> Measured:
+        if name not in known:
+            known[name] = _trace(name, tmp_path_factory.mktemp("traced"))
+        return known[name]
+
+    return get
+
+
+def _trace(name: str, folder: Path) -> Measured:
+    example = PROGRAM[name]
+    given = plain_output(PICTURE, folder) if name == "jpeg" else b""
+    sources = tuple(PROGRAMS / source for source in example.sources)
+    options = Options(sources, example.arguments, caches=CACHES)
+    built = build_program(options, folder, folder / "trace")
+    profile, output = run_built(built, example.arguments, given)
+    assert profile.run.complete
+    return Measured(profile, output, b"", events(folder / "trace"), built)
+
+
+@pytest.mark.parametrize("name", PROGRAM)
+def test_time_is_that_of_a_replay_on_two_cores(
+    name: str, traced: Callable[[str], Measured]
+) -> None:
+    found = traced(name)
+    rng = np.random.default_rng(0)
+    for number, row in enumerate(ORGANISATIONS):
+        cache = number % 2 + 1  # the small ones, in which lines come and go
+        program, a = graph(found.profile, name, cache), organisation(row)
+        moved = program.movable & (rng.random((100, 1)) > rng.random((100, len(program))))
+        moved[0] = program.movable
+        moved[1] = best_partition(problem_of(program, a), 128).moved
+        blocks = np.zeros((100, len(found.profile.blocks)), bool)
+        blocks[:, program.block] = moved
+        replay = Replay(blocks, CACHES[cache], memory_of(a))
+        replay.follow(found.trace)
+        model = [estimate(program, each, a) for each in moved]
+        memory = np.array([float(each.memory_time) for each in model])
+        assert memory == pytest.approx(replay.times(), rel=1e-12)
+        instructions = execution(found.profile, found.trace, blocks)
+        assert [float(e.execution_time) for e in model] == pytest.approx(instructions, rel=1e-12)
+        values = np.array([float(each.register_time) for each in model])
+        whole = replay.times() + instructions + 2.0 * replay.transfers() + values
+        assert [float(e.accelerated_time) for e in model] == pytest.approx(whole, rel=0.01)
+
+
+def memory_of(a: Architecture) -> Memory:
+    cached = bool(a.accelerator_cache) or a.shared_level == 1
+    return Memory(3.0, 15.0, 200.0, int(a.shared_level), cached)

@@ -25,11 +25,11 @@ from dse.evaluate.space import Points
 from dse.evaluate.target import Target
 from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of
 from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain
-from dse.explain.words import listed, plain, value_words
+from dse.explain.words import value_words
 from dse.explain.worth import benefits, benefits_of, paying
 from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import change
+from dse.model.values import change, listed, worded
 from dse.result.record import Result
 from dse.study.left_out import left_out
 from dse.study.study import ResolvedStudy
@@ -63,7 +63,7 @@ class Effect:
     gain: float
 
     def __str__(self) -> str:
-        return f"{plain(self.objective)} {change(*self.words)}"
+        return f"{worded(self.objective)} {change(*self.words)}"
 
     @property
     def words(self) -> tuple[str, str]:
@@ -83,7 +83,7 @@ class Effect:
     @property
     def price(self) -> str:
         """What there is of a price whose values are told elsewhere: more of it, or less."""
-        return f"{'more' if self.after > self.before else 'less'} {plain(self.objective)}"
+        return f"{'more' if self.after > self.before else 'less'} {worded(self.objective)}"
 
     @property
     def little(self) -> str:
@@ -92,7 +92,7 @@ class Effect:
             by = abs(np.float64(self.after) - self.before) / abs(np.float64(self.before))
         more = "more" if self.after > self.before else "less"
         shown = "less than 0.1" if by < _LITTLE else f"{100 * by:.1g}"
-        return f"{shown} % {more} {plain(self.objective)}"
+        return f"{shown} % {more} {worded(self.objective)}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Advice:
         part = ", which the study leaves out" if self.kind == PART else ""
         to = change(self.before, self.after)
         told = effect_words(self.effects, self.objective, {self.variable})
-        return f"{plain(self.variable)} {to}{number}{part}{told}"
+        return f"{worded(self.variable)} {to}{number}{part}{told}"
 
 
 def effect_words(effects: Sequence[Effect], first: str = "", known: Collection[str] = ()) -> str:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.explain.words import plain
 from dse.explain.worth import built_for, paying
+from dse.model.values import worded
 from dse.result.reaching import best_of, nearest_of, nearest_to, reaches
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
@@ -111,5 +111,5 @@ def _runners_up(
         seen.add(design)
         word = "highest" if objective.direction == "maximize" else "lowest"
         number = int(front.designs.index[best])
-        found[f"{word} {plain(objective.name)}"] = (number, objective)
+        found[f"{word} {worded(objective.name)}"] = (number, objective)
     return dict(list(found.items())[:_RUNNERS_UP])

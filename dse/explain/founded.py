@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from dse.explain.check_first import Check
-from dse.explain.words import listed, plain
 from dse.model.section import Section, Table
-from dse.model.values import as_data, plural, show
+from dse.model.values import as_data, listed, plural, show, worded
 from dse.study.resolve.figures import Stated
 from dse.study.tier import TIERS, Tier, worst
 
@@ -89,7 +88,7 @@ def _told(check: Check) -> str:
     moved = f"{check.told or 'half to double'} moves the front by {share(check.moves)}"
     if check.overturns:
         moved += " and overturns the choice"
-    return f"{plain(check.figure.label)} ({moved})"
+    return f"{worded(check.figure.label)} ({moved})"
 
 
 def share(moves: float) -> str:
@@ -135,7 +134,7 @@ def _others(found: Founded) -> list[Stated]:
 
 def _row(figure: Stated, check: Check | None = None) -> dict[str, object]:
     value = "" if np.isnan(figure.value) else show(figure.value, figure.unit or "1")
-    row: dict[str, object] = {"figure": plain(figure.label), "value": value, "tier": figure.tier}
+    row: dict[str, object] = {"figure": worded(figure.label), "value": value, "tier": figure.tier}
     if check is None:
         blank = {"range": "", "moves the front by": "", "changes most": "", "the choice": ""}
         return row | blank | {"source": figure.source}
@@ -145,7 +144,7 @@ def _row(figure: Stated, check: Check | None = None) -> dict[str, object]:
     return row | {
         "range": f"{low} to {high}{told}",
         "moves the front by": share(check.moves) if check.moves >= _LITTLE else "0 %",
-        "changes most": plain(check.objective),
+        "changes most": worded(check.objective),
         "the choice": f"falls at {falls}" if falls else "holds",
         "source": figure.source,
     }

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.target import Bound, Target
-from dse.explain.words import listed, plain
 from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import number
+from dse.model.values import listed, number, worded
 
 _CLOSE = 8  # digits of what misses a target by little
 
@@ -28,7 +27,7 @@ def reach_words(evaluator: Evaluator, target: Target | None, values: Array) -> s
     missed = [bound for bound in target.bounds if not bound.reached(has[bound.objective])]
     if not missed:
         return f"it reaches the target, {target.reach}"
-    told = {f"{plain(b.objective)} is {_beside(has[b.objective], b)}": None for b in missed}
+    told = {f"{worded(b.objective)} is {_beside(has[b.objective], b)}": None for b in missed}
     return f"it misses the target, {target.reach}: its {listed(told)}"
 
 

@@ -16,9 +16,8 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated, scaled
 from dse.evaluate.space import Points
 from dse.explain.decides import Box, box, shares
-from dse.explain.words import plain
 from dse.model.quantity import Array
-from dse.model.values import as_data, show
+from dse.model.values import as_data, show, worded
 from dse.result.record import Result
 from dse.result.spare import FRONT, NEAR
 from dse.study.study import ResolvedStudy
@@ -78,10 +77,10 @@ class Holding:
         name, share = next(iter(self.shares.items()), ("", 0.0))
         if not name:
             return ""
-        what = "it" if self.of == "whether it holds" else f"its {plain(self.of)}"
+        what = "it" if self.of == "whether it holds" else f"its {worded(self.of)}"
         if share < _MUCH:
             return f"; no input alone decides {what}"
-        return f"; {plain(name)} decides {_percent(share)} of {what}"
+        return f"; {worded(name)} decides {_percent(share)} of {what}"
 
     def where(self) -> str:
         """Return where it does not hold, in a sentence; empty if that is nowhere or not known."""
@@ -96,10 +95,10 @@ class Holding:
 
 def _side(name: str, unit: str, low: float, high: float) -> str:
     if np.isinf(high):
-        return f"{plain(name)} is above {show(low, unit)}"
+        return f"{worded(name)} is above {show(low, unit)}"
     if np.isinf(low):
-        return f"{plain(name)} is below {show(high, unit)}"
-    return f"{plain(name)} is between {show(low, unit)} and {show(high, unit)}"
+        return f"{worded(name)} is below {show(high, unit)}"
+    return f"{worded(name)} is between {show(low, unit)} and {show(high, unit)}"
 
 
 def _percent(share: float) -> str:

@@ -12,9 +12,10 @@ from dse.explain.advice import PART, SPACE, Effect, effect_words, keeping
 from dse.explain.chosen import NEAREST, RECOMMENDED, Chosen
 from dse.explain.standing import effects
 from dse.explain.verdict import Explanation
-from dse.explain.words import build_of, changed, listed, plain
+from dse.explain.words import build_of, changed
 from dse.explain.worth import benefits
 from dse.model.amounts import amount
+from dse.model.values import listed, worded
 from dse.result.more import Step, more
 from dse.result.record import Result
 from dse.result.target import tie_words
@@ -60,7 +61,7 @@ def _benefits(study: ResolvedStudy, result: Result) -> tuple[str, dict[str, Any]
     found = {}
     for i, _ in benefits(study.evaluator):
         objective = result.objectives[i]
-        found[plain(objective.name)] = result.front.designs[objective.name].to_numpy(np.float64)
+        found[worded(objective.name)] = result.front.designs[objective.name].to_numpy(np.float64)
     return listed(found), found
 
 
@@ -96,9 +97,9 @@ def gives_words(result: Result, number: int) -> str:
             f"{objective.quantity} "
         )
         name = objective.quantity if own else objective.name
-        condition = f" ({plain(objective.condition)})" if own and objective.condition else ""
+        condition = f" ({worded(objective.condition)})" if own and objective.condition else ""
         shown = amount(float(values[objective.name]), objective.unit)
-        told[objective.direction].append(f"{plain(name)} {shown}{condition}")
+        told[objective.direction].append(f"{worded(name)} {shown}{condition}")
     gains, prices = listed(told["maximize"]), listed(told["minimize"])
     if not gains or not prices:
         return f"It has {gains or prices}."
@@ -119,7 +120,7 @@ def why_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
             least = chosen.least
             value = float(front.designs[least.name].iloc[chosen.row])
             word = "least" if least.sign > 0 else "most"
-            told = f"{plain(least.name)}, {amount(value, least.unit)}"
+            told = f"{worded(least.name)}, {amount(value, least.unit)}"
             tie = tie_words(chosen.equal)
             return f"It reaches the target, {reach}, with the {word} {told}{tie}."
         some = f"the {len(points):,} designs" if len(points) > 1 else "the designs"
@@ -154,7 +155,7 @@ def change_words(
         return f"To change first: {items[0]}."
     if not recommended or not len(study.evaluator.space.variables):
         return ""
-    more_of = f"{'more' if objective.sign < 0 else 'less'} {plain(objective.name)}"
+    more_of = f"{'more' if objective.sign < 0 else 'less'} {worded(objective.name)}"
     better = [item for item in items if item.on(objective.name).gain >= _GAINS]
     if better:
         return (

@@ -14,11 +14,11 @@ from dse.evaluate.table import TableSpace
 from dse.explain.advice import Effect
 from dse.explain.neighbours import Neighbours, judged, neighbours, numbers_of
 from dse.explain.sensitivity import gain
-from dse.explain.words import listed, plain, value_words
+from dse.explain.words import value_words
 from dse.explain.worth import paying
 from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import change
+from dse.model.values import change, listed, worded
 from dse.result.record import Result
 
 _NAMED = 3  # dominating designs that are told
@@ -113,7 +113,7 @@ class Change:
     after: str
 
     def __str__(self) -> str:
-        return f"{plain(self.variable)} {change(self.before, self.after)}"
+        return f"{worded(self.variable)} {change(self.before, self.after)}"
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Mend:
 
     def __str__(self) -> str:
         number = f" (design {self.design})" if self.design is not None else ""
-        gives = listed(f"{plain(name)} {value}" for name, value in self.values)
+        gives = listed(f"{worded(name)} {value}" for name, value in self.values)
         but = "" if self.pays else "; it would not be worth building"
         return f"{listed(map(str, self.changes))}{number}, with {gives}{but}"
 

@@ -15,9 +15,9 @@ from dse.evaluate.wiring import ModelError, Wiring
 from dse.explain.breakdown import Part, divisor
 from dse.explain.neighbours import judged, neighbours
 from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain, improvable, improved, kind_of
-from dse.explain.words import listed, plain
 from dse.model.quantity import Array
 from dse.model.units import base
+from dse.model.values import listed, worded
 from dse.result.record import Result
 from dse.study.resolve.regions import Rule
 
@@ -78,7 +78,7 @@ class Half:
         said = self.about.split()  # "compute" too is said by "computing"
         if all(any(each.startswith(word[:-1]) for each in said) for word in own.split()):
             return f"{100 * self.share:.0f} % is {self.about}"
-        own = f"{own} time" if own and self.name.endswith("_time") else own or plain(self.name)
+        own = f"{own} time" if own and self.name.endswith("_time") else own or worded(self.name)
         return f"{100 * self.share:.0f} % is {own} ({self.about})"
 
 
@@ -145,7 +145,7 @@ def _shortened(
         for name, factor in _improved(wiring, objective, part, columns, values).items():
             kind = kind_of(space, owners.get(name))
             if factor >= _BETTER and (kind not in found or factor > found[kind].factor):
-                found[kind] = Shortened(name, kind, owners.get(name, ""), plain(name), factor)
+                found[kind] = Shortened(name, kind, owners.get(name, ""), worded(name), factor)
         if found:
             break
     return tuple(found[kind] for kind in (SPACE, PART, GIVEN) if kind in found)
@@ -184,7 +184,7 @@ def _within(
     factors = _gains(evaluator.wiring, objective, part, space.columns(points), columns)
     best = int(np.argmax(factors))
     name, factor = list(space.variables)[near.moved[feasible][best]], float(factors[best])
-    variable, told = space.variables[name], plain(name)
+    variable, told = space.variables[name], worded(name)
     if isinstance(variable, Choice):
         told = f"another {f'choice of {told}' if variable.about == SUBSET else told}"
     return {SPACE: Shortened(name, SPACE, name, told, factor)} if factor >= _BETTER else {}
@@ -234,7 +234,7 @@ def time_words(found: Sequence[Half]) -> list[str]:
     told = []
     for total in dict.fromkeys(each.total for each in found):
         mine = listed(str(each) for each in found if each.total == total)
-        told.append(f"of its {plain(total)}, {mine}")
+        told.append(f"of its {worded(total)}, {mine}")
     if not told:
         return []
     said = "; ".join(told)
@@ -252,6 +252,6 @@ def _who(found: Sequence[Shortened]) -> list[str]:
             owner = one.owner if one.kind == PART and one.owner != one.input else ""
             inputs.setdefault((one.kind, owner), {})[one.told] = None
     return [
-        f"another {plain(owner)} ({', '.join(names)})" if owner else f"{listed(names)} ({kind})"
+        f"another {worded(owner)} ({', '.join(names)})" if owner else f"{listed(names)} ({kind})"
         for (kind, owner), names in inputs.items()
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from dse.explain.robustness import Holding, Robustness
-from dse.explain.words import plain
 from dse.model.section import Bars, Section, Table
+from dse.model.values import worded
 
 TITLE = "If the inputs are not what you think"
 _ROWS = 12  # designs and inputs shown
@@ -41,8 +41,8 @@ def _bars(mine: Holding) -> Bars:
     some = dict(list(mine.shares.items())[:_ROWS])
     title = "What decides whether the choice holds"
     if mine.of != "whether it holds":
-        title = f"What decides the {plain(mine.of)} of the choice"
-    names = [plain(name) for name in some]
+        title = f"What decides the {worded(mine.of)} of the choice"
+    names = [worded(name) for name in some]
     values = [100.0 * share for share in some.values()]
     note = "Of each input alone; what is missing to 100 % comes of several together, or of chance."
     return Bars(title, names, [("share", values)], "share of the variance [%]", note=note)

@@ -9,26 +9,7 @@ from dse.evaluate.space import SUBSET, Choice, Space
 from dse.evaluate.variables import Integer, Values, Variable
 from dse.model.amounts import amount
 from dse.model.quantity import Quantity
-from dse.model.values import change
-
-
-def listed(words: Iterable[str]) -> str:
-    """Return words as a list in a sentence.
-
-    >>> listed(["a", "b", "c"]), listed(["a"])
-    ('a, b and c', 'a')
-    """
-    every = list(words)
-    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
-
-
-def plain(name: str) -> str:
-    """Return a quantity's name as words.
-
-    >>> plain("calls_in_flight")
-    'calls in flight'
-    """
-    return name.replace("_", " ")
+from dse.model.values import change, listed, worded
 
 
 def setting(name: str, variable: Variable, value: Any, quantity: Quantity | None) -> str:
@@ -51,7 +32,7 @@ def setting(name: str, variable: Variable, value: Any, quantity: Quantity | None
     >>> setting("kept", Choice({"a + b": {}}, SUBSET), "a + b", None)
     'kept: a and b'
     """
-    words = plain(name)
+    words = worded(name)
     if isinstance(variable, Choice):
         if variable.about == SUBSET:
             return f"{words}: {listed(str(value).split(' + '))}"
@@ -106,7 +87,7 @@ def changed(
 ) -> list[str]:
     """Return which variables differ between two designs, from what to what."""
     return [
-        f"{plain(name)} "
+        f"{worded(name)} "
         + change(
             value_words(variable, before[name], quantities.get(name)),
             value_words(variable, after[name], quantities.get(name)),

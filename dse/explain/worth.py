@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.explain.words import listed
 from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import worded
+from dse.model.values import listed, worded
 
 
 def worth_of(evaluator: Evaluator, objective: Objective) -> float | None:

@@ -7,7 +7,7 @@ tables of prefixes and words as data.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -227,13 +227,14 @@ def worded(name: str) -> str:
     return name.replace("_", " ")
 
 
-def listed(words: Sequence[str], last: str = "and") -> str:
+def listed(words: Iterable[str], last: str = "and") -> str:
     """Return words in a row.
 
     >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "or")
     ('a', 'a and b', 'a, b or c')
     """
-    return f" {last} ".join([", ".join(words[:-1]), *words[-1:]] if len(words) > 1 else words)
+    every = list(words)
+    return f" {last} ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
 
 
 def conditioned(name: str, condition: str) -> str:

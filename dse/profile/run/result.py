@@ -15,8 +15,8 @@ NODE = np.dtype(
     [
         ("parent", "<u4"),
         ("function", "<u4"),
-        ("depth", "<u4"),
-        ("outer", "<u4"),
+        ("scope", "<u4"),
+        ("outermost", "<u4"),
         ("invocations", "<u8"),
         ("work", "<u8"),
         ("last_function", "<u4"),

@@ -86,7 +86,8 @@ def instrument(
         if isinstance(part, FunctionText):
             out += rewriter.function(part)
         elif part.startswith(("attributes #", "declare ")) and "@llvm." not in part:
-            out.append(_ASSUMPTIONS.sub("", part))
+            # a group of attributes may not be empty
+            out.append(re.sub(r"\{ *\}", '{ "dse" }', _ASSUMPTIONS.sub("", part)))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
             out += _started(part, {"c": "init", "d": "fini"}[structors[1]])
         elif part.startswith("@"):

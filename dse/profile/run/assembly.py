@@ -299,8 +299,20 @@ class Assembly:
             bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
         )
 
+    def _inline_assembly(self) -> Iterator[str]:
+        """Yield a note if inline assembly ran: nothing of what it does is seen."""
+        ran = [(block, self.executions[block]) for block in self.tables["assembly"]]
+        if times := sum(count for _, count in ran):
+            blocks = self.tables["blocks"]
+            names = dict.fromkeys(self.names[blocks[b]["function"]] for b, n in ran if n)
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            yield (
+                f"inline assembly ran {times:,} times, in {', '.join([*names][:3])}{more}: what it "
+                "computes, reads and writes is not counted"
+            )
+
     def _notes(self, run: Run, region: str | None) -> list[str]:
-        notes = remarks(self.foreign)
+        notes = [*self._inline_assembly(), *remarks(self.foreign)]
         if not run.complete:
             notes.append("the run did not complete: counts are those up to its end")
         if not run.addresses_fixed:

@@ -23,7 +23,7 @@ NODE = np.dtype(
         ("last_child", "<u4"),
     ]
 )
-REASONS = ("exit", "signal", "memory limit", "too deep", "too many calls")
+REASONS = ("exit", "signal", "memory limit", "too deep", "too many calls", "refused")
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,11 +150,10 @@ static __attribute__((noinline)) u32 credit(u32 writer, u32 reader, u32 kept, u6
     return at->after;
 }
 
-/* The invocation now running touches a word of memory. */
-static SLOW void touch(u32 *toucher, u32 *touched) {
-    if (!COUNTING)
-        return;
-    u32 set = *touched, scope = frames[depth].scope;
+/* The invocation now running touches words of memory of one history, last touched by one invocation;
+ * return their history then. */
+static SLOW u32 touch(u32 toucher, u32 set, u64 words) {
+    u32 scope = frames[depth].scope;
     struct step *at = &steps[(((u64)set << 32 | scope) * 0x9e3779b97f4a7c15u) >> 40 & (STEPS - 1)];
     if (unlikely(at->set != set || at->scope != scope)) {
         if (at->words && at->after != at->set)
@@ -162,11 +161,10 @@ static SLOW void touch(u32 *toucher, u32 *touched) {
         *at = (struct step){set, scope, 0, 0};
         at->after = stepped(at);
     }
-    at->words++;
-    frames[depth].words++;
-    frames[no_younger(*toucher)].words--;
-    *touched = (u32)at->after;
-    *toucher = current;
+    at->words += words;
+    frames[depth].words += words;
+    frames[no_younger(toucher)].words -= words;
+    return (u32)at->after;
 }
 
 static void flows_start(void) {

@@ -6,9 +6,11 @@
 
 #ifdef DSE_TRANSFERS
 /* The address ranges that the loader filled, and where the arguments begin on the stack. */
+enum { SPANS = 4096 };
 static struct span {
     u64 low, high;
-} spans[256];
+    u32 origin;
+} spans[SPANS];
 static u32 span_count;
 static u64 input_low;
 
@@ -17,8 +19,30 @@ static u32 shadow_origin(u64 a) {
         return 1 + INPUT;
     for (u32 i = 0; i < span_count; i++)
         if (a >= spans[i].low && a < spans[i].high)
-            return 1 + CONSTANTS;
+            return spans[i].origin;
     return 1 + UNKNOWN;
+}
+
+/* Memory that was mapped: input, or nobody's. What was there before is forgotten. */
+static void span_mapped(u64 low, u64 bytes, int input) {
+    u64 high = (low + bytes + 4095) & -(u64)4096;
+    for (u32 i = 0; i < span_count; i++) {
+        struct span *s = &spans[i];
+        if (s->low >= high || s->high <= low)
+            continue;
+        if (s->low < low && s->high > high && span_count < SPANS)
+            spans[span_count++] = (struct span){high, s->high, s->origin};
+        if (s->low < low)
+            s->high = low;
+        else
+            s->low = s->high > high ? high : s->high;
+    }
+    for (u32 i = 0; input && i <= span_count && i < SPANS; i++)
+        if (i == span_count || spans[i].low == spans[i].high) {
+            spans[i] = (struct span){low, high, 1 + INPUT};
+            span_count += i == span_count;
+            break;
+        }
 }
 
 static u64 hex(const char **p) {
@@ -46,8 +70,8 @@ static void shadow_spans(void) {
         close(file);
     text[used] = 0;
     u64 end = 0;
-    for (const char *p = text; *p && span_count < sizeof spans / sizeof *spans;) {
-        struct span s = {hex(&p), 0};
+    for (const char *p = text; *p && span_count < SPANS;) {
+        struct span s = {hex(&p), 0, 1 + CONSTANTS};
         p++;
         s.high = hex(&p);
         int path = 0, special = 0;

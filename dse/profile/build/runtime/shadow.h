@@ -73,29 +73,60 @@ FAST struct page *shadow_of(u64 a) {
     return likely(page) ? page : shadow_page(a);
 }
 
+/* How many numbers from the first on equal it; blocks of them are compared at once. */
+#define RUN(name, type)                               \
+    static u64 name(const type *x, u64 count) {       \
+        u64 i = 1;                                    \
+        for (; i + 16 <= count; i += 16) {            \
+            type other = 0;                           \
+            for (u32 k = 0; k < 16; k++)              \
+                other |= x[i + k] ^ x[0];             \
+            if (other)                                \
+                break;                                \
+        }                                             \
+        while (i < count && x[i] == x[0])             \
+            i++;                                      \
+        return i;                                     \
+    }
+RUN(equal_cells, u64)
+RUN(equal_words, u32)
+
+static SLOW u64 touch_run(struct page *page, u64 word, u64 stop) {
+    u32 toucher = page->toucher[word], touched = page->touched[word];
+    u64 end = word + equal_words(page->toucher + word, stop - word);
+    end = word + equal_words(page->touched + word, end - word);
+    u32 more = touch(toucher, touched, end - word);
+    for (u64 i = word; i < end; i++)
+        page->toucher[i] = current;
+    if (more != touched)
+        for (u64 i = word; i < end; i++)
+            page->touched[i] = more;
+    return end;
+}
+
 /* A word that this invocation or one that it called touched is not new to anyone alive. */
 FAST void touch_words(struct page *page, u64 word, u64 stop) {
-    for (; word < stop; word++)
-        if (unlikely(page->toucher[word] < current))
-            touch(&page->toucher[word], &page->touched[word]);
+    if (!COUNTING)
+        return;
+    while (word < stop)
+        word = unlikely(page->toucher[word] < current) ? touch_run(page, word, stop) : word + 1;
 }
 
 static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u32 *kept, u64 cells) {
-    u64 mine = (u64)current << 32;
-    for (u64 i = 0, n; i < cells; i += n) {
+    for (u64 i = 0, end; i < cells; i = end) {
         u64 old = cell[i];
-        u32 history = kept[i], known = old >> 32 == current;
-        for (n = 0; i + n < cells && cell[i + n] == old; n++) {
-            if (!known && old >> 32 && kept[i + n] != history)
-                break;
-            cell[i + n] = mine | (u32)old;
-        }
-        if (known)
+        u32 history = kept[i], reader = (u32)(old >> 32);
+        end = i + equal_cells(cell + i, cells - i);
+        if (reader == current)
             continue;
+        if (reader)
+            end = i + equal_words(kept + i, end - i);
         u32 writer = (u32)old ? (u32)old : shadow_origin(a + (i << DSE_CHUNK));
-        u32 more = credit(writer, (u32)(old >> 32), history, n << DSE_CHUNK);
-        for (u64 k = 0; k < n; k++)
-            kept[i + k] = more;
+        u32 more = credit(writer, reader, history, (end - i) << DSE_CHUNK);
+        for (u64 k = i; k < end; k++)
+            cell[k] = (u64)current << 32 | (u32)old;
+        for (u64 k = i; k < end; k++)
+            kept[k] = more;
     }
 }
 
@@ -255,6 +286,18 @@ static void shadow_clear(u64 a, u64 bytes) {
     }
 }
 
+/* Memory that was mapped. */
+static void shadow_mapped(u64 a, u64 bytes, int input) {
+    span_mapped(a, bytes, input);
+    while (bytes) {
+        u64 n = in_page(a, bytes);
+        if (shadow_seen(a))
+            shadow_write(a, n, 1 + (input ? INPUT : UNKNOWN), NO_BLOCK);
+        a += n;
+        bytes -= n;
+    }
+}
+
 /* Memory whose content moved: its writers and readers move along. */
 static void shadow_move(u64 to, u64 from, u64 bytes) {
     for (u64 i = 0; i < bytes; i += 1 << DSE_CHUNK) {
@@ -290,6 +333,7 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {}
 static void shadow_read(u64 a, u64 bytes, u32 site) {}
 static void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {}
 static void shadow_clear(u64 a, u64 bytes) {}
+static void shadow_mapped(u64 a, u64 bytes, int input) {}
 static void shadow_move(u64 to, u64 from, u64 bytes) {}
 static void shadow_start(void) {}
 #endif

@@ -131,8 +131,13 @@ def _parsed(content: bytes) -> Any:
     return binding.parse_assembly(text)
 
 
+def _fields(each: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass, as JSON takes them: what they hold is not copied."""
+    return {field.name: getattr(each, field.name) for field in dataclasses.fields(each)}
+
+
 def _tables(analysis: Analysis, counters: Counters, triple: str) -> dict[str, Any]:
-    tables = dataclasses.asdict(analysis)
+    tables = _fields(analysis)
     tables["counters"] = counters.blocks
     tables["edges"] = [[a, b, slots] for (a, b), slots in counters.edges.items()]
     tables["triple"] = triple
@@ -159,7 +164,7 @@ def main(path: str) -> None:
     made = binding.parse_assembly(text)
     made.verify()
     Path(job.object).write_bytes(machine.emit_object(made))
-    Path(job.tables).write_text(json.dumps(tables))
+    Path(job.tables).write_text(json.dumps(tables, default=_fields))
 
 
 if __name__ == "__main__":

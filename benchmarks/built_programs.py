@@ -24,10 +24,13 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from llvmlite import binding
+
 from benchmarks.debian_programs import DRIVERS, PACKAGES, Package
 from dse.problems import InputError
 from dse.profile.build.build import load_modules
 from dse.profile.build.frontend import link_program
+from dse.profile.build.instrument import started
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import USUAL, Built, Options, build_program, measure
 from dse.profile.document import CacheLevels
@@ -114,6 +117,11 @@ def without_hooks(built: Built, folder: Path) -> Path:
     parts, toolchain = built.parts, find_toolchain()
     module, machine = load_modules([str(path) for path in parts.modules])
     plain = folder / "plain"
+    lines: list[str] = []
+    for line in str(module).splitlines():
+        found = re.match(r"@llvm\.global_([cd])tors = ", line)
+        lines += started(line, {"c": "init", "d": "fini"}[found[1]]) if found else [line]
+    module = binding.parse_assembly("\n".join(lines))
     (folder / "plain.o").write_bytes(machine.emit_object(module))
     objects = (folder / "plain.o",)
     arguments = [each for each in parts.arguments if each not in ("-s", "-Wl,-s")]  # its symbols

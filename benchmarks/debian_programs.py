@@ -120,7 +120,7 @@ PACKAGES = {
     ),
     "libyaml": Package(_cmake(".", "run-parser"), "out/tests/run-parser", ("/dev/stdin",), YAML),
     "cmark": Package(
-        _cmake(".", "cmark", "CMARK_TESTS=OFF", "CMARK_SHARED=OFF"), "out/src/cmark", (), MARKS
+        _cmake(".", "cmark_exe", "CMARK_TESTS=OFF", "CMARK_SHARED=OFF"), "out/src/cmark", (), MARKS
     ),
     "md4c": Package(_cmake(".", "md2html"), "out/md2html/md2html", (), MARKS),
     "cjson": Package(

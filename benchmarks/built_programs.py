@@ -1,12 +1,13 @@
 """Programs from Debian's source packages, built by their own makefiles with ``dse profile cc``.
 
-    python benchmarks/built_programs.py [PROGRAM...]
+    python -m benchmarks.built_programs [PROGRAM...]
 
 Fetches the sources from the mirrors that apt is set up with (nothing is installed, apt's own state
 is not touched), builds, profiles, and prints a row for each program: whether its output is that of
 the program as built, whether the calls of each function are those that callgrind counts on the
-same IR without hooks, seconds of build and instrumentation, slow-down beside callgrind's with
-caches, and MB of JSON.
+same IR without hooks, seconds of build and instrumentation, seconds of the run with everything on
+beside callgrind's with caches, how often ours fits into that, how far L1 misses are from those of
+another simulation (``drivers/caches.c``) on the same trace, at worst of four, and MB of JSON.
 """
 
 from __future__ import annotations
@@ -20,49 +21,28 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
+from llvmlite import binding
+
+from benchmarks.debian_programs import DRIVERS, PACKAGES, Package
+from dse.problems import InputError
 from dse.profile.build.build import load_modules
 from dse.profile.build.frontend import link_program
+from dse.profile.build.instrument import started
 from dse.profile.build.toolchain import find_toolchain
-from dse.profile.command import Built, Options, build_program, measure
+from dse.profile.command import USUAL, Built, Options, build_program, measure
+from dse.profile.document import CacheLevels
 
-CC = f"{sys.executable} -m dse.profile cc"
-LUA = b"""
-local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
-local t = {} for i = 1, 90 do t[i] = (i * 7919) % 1000 end table.sort(t)
-print(fib(16), t[1], t[#t], ("the quick brown fox"):gsub("%a+", string.upper))
-"""
-XML = b"<r>" + b"".join(b'<a i="%d">t &amp; %d</a>' % (i, i * i) for i in range(3000)) + b"</r>"
-TEXT = b"".join(b"%d bottles of %d on the wall\n" % (i, i * i % 97) for i in range(4000))
-
-
-@dataclass(frozen=True)
-class Package:
-    """How a package is built, which program it makes, and what that gets."""
-
-    build: str
-    program: str
-    arguments: tuple[str, ...]
-    given: bytes
-
-
-PACKAGES = {
-    "bzip2": Package("make CC='{cc}' bzip2", "bzip2", ("-c",), TEXT),
-    "zlib": Package("CC='{cc}' ./configure && make minigzip", "minigzip", ("-c",), TEXT),
-    "lua5.4": Package(  # it hashes by address: calls differ where addresses do
-        """make -C src CC='{cc}' MYCFLAGS="-D'luai_makeseed(L)=7'" lua""", "src/lua", ("-",), LUA
-    ),
-    "expat": Package(
-        "cmake -S expat -B out -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER={one} "
-        "-DEXPAT_BUILD_DOCS=OFF -DEXPAT_BUILD_TESTS=OFF -DEXPAT_BUILD_EXAMPLES=OFF "
-        "&& cmake --build out --target xmlwf",
-        "out/xmlwf/xmlwf",
-        ("-c", "/dev/stdin"),
-        XML,
-    ),
-}
+CC, CXX = (f"{sys.executable} -m dse.profile {name}" for name in ("cc", "c++"))
+CACHES = (  # the usual ones, and others of several ways
+    USUAL,
+    CacheLevels(l1=16 << 10, l2=1 << 20, line=32, l1_ways=4, l2_ways=8),
+    CacheLevels(l1=8 << 10, l2=256 << 10, line=64, l1_ways=2, l2_ways=8),
+    CacheLevels(l1=1 << 10, l2=64 << 10, line=64, l1_ways=16, l2_ways=16),
+)
+WITHIN = 0.02  # of the L1 misses
 
 
 def fetch(names: list[str], folder: Path) -> None:
@@ -104,18 +84,32 @@ def unpacked(name: str, folder: Path) -> Path:
 
 
 def calls_by_callgrind(plain: Path, arguments: tuple[str, ...], given: Path) -> Counter[str]:
-    """Return the calls of every symbol."""
+    """Return the calls of every symbol of the program itself: libraries may have the same ones."""
     out = plain.with_name("callgrind")
     line = ["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--callgrind-out-file={out}"]
     line += ["--compress-strings=no", "--demangle=no", str(plain), *arguments]
     seconds(line, given)
-    calls, callee = Counter[str](), ""
+    calls, callee, holder, place = Counter[str](), "", "", ""
     for text in out.read_text().splitlines():
-        if text.startswith("cfn="):
-            callee = re.sub(r"'\d+$", "", text[4:])
-        elif text.startswith("calls="):
-            calls[callee] += int(text[6:].split()[0])
+        key, _, value = text.partition("=")
+        if key == "ob":
+            holder = place = value
+        elif key == "cob":
+            place = value
+        elif key == "cfn":
+            callee = re.sub(r"'\d+$", "", value)
+        elif key == "calls":
+            if Path(place) == plain:
+                calls[callee] += int(value.split()[0])
+            place = holder
     return calls
+
+
+def addresses(plain: Path) -> dict[str, str]:
+    """Return the address of each symbol: of several at one, such as constructors, one is told."""
+    listed = subprocess.run(["nm", str(plain)], capture_output=True, text=True, check=True)  # noqa: S603, S607
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return {row[2]: row[0] for row in rows if len(row) == 3}
 
 
 def without_hooks(built: Built, folder: Path) -> Path:
@@ -123,9 +117,15 @@ def without_hooks(built: Built, folder: Path) -> Path:
     parts, toolchain = built.parts, find_toolchain()
     module, machine = load_modules([str(path) for path in parts.modules])
     plain = folder / "plain"
+    lines: list[str] = []
+    for line in str(module).splitlines():
+        found = re.match(r"@llvm\.global_([cd])tors = ", line)
+        lines += started(line, {"c": "init", "d": "fini"}[found[1]]) if found else [line]
+    module = binding.parse_assembly("\n".join(lines))
     (folder / "plain.o").write_bytes(machine.emit_object(module))
     objects = (folder / "plain.o",)
-    link_program(toolchain, objects, plain, parts.cxx, parts.arguments, parts.directory)
+    arguments = [each for each in parts.arguments if each not in ("-s", "-Wl,-s")]  # its symbols
+    link_program(toolchain, objects, plain, parts.cxx, arguments, parts.directory)
     return plain
 
 
@@ -137,41 +137,81 @@ def seconds(line: list[str], given: Path) -> tuple[float, bytes]:
     return os.times().children_user - before, done.stdout
 
 
+def worst_cache(options: Options, given: Path, folder: Path) -> float:
+    """Return how far L1 misses are from those of another simulation on the same trace, at worst."""
+    folder.mkdir()
+    simulator, trace = folder / "caches", folder / "trace"
+    compiled = [*find_toolchain().c, "-O2", "-o", str(simulator), str(DRIVERS / "caches.c")]
+    subprocess.run(compiled, check=True)  # noqa: S603
+    os.mkfifo(trace)
+    built = build_program(replace(options, caches=CACHES, transfers=False), folder, trace)
+    shapes = [(c.line, c.l1 // c.line // c.l1_ways, c.l1_ways) for c in CACHES]
+    line = [str(simulator), *(str(number) for shape in shapes for number in shape)]
+    held = trace.open("rb+", buffering=0)  # so that neither side waits for the other
+    with (
+        given.open("rb") as stdin,
+        trace.open("rb") as read,
+        subprocess.Popen(line, stdin=read, stdout=subprocess.PIPE) as process,  # noqa: S603
+    ):
+        profile = measure(built, stdin=stdin, stdout=subprocess.DEVNULL)
+        held.close()
+        expected = [int(each) for each in process.communicate()[0].split()]
+    found = [sum(sum(a.hits[k][1:]) for a in profile.accesses) for k in range(len(CACHES))]
+    return max(abs(a / b - 1) for a, b in zip(found, expected, strict=True))
+
+
 def row(name: str, package: Package, folder: Path) -> bool:
     """Build, profile and compare one program; tell whether all is equal."""
     source = unpacked(name, folder)
-    one = folder / "cc"
-    one.write_text(f'#!/bin/sh\nexec {CC} "$@"\n')
-    one.chmod(0o755)
+    one, onexx = folder / "cc", folder / "c++"
+    for file, command in ((one, CC), (onexx, CXX)):
+        file.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        file.chmod(0o755)
     began = time.monotonic()
-    line = package.build.format(cc=CC, one=one)
+    line = package.build.format(cc=CC, cxx=CXX, one=one, onexx=onexx, drivers=DRIVERS)
     subprocess.run(["bash", "-c", line], cwd=source, capture_output=True, check=True)  # noqa: S603, S607
     building = time.monotonic() - began
     work, given, out = folder / f"{name}.work", folder / f"{name}.in", folder / f"{name}.out"
     work.mkdir()
-    given.write_bytes(package.given)
+    content = package.given
+    given.write_bytes((source / content).read_bytes() if isinstance(content, str) else content)
     program = source / package.program
+    options = Options((program,), package.arguments)
     began = time.monotonic()
-    built = build_program(Options((program,), package.arguments), work)
+    built = build_program(options, work)
     instrumenting = time.monotonic() - began
     with given.open("rb") as stdin, out.open("wb") as stdout:
         profile = measure(built, stdin=stdin, stdout=stdout)
     same = seconds([str(program), *package.arguments], given)[1] == out.read_bytes()
     plain = without_hooks(built, work)
-    base = max(seconds([str(plain), *package.arguments], given)[0], 0.01)
-    ours = seconds([str(built.executable), *package.arguments], given)[0] / base
+    ours = seconds([str(built.executable), *package.arguments], given)[0]
     before = os.times().children_user
     counted = calls_by_callgrind(plain, package.arguments, given)
-    theirs = (os.times().children_user - before) / base
+    theirs = os.times().children_user - before
     calls = {f.symbol: f.invocations for f in profile.functions if not f.foreign and f.invocations}
-    equal = all(counted[symbol] == number for symbol, number in calls.items())
+    at, reached = addresses(plain), Counter[str]()
+    for symbol, number in counted.items():
+        reached[at.get(symbol, symbol)] += number
+    equal = all(reached[at.get(symbol, symbol)] == n for symbol, n in calls.items())
+    off = worst_cache(options, given, folder / f"{name}.traced")
     size = len(profile.dumps()) / 1e6
     print(
-        f"{name:8}{'yes' if same else 'NO':>8}{'yes' if equal else 'NO':>8}{len(calls):11,}"
-        f"{sum(calls.values()):12,}{building:9.1f}{instrumenting:12.1f}{ours:9.0f}{theirs:11.0f}{size:7.1f}",
+        f"{name:14}{'yes' if same else 'NO':>8}{'yes' if equal else 'NO':>8}{len(calls):11,}"
+        f"{sum(calls.values()):12,}{building:9.1f}{instrumenting:9.1f}{ours:8.2f}{theirs:11.2f}"
+        f"{theirs / max(ours, 0.01):8.1f}{100 * off:11.2f}{size:7.1f}",
         flush=True,
     )
-    return same and equal
+    return same and equal and off < WITHIN
+
+
+def tried(name: str, package: Package, folder: Path) -> bool:
+    """Return whether all is equal; a package that does not come so far is told."""
+    try:
+        return row(name, package, folder)
+    except (InputError, subprocess.CalledProcessError, ValueError) as error:
+        said = getattr(error, "stderr", None) or str(error).encode()
+        print(f"{name:14} FAILED: {said.decode('utf-8', 'replace').strip()[-400:]}", flush=True)
+        return False
 
 
 def main() -> None:
@@ -181,9 +221,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         fetch(chosen, folder)
-        heads = f"{'':8}{'output':>8}{'calls':>8}{'functions':>11}{'calls':>12}{'build s':>9}"
-        print(f"{heads}{'hooks s':>12}{'slower':>9}{'callgrind':>11}{'MB':>7}")
-        equal = [row(name, PACKAGES[name], folder) for name in chosen]
+        heads = f"{'':14}{'output':>8}{'calls':>8}{'functions':>11}{'calls':>12}{'build s':>9}"
+        heads += f"{'hooks s':>9}{'run s':>8}{'callgrind':>11}{'times':>8}{'misses %':>11}{'MB':>7}"
+        print(heads)
+        equal = [tried(name, PACKAGES[name], folder) for name in chosen]
     sys.exit(not all(equal))
 
 

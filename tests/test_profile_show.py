@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from dse.profile.document import Profile
-from dse.profile.show.page import LARGEST, control_flow, page
+from dse.profile.show.page import LARGEST, control_flow, function_rows, page
 from dse.profile.show.text import print_profile
 from tests.browser import browser, console, requests
 
@@ -75,8 +75,39 @@ def test_the_page_has_the_reports_style_and_policy(tmp_path: Path) -> None:
         assert chrome.find_element(By.ID, "graph-2").is_displayed()
         assert not chrome.find_element(By.ID, "graph-1").is_displayed()
         assert grounds == ["rgb(245, 246, 248)", "rgb(20, 24, 30)", "rgb(245, 246, 248)"]
+        search_and_sort(chrome, Profile.load(SOR))
         assert console(chrome) == []
         assert {url for url in requests(chrome) if url[:4] != "data"} == {path.as_uri()}
+
+
+def search_and_sort(chrome: Any, profile: Profile) -> None:
+    """Search the table of functions on the open page, and sort it by misses of L1."""
+    shown = "return [...document.querySelectorAll('#functions tbody tr:not([hidden])')]"
+    names = f"{shown}.map(row => row.dataset.name)"
+    rows = {row.function.name: row for row in function_rows(profile)}
+    assert set(chrome.execute_script(names)) == {*rows}
+    [heading] = [
+        b
+        for b in chrome.find_elements(By.CSS_SELECTOR, "#functions th button")
+        if b.text == "beyond L1"
+    ]
+    heading.click()
+    misses = [rows[name].beyond_l1 for name in chrome.execute_script(names)]
+    assert misses == sorted(misses, reverse=True)
+    assert misses[0] > 0
+    heading.click()
+    misses = [rows[name].beyond_l1 for name in chrome.execute_script(names)]
+    assert misses == sorted(misses)
+    chrome.find_element(By.CSS_SELECTOR, "input[data-table=functions]").send_keys("SWEEP")
+    assert chrome.execute_script(names) == ["sweep"]
+
+
+def test_functions_have_the_accesses_and_misses_of_their_loads_and_stores() -> None:
+    profile = Profile.load(SOR)
+    rows = function_rows(profile)
+    for at, figure in enumerate(("accesses", "beyond_l1", "beyond_l2")):
+        whole = sum(sum(access.hits[0][at:]) for access in profile.accesses)
+        assert sum(getattr(row, figure) for row in rows) == whole
 
 
 def chain(count: int) -> Profile:

@@ -206,7 +206,7 @@ def _size(text: str, option: str) -> int:
 
 
 def _summary(found: Profile, target: Path) -> None:
-    from dse.profile.show.text import percentage
+    from dse.profile.show.text import library_words, percentage
 
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)
@@ -216,6 +216,8 @@ def _summary(found: Profile, target: Path) -> None:
         how = f"exit status {run.exit_status}" if run.ended == "exit" else run.ended
         number = f" {run.signal}" if run.signal else ""
         lines.append(f"  partial: the run ended by {how}{number}; counts are those up to then")
+    if words := library_words(found):
+        lines.append(f"  {words}")
     if share:
         lines.append(f"  unaccounted: {percentage(share)} of the bytes read have an unknown writer")
     if names := [f.name for f in found.unaccounted.functions]:

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
-from dse.profile.build.effects import refuse
+from dse.profile.build.effects import refuse, refuse_parallel
 from dse.profile.build.frontend import link_program, modelled_functions
 from dse.profile.build.kept import build_kept
 from dse.profile.build.runtime_options import (
@@ -118,7 +118,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
         modelled=list(modelled_functions()),
     )
     tables = build_kept(job, folder) if parts.directory else build_object(job, folder)
-    refuse(tables["foreign"])
+    refuse_parallel(tables["foreign"])
     files = {"result_file": str(result), "trace_file": str(trace.resolve()) if trace else ""}
     compile_settings(_framed(options, tables), files, folder / "settings.o")
     definitions: dict[str, str | int | None] = {}
@@ -169,6 +169,8 @@ def measure(
     outcome = run_program(built.executable, given, options.limits, environ, stdin, stdout, progress)
     result = read_result(built.result)
     status = [int(x) for x in result.sections["status"]]
+    if result.reason == "refused":
+        raise refuse(list(built.tables["foreign"])[status[1]])
     assembly = Assembly(built.tables, result, frozenset(modelled_functions()))
     shadow = int(result.sections.get("shadow", [0])[0])
     parts = built.parts

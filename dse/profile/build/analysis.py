@@ -87,6 +87,11 @@ class Analysis:
     accesses: list[Access] = field(default_factory=list)
     chains: list[Chain] = field(default_factory=list)
     foreign: dict[str, bool] = field(default_factory=dict)  # symbol: whether it takes pointers
+    assembly: list[int] = field(default_factory=list)  # blocks, once for each that is not empty
+
+
+# An empty text keeps the compiler from moving things; it does nothing.
+_EMPTY_ASSEMBLY = re.compile(r'\basm (?:\w+ )*"(?:\s|\\0[9A]|#[^"]*?(?=\\0A|"))*"')
 
 
 class Locations:
@@ -226,6 +231,8 @@ def _instruction(
             block.stops = True
             given = len(operands) - (1 if statement.opcode == "call" else 3)
             result.calls.append(Call(at, callee, given, bool(statement.result)))
+        if kind == "inline_asm" and not _EMPTY_ASSEMBLY.search(statement.body):
+            result.assembly.append(at)
     name = classify(statement.opcode, callee)
     if name:
         block.instructions[name] = block.instructions.get(name, 0) + 1

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dse.problems import InputError, Problem
 from dse.profile.build.analysis import Analysis, analyse
 from dse.profile.build.counters import Counters, place_counters
 from dse.profile.build.hooks import Hooks
@@ -23,6 +24,7 @@ from dse.profile.build.instrument import instrument
 from dse.profile.build.irtext import parse_module
 from dse.profile.errors import cannot
 
+_TWICE = 3  # the exit status if modules define the same things, which are told
 _OPTNONE = re.compile(r"\b(?:optnone|noinline) ?")
 
 
@@ -55,6 +57,8 @@ def build_object(job: Job, folder: Path) -> dict[str, Any]:
     path.write_text(json.dumps(dataclasses.asdict(job)))
     command = [sys.executable, "-m", "dse.profile.build.build", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode == _TWICE:
+        raise InputError("profile", [Problem("", *each) for each in json.loads(done.stdout)])
     if done.returncode:
         said = "\n".join(done.stderr.strip().splitlines()[-12:])
         raise cannot("profile", f"LLVM could not process the program's IR:\n{said}")
@@ -62,20 +66,29 @@ def build_object(job: Job, folder: Path) -> dict[str, Any]:
     return tables
 
 
+class DefinedTwiceError(Exception):
+    """Modules that are not of one program; its arguments are messages with their remedies."""
+
+
 def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
-    """Return one module of all files, its values and blocks named, and what compiles it."""
+    """Return one module of all files, its values and blocks named, and what compiles it.
+
+    Raises
+    ------
+    DefinedTwiceError
+        If two of them define the same symbol.
+    """
     from llvmlite import binding
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
-    linked: Any = None
-    for file in files:
-        module = _parsed(Path(file).read_bytes())
-        if linked is None:
-            linked = module
-        else:
-            linked.link_in(module)
+    modules = [_parsed(Path(file).read_bytes()) for file in files]
+    if twice := _defined_twice(modules):
+        raise DefinedTwiceError(*twice)
+    linked = modules[0]
+    for module in modules[1:]:
+        linked.link_in(module)
     machine = binding.Target.from_triple(linked.triple).create_target_machine(
         opt=2, reloc="pic", codemodel="small"
     )
@@ -85,6 +98,20 @@ def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
         linked, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
     )
     return linked, machine
+
+
+def _defined_twice(modules: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return what to say of symbols that several modules define."""
+    places: dict[str, list[str]] = {}
+    for module in modules:
+        for value in (*module.functions, *module.global_variables):
+            if not value.is_declaration and value.linkage.name == "external":
+                places.setdefault(value.name, []).append(Path(module.source_file).name)
+    remedy = "give the files of one program"
+    twice = [(name, files) for name, files in places.items() if len(files) > 1]
+    return [
+        (f"{name} is defined in {' and in '.join(files)}", remedy) for name, files in twice[:10]
+    ]
 
 
 def _parsed(content: bytes) -> Any:
@@ -104,8 +131,13 @@ def _parsed(content: bytes) -> Any:
     return binding.parse_assembly(text)
 
 
+def _fields(each: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass, as JSON takes them: what they hold is not copied."""
+    return {field.name: getattr(each, field.name) for field in dataclasses.fields(each)}
+
+
 def _tables(analysis: Analysis, counters: Counters, triple: str) -> dict[str, Any]:
-    tables = dataclasses.asdict(analysis)
+    tables = _fields(analysis)
     tables["counters"] = counters.blocks
     tables["edges"] = [[a, b, slots] for (a, b), slots in counters.edges.items()]
     tables["triple"] = triple
@@ -117,7 +149,11 @@ def main(path: str) -> None:
     from llvmlite import binding
 
     job = Job(**json.loads(Path(path).read_text()))
-    module, machine = load_modules(job.modules)
+    try:
+        module, machine = load_modules(job.modules)
+    except DefinedTwiceError as error:
+        print(json.dumps(error.args))  # noqa: T201
+        sys.exit(_TWICE)
     parts = parse_module(str(module))
     analysis = analyse(module, parts)
     counters = place_counters(analysis)
@@ -128,7 +164,7 @@ def main(path: str) -> None:
     made = binding.parse_assembly(text)
     made.verify()
     Path(job.object).write_bytes(machine.emit_object(made))
-    Path(job.tables).write_text(json.dumps(tables))
+    Path(job.tables).write_text(json.dumps(tables, default=_fields))
 
 
 if __name__ == "__main__":

@@ -88,6 +88,10 @@ _ARITHMETIC = (
     r"trunc|rint|nearbyint|round|roundeven|lround|llround|lrint|llrint|ldexp|is\.fpclass|"
     r"[su]cmp|vector\.reduce"
 )
+_MACHINE_MEMORY = (
+    r"(?:x86|aarch64)\..*(?:load|store|ld\d|st\d|gather|scatter|fence|pause|prefetch|rdtsc|clflush|"
+    r"movnt|mxcsr|fsave|fxrstor|xsave|rdrand|cpuid|xgetbv|monitor|wait|hint)"
+)
 _NOTHING = (
     "dbg|lifetime|assume|donothing|invariant|experimental.noalias|annotation|var.annotation|"
     "ptr.annotation|sideeffect|pseudoprobe|expect|launder|strip|threadlocal.address|objectsize|"
@@ -109,6 +113,8 @@ def classify(opcode: str, callee: str = "") -> str:
     --------
     >>> classify("fmul"), classify("call", "llvm.ctpop.i32"), classify("call", "llvm.assume")
     ('arithmetic', 'logical', '')
+    >>> classify("call", "llvm.x86.aesni.aesenc"), classify("call", "llvm.x86.sse2.pause")
+    ('arithmetic', 'other')
     """
     if callee.startswith("llvm."):
         name = callee[5:]
@@ -117,6 +123,8 @@ def classify(opcode: str, callee: str = "") -> str:
             ("memcpy|memmove|memset", "copy"),
             (_LOGICAL, "logical"),
             (_ARITHMETIC, "arithmetic"),
+            (_MACHINE_MEMORY, "other"),
+            ("x86|aarch64", "arithmetic"),  # what the processor alone has: AES, vectors
         ):
             if re.match(rf"(?:{pattern})(?:\.|$)", name):
                 return kind

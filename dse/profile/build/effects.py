@@ -66,12 +66,7 @@ WITHOUT_EFFECT = frozenset(
         "perror",
     ]
 )
-_THREADS = [
-    "pthread_create",
-    "thrd_create",
-    "__kmpc_fork_call",
-    "__kmpc_fork_teams",
-]
+_THREADS = ["pthread_create", "thrd_create", "__kmpc_fork_call", "__kmpc_fork_teams"]
 _PROCESSES = ["fork", "vfork", "clone", "clone3", "daemon"]
 _REPLACED = [
     "execl",
@@ -86,24 +81,34 @@ _REPLACED = [
 _SIGNALS = ["signal", "sigaction", "bsd_signal", "sysv_signal"]
 
 
-def refuse(symbols: Iterable[str]) -> None:
-    """Raise InputError if a program uses what cannot be profiled.
+_PARALLEL = frozenset(name for name in _THREADS if name.startswith("__kmpc_"))
 
-    >>> refuse(["printf"])
+
+def refuse(symbol: str) -> InputError:
+    """Return what to say of a program that called what cannot be followed.
+
+    >>> refuse("fork").problems[0].message
+    'the program called fork: it makes processes'
     """
-    called = set(symbols)
-    problems = [
-        Problem("", f"the program calls {name}: {why}", remedy)
-        for names, why, remedy in (
-            (_THREADS, "it has threads", "profile a build of the program with one thread"),
-            (_PROCESSES, "it makes processes", "profile the part that runs in one process"),
-            (_REPLACED, "it replaces itself by another program", "profile that program"),
-        )
-        for name in names
-        if name in called
-    ]
-    if problems:
-        raise InputError("profile", problems)
+    for names, why, remedy in (
+        (_THREADS, "it has threads", "profile a build of the program, or a run, with one thread"),
+        (_PROCESSES, "it makes processes", "profile the part that runs in one process"),
+        (_REPLACED, "it replaces itself by another program", "profile that program"),
+    ):
+        if symbol in names:
+            problem = Problem("", f"the program called {symbol}: {why}", remedy)
+            return InputError("profile", [problem])
+    raise ValueError(symbol)
+
+
+def refuse_parallel(symbols: Iterable[str]) -> None:
+    """Raise InputError if a program is built for OpenMP, which begins with threads.
+
+    >>> refuse_parallel(["printf", "fork"])
+    """
+    for symbol in symbols:
+        if symbol in _PARALLEL:
+            raise refuse(symbol)
 
 
 def remarks(symbols: Iterable[str]) -> list[str]:

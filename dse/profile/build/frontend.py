@@ -58,9 +58,8 @@ def is_cxx(sources: Sequence[Path]) -> bool:
 
 def modelled_functions() -> tuple[str, ...]:
     """Return the library functions whose reads and writes the runtime knows."""
-    return tuple(
-        re.findall(r"^FOREIGN\((\w+)\)", (_RUNTIME / "foreign.h").read_text(), re.MULTILINE)
-    )
+    listed = [(_RUNTIME / f"{name}.h").read_text() for name in ("foreign", "files", "refused")]
+    return tuple(re.findall(r"^(?:FOREIGN|REFUSED)\((\w+)\)", "\n".join(listed), re.MULTILINE))
 
 
 def _check_sources(sources: Sequence[Path]) -> None:
@@ -181,5 +180,8 @@ def link_program(
     command = [*(toolchain.cxx if cxx else toolchain.c), "-O1", "-fno-sanitize=all"]
     command += [*toolchain.baseline, *map(str, objects), "-o", str(target), *flags, "-lm"]
     status, said = link(command, directory)
+    if status and re.search(r"relocation .* out of range: .*section '\.l?bss'", said):
+        message = "its static data is larger than the 2 GiB that its code can address"
+        raise cannot("profile", message, "allocate the largest arrays in the run")
     if status:
         raise cannot("profile", "the program does not link:\n" + said.strip())

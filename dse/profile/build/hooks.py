@@ -32,7 +32,10 @@ class Hooks:
 def plain_name(symbol: str) -> str:
     """Return a library function's usual name.
 
-    >>> plain_name("__isoc99_scanf")
-    'scanf'
+    >>> plain_name("__isoc99_scanf"), plain_name("fopen64"), plain_name("__strtok_r")
+    ('scanf', 'fopen', 'strtok_r')
     """
-    return re.sub(r"^__isoc(?:99|23)_", "", symbol)
+    symbol = re.sub(r"^__isoc(?:99|23)_", "", symbol)
+    if symbol in ("__strtok_r", "__getdelim", "__strdup", "__strndup", "__stpcpy"):
+        symbol = symbol[2:]
+    return re.sub(r"^(f?open|[lf]?stat|mmap|pread|pwrite|fseeko|ftello)64$", r"\1", symbol)

@@ -86,9 +86,10 @@ def instrument(
         if isinstance(part, FunctionText):
             out += rewriter.function(part)
         elif part.startswith(("attributes #", "declare ")) and "@llvm." not in part:
-            out.append(_ASSUMPTIONS.sub("", part))
+            # a group of attributes may not be empty
+            out.append(re.sub(r"\{ *\}", '{ "dse" }', _ASSUMPTIONS.sub("", part)))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
-            out += _started(part, {"c": "init", "d": "fini"}[structors[1]])
+            out += started(part, {"c": "init", "d": "fini"}[structors[1]])
         elif part.startswith("@"):
             out.append(_MERGEABLE.sub("", part))
         else:
@@ -113,7 +114,7 @@ def _renamed(lines: list[str], names: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _started(line: str, when: str) -> Iterator[str]:
+def started(line: str, when: str) -> Iterator[str]:
     """Yield what runs constructors or destructors of static objects.
 
     Left to llvmlite's code generator, they would go to sections that today's loaders do not read.

@@ -56,6 +56,7 @@ class Rewriter:
         }
         self._own = {function.symbol for function in analysis.functions}
         self._site = self._block = self._function = self._fresh = 0
+        self._gone = False  # whether the frame was left before a call that must be the last
 
     def function(self, text: FunctionText) -> Iterator[str]:
         """Yield the lines of a function's definition."""
@@ -145,8 +146,9 @@ class Rewriter:
             yield from self._intrinsic(statement, callee)
             return
         yield from self._accesses(statement, "")
-        if statement.opcode == "ret":
+        if statement.opcode == "ret" and not self._gone:
             yield "  call void @__dse_leave(i32 %__dse.depth)"
+        self._gone = False
         yield from statement.lines
         if statement.opcode == "alloca":
             yield from self._alloca(statement)
@@ -165,8 +167,13 @@ class Rewriter:
         if own and (fixed or "byval(" in statement.body):
             yield f"  store i32 {self._block}, ptr @__dse_caller"
         at = self._name()
-        if callee in self._foreign:
+        if callee in self._foreign and "musttail call" not in statement.lines[0]:
             yield f"  {at} = call i32 @__dse_enter(i32 {self._foreign[callee]})"
+        self._gone = "musttail call" in statement.lines[0]
+        if self._gone:  # nothing may stand between this call and the return
+            yield "  call void @__dse_leave(i32 %__dse.depth)"
+            yield from statement.lines
+            return
         yield from statement.lines
         if callee in self._foreign and statement.opcode == "call":
             yield f"  call void @__dse_leave(i32 {at})"

@@ -70,11 +70,11 @@ class Assembly:
             settings=settings,
             run=run,
             functions=tuple(self._functions(max(WORD, settings.chunk))),
-            transfers=self._transfers("transfers"),
-            transfers_into=self._transfers("entered"),
-            transfers_out=self._transfers("left"),
-            fetched=self._transfers("fetched"),
-            returned=self._transfers("returned"),
+            transfers=self._transfers("moved"),
+            transfers_into=self._transfers("into"),
+            transfers_out=self._transfers("out"),
+            fetched=self._transfers("into", 3),
+            returned=self._transfers("out", 3),
             call_tree=tuple(self.contexts),
             blocks=tuple(self._blocks()),
             edges=tuple(
@@ -267,15 +267,16 @@ class Assembly:
                     block=chain["block"], length=chain["length"], steps=steps, starts=starts
                 )
 
-    def _transfers(self, section: str) -> tuple[Transfer, ...]:
-        rows: NDArray[np.uint64] = self.result.rows(section, 3)
+    def _transfers(self, section: str, column: int = 2) -> tuple[Transfer, ...]:
+        rows: NDArray[np.uint64] = self.result.rows(section, 4)
         return tuple(
             Transfer(source=self.names[a], to=self.names[b], bytes=moved)
-            for a, b, moved in sorted(rows.tolist())
+            for a, b, moved in sorted(rows[:, [0, 1, column]].tolist())
+            if moved
         )
 
     def _unaccounted(self) -> Unaccounted:
-        transfers = self._transfers("transfers")
+        transfers = self._transfers("moved")
         unknown = sum(t.bytes for t in transfers if t.source == UNKNOWN)
         local = int(self.result.sections.get("local", np.zeros(1, np.uint64)).sum())
         traffic = sum(t.bytes for t in transfers) + local
@@ -291,8 +292,20 @@ class Assembly:
             bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
         )
 
+    def _inline_assembly(self) -> Iterator[str]:
+        """Yield a note if inline assembly ran: nothing of what it does is seen."""
+        ran = [(block, self.executions[block]) for block in self.tables["assembly"]]
+        if times := sum(count for _, count in ran):
+            blocks = self.tables["blocks"]
+            names = dict.fromkeys(self.names[blocks[b]["function"]] for b, n in ran if n)
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            yield (
+                f"inline assembly ran {times:,} times, in {', '.join([*names][:3])}{more}: what it "
+                "computes, reads and writes is not counted"
+            )
+
     def _notes(self, run: Run, region: str | None) -> list[str]:
-        notes = remarks(self.foreign)
+        notes = [*self._inline_assembly(), *remarks(self.foreign)]
         if not run.complete:
             notes.append("the run did not complete: counts are those up to its end")
         if not run.addresses_fixed:

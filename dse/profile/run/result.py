@@ -15,15 +15,15 @@ NODE = np.dtype(
     [
         ("parent", "<u4"),
         ("function", "<u4"),
-        ("depth", "<u4"),
-        ("outer", "<u4"),
+        ("scope", "<u4"),
+        ("outermost", "<u4"),
         ("invocations", "<u8"),
         ("work", "<u8"),
         ("last_function", "<u4"),
         ("last_child", "<u4"),
     ]
 )
-REASONS = ("exit", "signal", "memory limit", "too deep", "too many calls")
+REASONS = ("exit", "signal", "memory limit", "too deep", "too many calls", "refused")
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def _prepare() -> None:
 
 def _end(process: subprocess.Popen[Any]) -> None:
     """Ask the program to write what it has; end it if it does not."""
-    process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGRTMAX)  # programs handle SIGTERM
     try:
         process.wait(GRACE)
     except subprocess.TimeoutExpired:

@@ -35,7 +35,7 @@ def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> tuple[list[Context
         function = int(node["function"])
         if function >= len(names) - len(ORIGINS):
             continue
-        if int(node["outer"]) == at:
+        if node["outermost"]:
             inclusive[function] += int(total[at])
         parent = up = place[int(node["parent"])]
         while up >= 0 and folded[up][1] != function:

@@ -6,6 +6,7 @@ It looks like the report: the same style, themes and policy.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,21 +15,23 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dse.profile.document import Block, Profile
+from dse.profile.document import Block, Function, Profile
 from dse.profile.show.graph import Box, colour, draw
-from dse.profile.show.text import block_work, hot_functions, percentage, short
+from dse.profile.show.text import (
+    block_work,
+    hot_functions,
+    library_words,
+    percentage,
+    short,
+)
 from dse.report.shell import policy, style
 
 GRAPHS = 12  # functions whose control flow is drawn
 LARGEST = 400  # blocks of a function that are drawn
 MATRIX = 24  # functions in the heatmap
 LINES = 30  # of the source
-_SCRIPT = """
-document.getElementById("choose").addEventListener("change", (event) => {
-  for (const graph of document.querySelectorAll(".graph"))
-    graph.classList.toggle("shown", graph.id === `graph-${event.target.value}`);
-});
-"""
+FEW = 24  # functions in the table before one is searched for
+MANY = 2000  # functions in the table at all
 
 
 @dataclass(slots=True)
@@ -53,20 +56,21 @@ def page(profile: Profile) -> str:
         lstrip_blocks=True,
     )
     graphs = control_flow(profile)
+    script = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
     ran = sum(1 for f in profile.functions if f.invocations)
     return environment.get_template("page.html.jinja").render(
         profile=profile,
         style=style(),
         own_style=Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8")),  # noqa: S704
-        script=Markup(_SCRIPT),  # noqa: S704
-        policy=policy([_SCRIPT] if graphs else []),
+        script=Markup(script),  # noqa: S704
+        policy=policy([script]),
         figures=key_figures(profile),
         ran=ran,
         lines=hot_lines(profile),
         title=titled(profile.program.sources),
-        functions=[
-            f for n in hot_functions(profile, MATRIX) for f in profile.functions if f.name == n
-        ],
+        functions=function_rows(profile),
+        few=FEW,
+        library=library_words(profile),
         tree=call_tree(profile),
         matrix=heatmap(profile),
         graphs=graphs,
@@ -87,12 +91,34 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
     return [(name, f"{figure:,}") for name, figure in figures]
 
 
+class FunctionRow(NamedTuple):
+    """A function, its accesses to memory, and those that L1 and L2 did not have."""
+
+    function: Function
+    accesses: int
+    beyond_l1: int
+    beyond_l2: int
+
+
+def function_rows(profile: Profile) -> list[FunctionRow]:
+    """Return the functions that ran, those that compute or exchange most first."""
+    found = {f.name: [0, 0, 0] for f in profile.functions}
+    for access in profile.accesses:
+        if access.hits:
+            levels, sums = access.hits[0], found[profile.blocks[access.block].function]
+            for at in range(3):
+                sums[at] += sum(levels[at:])
+    functions = {f.name: f for f in profile.functions}
+    return [FunctionRow(functions[n], *found[n]) for n in hot_functions(profile, MANY)]
+
+
 class HotLine(NamedTuple):
-    """A line of the source, and its share of the instructions that were executed."""
+    """A line of the source, its share of the instructions executed, and its misses of L1."""
 
     place: str
     text: str
     share: float
+    misses: int
 
 
 def hot_lines(profile: Profile) -> list[HotLine]:
@@ -104,8 +130,15 @@ def hot_lines(profile: Profile) -> list[HotLine]:
         place = (files[block.function], block.line)
         work[place] = work.get(place, 0) + each
     whole = sum(work.values()) or 1
+    misses: Counter[tuple[str, int]] = Counter()
+    for access in profile.accesses:
+        if access.hits:
+            block = profile.blocks[access.block]
+            misses[files[block.function], block.line] += sum(access.hits[0][1:])
     hottest = sorted((p for p in work if p in texts and work[p]), key=lambda p: -work[p])
-    return [HotLine(f"{f}:{at}", texts[f, at], work[f, at] / whole) for f, at in hottest[:LINES]]
+    return [
+        HotLine(f"{p[0]}:{p[1]}", texts[p], work[p] / whole, misses[p]) for p in hottest[:LINES]
+    ]
 
 
 def titled(sources: Sequence[str]) -> str:

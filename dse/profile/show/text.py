@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from rich.table import Table
 from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
 
 ROWS = 12
+_OPERATOR = re.compile(r"operator(?:<=>|<<=?|>>=?|->\*?|<=?|>=?|\(\))")
 WIDEST = 48  # letters of a function's name
 NARROWEST = 20  # that are left of it before a column is left out
 
@@ -27,6 +29,8 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     out.print(_blocks(profile, out.width))
     if profile.settings.transfers:
         out.print(_matrix(profile, out.width))
+    if words := library_words(profile):
+        out.print(words)
     if profile.unaccounted.share:
         out.print(f"unaccounted: {percentage(profile.unaccounted.share)} of the bytes read")
 
@@ -41,20 +45,71 @@ def hot_functions(profile: Profile, count: int = ROWS) -> list[str]:
     return sorted(heat, key=lambda name: -heat[name])[:count]
 
 
+def library_work(profile: Profile) -> tuple[int, float]:
+    """Return calls of library functions, and their share of the accesses to memory.
+
+    What they compute is not counted, so that the share is the best sign of how much is left out.
+    """
+    calls = sum(f.invocations for f in profile.functions if f.foreign)
+    accesses, library = 0, 0
+    for access in profile.accesses:
+        count = sum(access.hits[0]) if access.hits else 0
+        accesses += count
+        library += count if profile.blocks[access.block].name == "(library)" else 0
+    return calls, library / accesses if accesses else 0.0
+
+
+def library_words(profile: Profile) -> str:
+    """Return what library functions do, or nothing if none is called."""
+    calls, share = library_work(profile)
+    if not calls:
+        return ""
+    accesses = f", {percentage(share)} of the accesses to memory" if profile.settings.caches else ""
+    return f"library functions: {calls:,} calls{accesses}; what they compute is not counted"
+
+
 def block_work(profile: Profile) -> list[int]:
     """Return the instructions that each block executed."""
     return [block.executions * block.area for block in profile.blocks]
 
 
 def short(name: str) -> str:
-    """Cut a long C++ name in its middle.
+    """Shorten a long C++ name: by template arguments, the innermost first, then by parameters.
 
+    >>> short("std::vector<std::pair<int, std::map<int, long>>>::push_back(int&&)")
+    'std::vector<std::pair<…>>::push_back(int&&)'
     >>> short("f" * 60)
     'ffffffffffffffffffffffff…fffffffffffffffffffffff'
     """
+    for brackets in ("<>", "()"):
+        for level in range(name.count(brackets[0]), 0, -1):
+            if len(name) <= WIDEST:
+                return name
+            name = _emptied(name, brackets, level)
     if len(name) <= WIDEST:
         return name
     return name[: WIDEST // 2] + "…" + name[-(WIDEST // 2 - 1) :]
+
+
+def _emptied(name: str, brackets: str, level: int) -> str:
+    """Return a name without what stands in so many brackets.
+
+    >>> _emptied("a<b<c>>::operator<<(d<e>)", "<>", 1)
+    'a<…>::operator<<(d<…>)'
+    """
+    out, depth, at = "", 0, 0
+    while at < len(name):
+        operator = _OPERATOR.match(name, at)
+        part = operator[0] if operator else name[at]
+        at += len(part)
+        if part == brackets[1]:
+            depth -= 1
+        if depth < level:
+            out += part
+        if part == brackets[0]:
+            depth += 1
+            out += "…" if depth == level and name[at] not in f"…{brackets[1]}" else ""
+    return out.replace("……", "…")
 
 
 def percentage(share: float) -> str:

@@ -43,7 +43,7 @@ static u32 origin_function(u32 origin) {
 }
 
 /* Why the run ended; the numbers are part of the result's format. */
-enum { RUN_COMPLETE, RUN_SIGNAL, RUN_OUT_OF_MEMORY, RUN_TOO_DEEP, RUN_TOO_MANY };
+enum { RUN_COMPLETE, RUN_SIGNAL, RUN_OUT_OF_MEMORY, RUN_TOO_DEEP, RUN_TOO_MANY, RUN_REFUSED };
 static void finish(u32 reason, u32 detail);
 
 static int active = 1; /* whether the region of interest is being executed */

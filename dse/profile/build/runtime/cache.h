@@ -60,24 +60,29 @@ FAST int member(const struct line *l, u32 block) {
 }
 
 /* What stays became when a block joined them, lately. */
-enum { STEPS = 1 << 12 };
+enum { JOINS = 1 << 12 };
 static struct {
     u32 stay, block, more;
-} steps[STEPS];
+} joins[JOINS];
+
+static u32 with(u32 set, u32 item) {
+    u32 fresh, count;
+    return history_with(set, &item, 1, &fresh, &count);
+}
 
 static __attribute__((noinline)) u32 joined(u32 at, u32 stay, u32 block) {
-    u32 set = stay & OWNER ? history_with(0, stay) : stay, more = stay;
+    u32 set = stay & OWNER ? with(0, stay) : stay, more = stay;
     if (set && (history_items[histories[set].start + histories[set].count - 1] & ~OWNER) >> 1 != block)
-        more = history_with(set, block);
-    steps[at].stay = stay;
-    steps[at].block = block;
-    return steps[at].more = more;
+        more = with(set, block);
+    joins[at].stay = stay;
+    joins[at].block = block;
+    return joins[at].more = more;
 }
 
 /* The stay with one reader more. */
 FAST u32 join(u32 stay, u32 block) {
     u32 at = (stay * 0x9e3779b1u + block * 0x85ebca6bu) >> 20;
-    return likely(steps[at].stay == stay && steps[at].block == block) ? steps[at].more
+    return likely(joins[at].stay == stay && joins[at].block == block) ? joins[at].more
                                                                       : joined(at, stay, block);
 }
 

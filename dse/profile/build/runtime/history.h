@@ -1,7 +1,7 @@
 /* What happened to a piece of memory, as a set of whole numbers that only grows.
  *
  * Equal sets have one number (0: the empty set), so that a chunk of memory holds four bytes for any
- * history. A set is a sorted list; adding to it is looked up, for the same steps come again and again. */
+ * history. A set is a sorted list. */
 #ifndef DSE_HISTORY_H
 #define DSE_HISTORY_H
 #include "base.h"
@@ -14,7 +14,6 @@ static struct history {
 static u32 history_count = 1;
 static u32 *history_items;
 static u64 history_used;
-static struct table history_steps; /* (set, item) to set, plus one, in `first` */
 static struct table history_known; /* (hash of the content) to set, in `first` */
 static u32 history_full;           /* sets beyond the limit were not told apart */
 
@@ -42,30 +41,28 @@ static u32 history_set(u32 count) {
     }
 }
 
-static SLOW u32 history_step(u32 set, u32 item) {
+/* A set with the items of a sorted list; `fresh` has room for those that it did not hold, and gets them. */
+static u32 history_with(u32 set, const u32 *more, u32 count, u32 *fresh, u32 *fresh_count) {
     const struct history h = histories[set];
-    const u32 *old = history_items + h.start;
-    u32 *items = history_items + history_used, at = 0;
-    if (history_count >= HISTORY_LIMIT || history_used + h.count + 1 >= HISTORY_ROOM) {
-        history_full = 1;
-        return set;
+    const u32 *old = history_items + h.start, *end = old + h.count;
+    u32 *items = history_items + history_used, *at = items, found = 0;
+    int room = history_count < HISTORY_LIMIT && history_used + h.count + count < HISTORY_ROOM;
+    for (u32 i = 0; i < count; i++) {
+        for (; old < end && *old < more[i]; old++)
+            if (room)
+                *at++ = *old;
+        if (old == end || *old != more[i]) {
+            fresh[found++] = more[i];
+            if (room)
+                *at++ = more[i];
+        }
     }
-    while (at < h.count && old[at] < item)
-        at++;
-    if (at < h.count && old[at] == item)
+    *fresh_count = found;
+    history_full |= found && !room;
+    if (!found || !room)
         return set;
-    memcpy(items, old, 4 * (u64)at);
-    items[at] = item;
-    memcpy(items + at + 1, old + at, 4 * (u64)(h.count - at));
-    return history_set(h.count + 1);
-}
-
-/* The set with one item more: the same set if it holds it. */
-FAST u32 history_with(u32 set, u32 item) {
-    struct pair *p = table_at(&history_steps, set, item);
-    if (unlikely(!p->first))
-        p->first = 1 + (u64)history_step(set, item);
-    return (u32)(p->first - 1);
+    memcpy(at, old, 4 * (u64)(end - old));
+    return history_set((u32)(at - items) + (u32)(end - old));
 }
 
 static void history_start(void) {

@@ -59,22 +59,6 @@ static void section_stays(int file, const char *name, const u64 *counts) {
 }
 #endif
 
-#ifdef DSE_TRANSFERS
-static void section_matrix(int file, const char *name, const u64 *matrix) {
-    u64 used = 0, n = 0;
-    for (u64 i = 0; i < matrix_side * matrix_side; i++)
-        used += matrix[i] != 0;
-    u64 *out = reserve(24 * (used + 1));
-    for (u64 i = 0; i < matrix_side * matrix_side; i++)
-        if (matrix[i]) {
-            out[n++] = i / matrix_side;
-            out[n++] = i % matrix_side;
-            out[n++] = matrix[i];
-        }
-    section(file, name, 24, used, out);
-}
-#endif
-
 static int finished;
 
 static void finish(u32 reason, u32 detail) {
@@ -84,13 +68,13 @@ static void finish(u32 reason, u32 detail) {
     int file = open(__dse_result_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return;
-    u32 full = history_full;
 #ifdef DSE_TRANSFERS
+    flows_finish();
     for (u32 at = depth; at; at--)
         tree_words(at);
 #endif
     u64 status[6] = {reason, detail, invocation_count, collapsed,
-                     (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0, full};
+                     (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0, history_full};
     section(file, "status", 8, 6, status);
     if (nodes)
         tree_mark();
@@ -108,14 +92,13 @@ static void finish(u32 reason, u32 detail) {
     section(file, "nodes", sizeof *nodes, node_count, nodes);
 #endif
 #ifdef DSE_TRANSFERS
-    section(file, "local", 8, matrix_side, local_bytes);
-    section_matrix(file, "transfers", moved);
-    section_matrix(file, "entered", entered);
-    section_matrix(file, "left", left);
-    section_matrix(file, "fetched", fetched);
-    section_matrix(file, "returned", returned);
-    section(file, "run words", 8, matrix_side, run_words);
-    section(file, "call words", 8, matrix_side, call_words);
+    u64 functions = __dse_function_count + __dse_foreign_count + ORIGINS;
+    section(file, "local", 8, functions, local_bytes);
+    section_table(file, "moved", &moved);
+    section_table(file, "into", &into);
+    section_table(file, "out", &out);
+    section(file, "run words", 8, functions, run_words);
+    section(file, "call words", 8, functions, call_words);
     section_table(file, "reads", all_reads());
     u64 shadow = shadow_pages * sizeof(struct page);
     section(file, "shadow", 8, 1, &shadow);

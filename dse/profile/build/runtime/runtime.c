@@ -108,9 +108,12 @@ static void on_signal(int number) {
     raise(number);
 }
 
+/* What ends a run that passes a limit: a signal that programs do not handle, as they do SIGTERM. */
+enum { STOPPED = 64 };
+
 static void signals_start(void) {
     static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT, SIGTERM, SIGXCPU, SIGXFSZ,
-                                  SIGINT,  SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGSYS,  SIGTRAP};
+                                  SIGINT,  SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGSYS,  SIGTRAP, STOPPED};
     stack_t stack = {.ss_sp = reserve(1 << 17), .ss_size = 1 << 17};
     sigaltstack(&stack, 0);
     for (u32 i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -142,3 +145,5 @@ __attribute__((constructor(101))) static void start(int count, char **arguments)
 __attribute__((destructor(101))) static void stop(void) { finish(RUN_COMPLETE, 0); }
 
 #include "foreign.h"
+#include "files.h"
+#include "refused.h"

@@ -4,16 +4,12 @@
  * write). For each word of memory (4 bytes, or a larger chunk) stands the block that last wrote in it,
  * plus one (0: no block of the program). Both live in pages on demand: 64 KiB of memory each.
  *
- * For values that are kept where they were read: `kept` is the history of a chunk's value since it was
- * written, void if nobody read it since. Its items are the functions that hold the value, for they or
- * what they called wrote or read it, and the pairs of a function that wrote it and one that read it
- * after that one had ended. For the memory that a function needs: `touched` is the history of a word,
- * the functions that touched it, and `toucher` the invocation that touched it last. */
+ * `kept` is the history of a chunk's value since it was written, void if nobody read it since;
+ * `touched` that of a word, and `toucher` the invocation that touched it last (flows.h). */
 #ifndef DSE_SHADOW_H
 #define DSE_SHADOW_H
-#include <fcntl.h>
-#include "history.h"
-#include "tree.h"
+#include "flows.h"
+#include "origins.h"
 
 #ifndef DSE_CHUNK
 #define DSE_CHUNK 0 /* log2 of the chunk's bytes */
@@ -41,10 +37,6 @@ static u64 shadow_pages;
 static char *shadow_arena;
 static u64 shadow_room;
 
-/* Matrices by (from, to): a row is touched only where something was counted. */
-static u64 matrix_side, *moved, *entered, *left, *fetched, *returned;
-static u32 *wrote; /* by context: the history of a value that an invocation in it wrote */
-
 /* Bytes that each access read of what each block wrote: (block plus one, site). An access that reads
  * from the same block as before adds to `recent` alone. */
 static struct table reads;
@@ -52,22 +44,6 @@ static struct source {
     u64 bytes;
     u32 block; /* plus one */
 } *recent; /* by site */
-
-/* The address ranges that the loader filled, and where the arguments begin on the stack. */
-static struct span {
-    u64 low, high;
-} spans[256];
-static u32 span_count;
-static u64 input_low;
-
-static u32 shadow_origin(u64 a) {
-    if (a >= input_low)
-        return 1 + INPUT;
-    for (u32 i = 0; i < span_count; i++)
-        if (a >= spans[i].low && a < spans[i].high)
-            return 1 + CONSTANTS;
-    return 1 + UNKNOWN;
-}
 
 static SLOW struct page *shadow_page(u64 a) {
     struct page ***slot = &shadow_top[(a >> 32) & 0x7fff];
@@ -97,101 +73,60 @@ FAST struct page *shadow_of(u64 a) {
     return likely(page) ? page : shadow_page(a);
 }
 
-/* The history of a value that was just written in a context. */
-static SLOW u32 just_written(u32 node) {
-    u32 set = 0;
-    for (u32 n = node; n; n = nodes[n].parent)
-        set = history_with(set, nodes[n].function);
-    return wrote[node] = set;
-}
+/* How many numbers from the first on equal it; blocks of them are compared at once. */
+#define RUN(name, type)                               \
+    static u64 name(const type *x, u64 count) {       \
+        u64 i = 1;                                    \
+        for (; i + 16 <= count; i += 16) {            \
+            type other = 0;                           \
+            for (u32 k = 0; k < 16; k++)              \
+                other |= x[i + k] ^ x[0];             \
+            if (other)                                \
+                break;                                \
+        }                                             \
+        while (i < count && x[i] == x[0])             \
+            i++;                                      \
+        return i;                                     \
+    }
+RUN(equal_cells, u64)
+RUN(equal_words, u32)
 
-static void count(u64 *matrix, u32 from, u32 to, u64 bytes) {
-    if (COUNTING)
-        matrix[from * matrix_side + to] += bytes;
-}
-
-/* The invocation now running reads `bytes` bytes that `writer` wrote, `reader` read last, and whose
- * history is `kept`; return the new one. */
-static __attribute__((noinline)) u32 credit(u64 a, u32 writer, u32 reader, u32 kept, u64 bytes) {
-    if (!writer)
-        writer = shadow_origin(a);
-    struct frame *top = &frames[depth];
-    u32 origin = invocation_node[writer];
-    struct node *source = &nodes[origin];
-    u32 from = source->function, since = writer > reader ? writer : reader;
-    if (!reader)
-        kept = wrote[origin] ? wrote[origin] : just_written(origin);
-    if (writer == current) {
-        if (COUNTING)
-            local_bytes[from] += bytes;
-        return kept;
-    }
-    count(moved, from, top->function, bytes);
-    /* Into each live function and its callees: new to the outermost invocation that began after both
-     * the write and the last read; not held yet by the function. */
-    for (u32 at = top->outer; at; at = frames[at - 1].outer) {
-        u32 function = frames[at].function, more = history_with(kept, function);
-        if (frames[at].invocation > since)
-            count(entered, from, function, bytes);
-        if (more != kept)
-            count(fetched, from, function, bytes);
-        kept = more;
-    }
-    if (writer < FIRST_INVOCATION)
-        return kept;
-    /* Out of each function and its callees: the outermost invocations around the writer that ended.
-     * Those still alive are the frames that began no later than the writer. */
-    for (u32 n = source->outer; n; n = nodes[nodes[n].parent].outer) {
-        u32 at = nodes[n].depth, function = nodes[n].function;
-        if (at <= depth && frames[at].invocation <= writer)
-            break;
-        u32 pair = (u32)(matrix_side * (1 + function) + top->function);
-        u32 more = history_with(kept, pair);
-        count(left, function, top->function, bytes);
-        if (more != kept)
-            count(returned, function, top->function, bytes);
-        kept = more;
-    }
-    return kept;
-}
-
-/* The invocation now running touches a word of memory. */
-static SLOW void touch(struct page *page, u64 word) {
-    if (!COUNTING)
-        return;
-    u32 before = page->toucher[word], set = page->touched[word];
-    for (u32 at = frames[depth].outer; at; at = frames[at - 1].outer) {
-        u32 function = frames[at].function, more = history_with(set, function);
-        run_words[function] += more != set;
-        frames[at].words += frames[at].invocation > before;
-        set = more;
-    }
-    page->touched[word] = set;
-    page->toucher[word] = current;
+static SLOW u64 touch_run(struct page *page, u64 word, u64 stop) {
+    u32 toucher = page->toucher[word], touched = page->touched[word];
+    u64 end = word + equal_words(page->toucher + word, stop - word);
+    end = word + equal_words(page->touched + word, end - word);
+    u32 more = touch(toucher, touched, end - word);
+    for (u64 i = word; i < end; i++)
+        page->toucher[i] = current;
+    if (more != touched)
+        for (u64 i = word; i < end; i++)
+            page->touched[i] = more;
+    return end;
 }
 
 /* A word that this invocation or one that it called touched is not new to anyone alive. */
 FAST void touch_words(struct page *page, u64 word, u64 stop) {
-    for (; word < stop; word++)
-        if (unlikely(page->toucher[word] < current))
-            touch(page, word);
+    if (!COUNTING)
+        return;
+    while (word < stop)
+        word = unlikely(page->toucher[word] < current) ? touch_run(page, word, stop) : word + 1;
 }
 
 static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u32 *kept, u64 cells) {
-    u64 mine = (u64)current << 32;
-    for (u64 i = 0, n; i < cells; i += n) {
+    for (u64 i = 0, end; i < cells; i = end) {
         u64 old = cell[i];
-        u32 history = kept[i], known = old >> 32 == current;
-        for (n = 0; i + n < cells && cell[i + n] == old; n++) {
-            if (!known && old >> 32 && kept[i + n] != history)
-                break;
-            cell[i + n] = mine | (u32)old;
-        }
-        if (known)
+        u32 history = kept[i], reader = (u32)(old >> 32);
+        end = i + equal_cells(cell + i, cells - i);
+        if (reader == current)
             continue;
-        u32 more = credit(a + (i << DSE_CHUNK), (u32)old, (u32)(old >> 32), history, n << DSE_CHUNK);
-        for (u64 k = 0; k < n; k++)
-            kept[i + k] = more;
+        if (reader)
+            end = i + equal_words(kept + i, end - i);
+        u32 writer = (u32)old ? (u32)old : shadow_origin(a + (i << DSE_CHUNK));
+        u32 more = credit(writer, reader, history, (end - i) << DSE_CHUNK);
+        for (u64 k = i; k < end; k++)
+            cell[k] = (u64)current << 32 | (u32)old;
+        for (u64 k = i; k < end; k++)
+            kept[k] = more;
     }
 }
 
@@ -328,7 +263,8 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {
             count_reads(a, size, page, site);
             if (old >> 32 == current)
                 return;
-            u32 more = credit(a, (u32)old, (u32)(old >> 32), kept[0], size);
+            u32 writer = (u32)old ? (u32)old : shadow_origin(a);
+            u32 more = credit(writer, (u32)(old >> 32), kept[0], size);
             for (u32 i = 0; i < size; i++) {
                 cell[i] = (u64)current << 32 | (u32)old;
                 kept[i] = more;
@@ -345,6 +281,18 @@ static void shadow_clear(u64 a, u64 bytes) {
         u64 n = in_page(a, bytes);
         if (shadow_seen(a) || shadow_origin(a) != WRITTEN_BY_NONE)
             shadow_write(a, n, WRITTEN_BY_NONE, NO_BLOCK);
+        a += n;
+        bytes -= n;
+    }
+}
+
+/* Memory that was mapped. */
+static void shadow_mapped(u64 a, u64 bytes, int input) {
+    span_mapped(a, bytes, input);
+    while (bytes) {
+        u64 n = in_page(a, bytes);
+        if (shadow_seen(a))
+            shadow_write(a, n, 1 + (input ? INPUT : UNKNOWN), NO_BLOCK);
         a += n;
         bytes -= n;
     }
@@ -370,67 +318,11 @@ static struct table *all_reads(void) {
     return &reads;
 }
 
-static u64 hex(const char **p) {
-    u64 x = 0;
-    for (;; (*p)++) {
-        if (**p >= '0' && **p <= '9')
-            x = 16 * x + (u64)(**p - '0');
-        else if (**p >= 'a' && **p <= 'f')
-            x = 16 * x + (u64)(**p - 'a' + 10);
-        else
-            return x;
-    }
-}
-
-/* File-backed mappings, and the anonymous ones that follow one directly (zeroed static data). */
-static void shadow_spans(void) {
-    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    char text[1 << 16];
-    size_t used = 0;
-    ssize_t got;
-    while (file >= 0 && used < sizeof text - 1 &&
-           (got = read(file, text + used, sizeof text - 1 - used)) > 0)
-        used += (size_t)got;
-    if (file >= 0)
-        close(file);
-    text[used] = 0;
-    u64 end = 0;
-    for (const char *p = text; *p && span_count < sizeof spans / sizeof *spans;) {
-        struct span s = {hex(&p), 0};
-        p++;
-        s.high = hex(&p);
-        int path = 0, special = 0;
-        while (*p && *p != '\n') {
-            path |= *p == '/';
-            special |= *p == '[';
-            p++;
-        }
-        if (*p)
-            p++;
-        if ((path || s.low == end) && !special) {
-            spans[span_count++] = s;
-            end = path ? s.high : 0;
-            trace('M', 0, 0, s.low, (u32)((s.high - s.low) >> 12), 0);
-        }
-    }
-}
-
-static void shadow_input(u64 low) {
-    input_low = low;
-    trace('I', 0, 0, input_low, 0, 0);
-}
-
 static void shadow_start(void) {
     reserve_at((u64)shadow_top, 8 * (TOP + BELOW));
     for (u32 i = 0; i < TOP; i++)
         shadow_top[i] = shadow_empty;
-    matrix_side = __dse_function_count + __dse_foreign_count + ORIGINS;
-    moved = reserve(8 * matrix_side * matrix_side);
-    entered = reserve(8 * matrix_side * matrix_side);
-    left = reserve(8 * matrix_side * matrix_side);
-    fetched = reserve(8 * matrix_side * matrix_side);
-    returned = reserve(8 * matrix_side * matrix_side);
-    wrote = reserve(4 * ((u64)NODE_LIMIT + 8));
+    flows_start();
     recent = reserve(sizeof *recent * ((u64)__dse_site_count + 1));
     shadow_spans();
 }
@@ -441,8 +333,8 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {}
 static void shadow_read(u64 a, u64 bytes, u32 site) {}
 static void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {}
 static void shadow_clear(u64 a, u64 bytes) {}
+static void shadow_mapped(u64 a, u64 bytes, int input) {}
 static void shadow_move(u64 to, u64 from, u64 bytes) {}
-static void shadow_input(u64 low) {}
 static void shadow_start(void) {}
 #endif
 #endif

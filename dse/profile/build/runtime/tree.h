@@ -3,16 +3,21 @@
 #define DSE_TREE_H
 #include "trace.h"
 
-struct node { /* one calling context */
+/* The functions that live, in the order in which they were first called: a recursion adds none. What a
+ * read counts depends on these alone, and there are far fewer of them than contexts. */
+struct scope {
     u32 parent, function, depth;
-    u32 outer; /* nearest node upwards, itself included, that is the outermost of its function */
+};
+struct node { /* one calling context */
+    u32 parent, function, scope;
+    u32 outermost; /* whether its function lives in no context above it */
     u64 invocations, work;
     u32 last_function, last_child;
 };
 struct frame { /* one live invocation */
-    u32 invocation, node, function;
-    u32 outer; /* as in a node, among the frames */
-    u64 words; /* different words of memory that it and its callees touched, of an outermost one */
+    u32 invocation, node, function, scope;
+    u64 words; /* different words of memory that it and its callees touched, less those of its caller that
+                  live frames touched before: the sum over a frame and all above it counts for it */
 };
 
 enum { FIRST_INVOCATION = 8, NODE_LIMIT = 1 << 20, DEPTH_LIMIT = 1 << 22 };
@@ -20,9 +25,11 @@ enum { FIRST_INVOCATION = 8, NODE_LIMIT = 1 << 20, DEPTH_LIMIT = 1 << 22 };
 static struct node *nodes;
 static u32 node_count;
 static struct table children; /* (parent, function) to node, in `first` */
+static struct scope *scopes;
+static u32 scope_count;
+static struct table inner; /* (scope, function) to scope, in `first` */
 static struct frame *frames;
 static u32 depth;
-static u32 *living; /* live invocations by function */
 static u32 *invocation_node;
 static u64 invocation_count, invocation_room;
 static u64 work_mark;
@@ -30,6 +37,27 @@ static u32 collapsed; /* contexts beyond NODE_LIMIT were merged */
 static u32 current;   /* the invocation now running */
 static u64 *local_bytes;
 static u64 *run_words, *call_words; /* by function: words touched in the run, most in a call */
+
+static u32 scope_new(u32 parent, u32 function) {
+    scopes[scope_count] = (struct scope){parent, function, scopes[parent].depth + 1};
+    return scope_count++;
+}
+
+/* The scope in which a function lives too. */
+static SLOW u32 scope_with(u32 scope, u32 function) {
+    for (u32 s = scope; s; s = scopes[s].parent)
+        if (scopes[s].function == function)
+            return scope;
+    struct pair *p = table_at(&inner, scope, function);
+    if (!p->first) {
+        if (scope_count >= NODE_LIMIT) {
+            collapsed = 1;
+            return scope;
+        }
+        p->first = scope_new(scope, function);
+    }
+    return (u32)p->first;
+}
 
 static u32 node_new(u32 parent, u32 function) {
     u32 n = node_count++;
@@ -44,11 +72,9 @@ static SLOW u32 node_child(u32 parent, u32 function) {
             collapsed = 1;
             return parent;
         }
-        u32 n = node_new(parent, function), up = parent;
-        nodes[n].depth = nodes[parent].depth + 1;
-        while (up && nodes[up].function != function)
-            up = nodes[up].parent;
-        nodes[n].outer = up ? nodes[parent].outer : n;
+        u32 n = node_new(parent, function), around = nodes[parent].scope;
+        nodes[n].scope = scope_with(around, function);
+        nodes[n].outermost = nodes[n].scope != around;
         p->first = n;
     }
     nodes[parent].last_function = function;
@@ -104,12 +130,12 @@ static u32 tree_enter(u32 function) {
     if (unlikely(i >= invocation_room))
         invocation_grow();
     invocation_node[i] = n;
-    u32 outermost = living[function]++ == 0, below = frames[depth].outer;
+    u32 scope = likely(!collapsed) ? nodes[n].scope : scope_with(frames[depth].scope, function);
     if (unlikely(++depth >= DEPTH_LIMIT)) {
         finish(RUN_TOO_DEEP, 0);
         _exit(125);
     }
-    frames[depth] = (struct frame){(u32)i, n, function, outermost ? depth : below, 0};
+    frames[depth] = (struct frame){(u32)i, n, function, scope, 0};
     current = (u32)i;
     trace('E', function, 0, i, depth, 0);
     return depth;
@@ -118,8 +144,9 @@ static u32 tree_enter(u32 function) {
 /* An invocation ends, or is looked at as if it did: how many words did it touch? */
 FAST void tree_words(u32 at) {
     const struct frame *f = &frames[at];
-    if (f->outer == at && f->words > call_words[f->function])
+    if (f->scope != f[-1].scope && f->words > call_words[f->function])
         call_words[f->function] = f->words;
+    frames[at - 1].words += f->words;
 }
 
 /* Leave every frame above `keep`: one on a return, several after an exception or a long jump. */
@@ -129,7 +156,6 @@ static void tree_unwind(u32 keep) {
     tree_mark();
     while (depth > keep) {
         tree_words(depth);
-        living[frames[depth].function]--;
         depth--;
 #ifdef DSE_REGION
         region_leave();
@@ -154,17 +180,18 @@ static void tree_start(void) {
     u32 functions = __dse_function_count + __dse_foreign_count + ORIGINS;
     nodes = reserve(sizeof *nodes * (u64)NODE_LIMIT + sizeof *nodes * 8);
     frames = reserve(sizeof *frames * (u64)DEPTH_LIMIT);
-    living = reserve(4 * (u64)functions);
+    scopes = reserve(sizeof *scopes * ((u64)NODE_LIMIT + 8));
     local_bytes = reserve(8 * (u64)functions);
     run_words = reserve(8 * (u64)functions);
     call_words = reserve(8 * (u64)functions);
     invocation_room = 1 << 20;
     invocation_node = reserve(4 * invocation_room);
     node_new(0, origin_function(START));
+    scopes[scope_count++].function = origin_function(START);
     for (u32 origin = CONSTANTS; origin <= UNKNOWN; origin++) {
         u32 n = node_new(0, origin_function(origin));
-        nodes[n].outer = n;
-        nodes[n].depth = 1;
+        nodes[n].scope = scope_new(0, origin_function(origin));
+        nodes[n].outermost = 1;
         invocation_node[1 + origin] = n;
     }
     invocation_count = FIRST_INVOCATION;

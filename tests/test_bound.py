@@ -88,9 +88,14 @@ def test_random_parts_of_shipped_studies_have_the_fronts_of_enumeration(name: st
 
 
 def redirected(evaluator: Evaluator, rng: np.random.Generator) -> Evaluator:
-    """Return the evaluator with random outputs of its models as objectives, either way."""
+    """Return the evaluator with random outputs of its models as objectives, either way.
+
+    With its own, if each output takes what only its objectives say.
+    """
     wiring = evaluator.wiring
     names = [n for n in wiring.producers if not wiring.needs([n]).missing]
+    if not names:
+        return evaluator
     chosen = rng.choice(names, min(len(names), int(rng.integers(1, 5))), replace=False).tolist()
     directions = rng.choice(["maximize", "minimize"], len(chosen)).tolist()
     objectives = tuple(

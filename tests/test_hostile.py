@@ -95,7 +95,7 @@ def test_a_model_that_ends_its_process_ends_the_run_with_a_message(at: int, tmp_
 
 @pytest.mark.parametrize(
     ("search", "options", "most"),
-    [("exhaustive", "", 36 * 300), ("evolution", "evaluations = 400\n", 399)],
+    [("exhaustive", "", 36 * 300), ("evolution", "evaluations = 2000\n", 1_999)],
 )
 def test_designs_at_which_a_process_ended_are_named(
     search: str, options: str, most: int, tmp_path: Path

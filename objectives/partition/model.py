@@ -19,7 +19,7 @@ from objectives.partition.quantities import (
     Profiles,
 )
 from objectives.partition.solve import Partition
-from objectives.partition.solved import REMEMBERED, effective, solved_best, solved_greedy
+from objectives.partition.solved import REMEMBERED, solved_best, solved_greedy
 from objectives.partition.workloads import Workloads
 from objectives.quantities import Workload
 
@@ -174,7 +174,7 @@ def _each_design(kind: type[G], row: Row, profiles: Workloads, inputs: Sequence[
     for i, (workload, cache, size, *rest) in enumerate(distinct.tolist()):
         program, architecture = _graph(profiles, workload, cache), Architecture(*rest)
         if program is not None and _sensible(architecture, size):
-            found[i] = row(program, effective(architecture), size)
+            found[i] = row(program, architecture.effective, size)
     rows = found[position.reshape(columns[0].shape)]
     return kind(*(rows[..., k][()] for k in range(rows.shape[-1])))
 

@@ -154,3 +154,11 @@ class Architecture(NamedTuple):
     level2_latency: Level2Latency = 15.0
     memory_latency: MemoryLatency = 200.0
     pairwise_crossings: PairwiseCrossings = 0.0
+
+    @property
+    def effective(self) -> Architecture:
+        """The same for architectures of numbers that only differ in what has no effect."""
+        numbers = Architecture(*map(float, self))
+        if numbers.shared_level == 3:  # main memory is not a cache: no penalty
+            return numbers._replace(shared_penalty=0.0)
+        return numbers

@@ -20,20 +20,12 @@ REMEMBERED = 50_000
 
 def solved_best(graph: Graph, architecture: Architecture, size: float) -> Partition:
     """Return the best partition of a program on one architecture, found once."""
-    return _best(graph, effective(architecture), _whole(graph, size))
+    return _best(graph, architecture.effective, _whole(graph, size))
 
 
 def solved_greedy(graph: Graph, architecture: Architecture, size: float) -> Partition:
     """Return the greedy partition of a program on one architecture, found once."""
-    return _greedy(graph, effective(architecture), _whole(graph, size))
-
-
-def effective(architecture: Architecture) -> Architecture:
-    """Return the same for architectures that only differ in what has no effect."""
-    a = Architecture(*map(float, architecture))
-    if a.shared_level == 3:  # main memory is not a cache: no penalty
-        return a._replace(shared_penalty=0.0)
-    return a
+    return _greedy(graph, architecture.effective, _whole(graph, size))
 
 
 def _whole(graph: Graph, size: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.fit.groups import by_problems, groups
-from dse.fit.queue import FEWEST, Load, LoadFit, fit_load
+from dse.fit.queue import FEWEST, MOST, Load, LoadFit, fit_load
 from dse.model.units import UnitError, factor
 from dse.model.values import as_data, listed, number, show
 from dse.problems import InputError, Problem
@@ -82,6 +82,10 @@ def _faults(table: DesignTable, columns: Sequence[str]) -> Iterator[Problem]:
     whole = load not in _IN_FLIGHT or load in table.texts
     if not whole and (table.numbers[load] % 1 > 0).any():
         yield Problem("", f"column '{load}' has numbers that are not whole")
+    if not whole and (table.numbers[load] > MOST).any():
+        most = number(float(np.nanmax(table.numbers[load])))
+        message = f"column '{load}' has {most} requests in flight: at most {MOST:,} are followed"
+        yield Problem("", message)
 
 
 def _too_few(series: Load, name: str) -> Iterator[Problem]:

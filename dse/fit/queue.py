@@ -25,6 +25,8 @@ from scipy import optimize, stats
 from dse.model.quantity import Array
 
 FEWEST = 4
+MOST = 4_096
+"""Requests in flight that are followed, one after another."""
 _ABSENT = 1e-6  # of the least latency: an overhead below it is none
 _HALVINGS = 12
 _FAR = 20.0  # in logarithms: beyond it an interval is open

@@ -103,6 +103,7 @@ def test_says_every_problem_at_once(tmp_path: Path) -> None:
     [
         ("[1, 2]", "is a list, not a number"),
         ("nan", "is not a number"),
+        ("1" + 400 * "0", "is too large a number"),
         ("2020-01-01", "is a date, not a number"),
         ('{ unit = "B" }', "has no value"),
         ('{ value = "3 B", unit = "KiB" }', "has two units, 'B' and 'KiB'"),

@@ -301,7 +301,11 @@ def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[
             value = number
         unit = unit or written
     elif isinstance(given, int | float) and not isinstance(given, bool):
-        value = number = float(given)
+        try:
+            value = number = float(given)
+        except OverflowError:
+            problems.append(Problem(where, "is too large a number", f"a figure is {_EXAMPLE}"))
+            return value, unit
     else:
         kind = _KINDS.get(type(given), type(given).__name__)
         problems.append(Problem(where, f"is {kind}, not a number", f"a figure is {_EXAMPLE}"))

@@ -9,14 +9,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Integer, Real, Space
 from dse.search.drawing import Drawing
 from dse.search.evolution import evolve
 from dse.search.stall import Stall
 from dse.search.variation import children
-from tests.core_examples import MIXED, SPEED, evaluator, model, objective
+from tests.core_examples import MIXED, SPEED, evaluator, objective
 from tests.test_evolution import plan
+from tests.test_evolution_ends import PLANE
 
 Floats = NDArray[np.float64]
 
@@ -111,29 +111,14 @@ def test_what_was_drawn_before_is_replaced_by_more_of_what_is_wanted() -> None:
 
 
 def test_there_are_few_parents_at_first_and_a_generation_of_them_later() -> None:
-    states = list(evolve(_plane(), plan(16_000, 800)))
+    states = list(evolve(PLANE, plan(16_000, 800)))
     assert [len(s.parents) for s in states[:5]] == [200, 200, 200, 200, 250]
     assert len(states[-1].parents) == 800
     assert max(len(s.parents) for s in states) == 800
 
 
-def _plane() -> Evaluator:
-    return evaluator(
-        {name: Real(0, 1) for name in "xyz"},
-        [
-            model(
-                "plane",
-                lambda x, y, z: (x + (z - 0.5) ** 2, 1 - np.sqrt(x) + (y - 0.25) ** 2),
-                ["x", "y", "z"],
-                ["a", "b"],
-            )
-        ],
-        [objective("a"), objective("b")],
-    )
-
-
 def test_designs_that_another_dominates_do_not_matter_for_a_stall() -> None:
-    states = list(evolve(_plane(), plan(3_000, 60)))
+    states = list(evolve(PLANE, plan(3_000, 60)))
     judged = states[-1].judged
     leading = np.zeros(len(judged), dtype=bool)
     best = np.full(len(judged), True)

@@ -80,7 +80,8 @@ def _faults(table: DesignTable, columns: Sequence[str]) -> Iterator[Problem]:
         yield Problem("", f"column '{columns[1]}': {error}", "latency_s, say")
     load = columns[0]
     whole = load not in _IN_FLIGHT or load in table.texts
-    if not whole and (table.numbers[load] % 1 > 0).any():
+    finite = table.numbers[load][np.isfinite(table.numbers[load])] if not whole else np.zeros(0)
+    if (finite % 1 > 0).any():
         yield Problem("", f"column '{load}' has numbers that are not whole")
     if not whole and (table.numbers[load] > MOST).any():
         most = number(float(np.nanmax(table.numbers[load])))

@@ -124,8 +124,9 @@ def knee(in_flight: bool, values: Array) -> float:
 
 
 def _residuals(series: Load, logs: Array) -> Array:
-    found = latency(series.load, series.in_flight, np.exp(logs))
-    return np.asarray(2.0 * (np.sqrt(series.latency / found) - 1.0))
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial of the solver may be that far off
+        found = latency(series.load, series.in_flight, np.exp(logs))
+        return np.asarray(2.0 * (np.sqrt(series.latency / found) - 1.0))
 
 
 def _starts(series: Load) -> list[Array]:

@@ -54,7 +54,7 @@ from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
 
 _SEEDS = 20_000  # random designs to begin with
 _SMALL = 16  # designs of a box that are rather enumerated than halved
-_PIECE = 1 << 13  # boxes whose designs are evaluated together
+_PIECE = 1 << 12  # boxes whose designs are evaluated together
 _MOST = 1 << 16  # boxes worked on together
 _FEWEST = 1 << 10
 _SECONDS = 0.3  # that a batch should take
@@ -261,7 +261,9 @@ class _Bounding:
             return
         self._open = self._open.joined(opened)
         try:
-            while len(small):  # some at a time, for the sake of memory
+            while len(small):  # some at a time, for the sake of memory and of a deadline
+                if is_late(self._until):
+                    raise LateError(0, 0.0)
                 places, box = enumerated(self._ranges, small.boxes.rows(slice(_PIECE)))
                 self._evaluate(places, small.rows(box))
                 small = small.rows(slice(_PIECE, None))

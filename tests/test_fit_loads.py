@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dse.fit.command import run
+from dse.fit.loads import fit_loads, read_loads
 from dse.fit.queue import Load, fit_load, latency
 from dse.model.quantity import Array
 from dse.problems import InputError
@@ -93,3 +94,14 @@ def test_bad_tables_are_told_once(text: str, told: str, tmp_path: Path) -> None:
     assert len(raised.value.problems) == 1
     with pytest.raises(InputError, match=r"not for latency against load|bad"):
         run(tmp_path / "bad.csv", catalog=tmp_path / "c.toml")
+
+
+def test_intervals_end_where_a_value_cannot_be(tmp_path: Path) -> None:
+    """Latencies without a law leave a knee open, but one request is in flight at least."""
+    rows = "1,5\n2,1\n4,7\n8,2\n16,9\n32,1\n"
+    for head in ("queue_depth,latency_s", "offered_Gbps,latency_s"):
+        (tmp_path / "rubbish.csv").write_text(f"{head}\n{rows}")
+        (found,) = fit_loads(read_loads(tmp_path / "rubbish.csv", []) or [])
+        name, least = ("knee", 1.0) if found.series.in_flight else ("capacity", 16.0)
+        low, high = found.intervals[name]
+        assert least <= low <= high

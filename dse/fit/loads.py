@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dse.fit.groups import by_problems, groups
-from dse.fit.queue import FEWEST, MOST, Load, LoadFit, fit_load
+from dse.fit.queue import FEWEST, MOST, Load, LoadFit, fit_load, lowest
 from dse.model.units import UnitError, factor
 from dse.model.values import as_data, listed, number, show
 from dse.problems import InputError, Problem
@@ -113,7 +113,12 @@ def notes(fit: LoadFit) -> list[str]:
             f"loads left out are {off:.0%} off in the median, so what follows is hardly to be "
             "trusted: more than one queue, or requests that do not come by chance?"
         )
-    open_ = [n for n, (low, high) in fit.intervals.items() if low == 0.0 and np.isinf(high)]
+    carried = fit.series.load[: len(fit.series.load) - fit.full]
+    open_ = [
+        name
+        for name, (low, high) in fit.intervals.items()
+        if np.isinf(high) and low <= lowest(carried, fit.series.in_flight, name)
+    ]
     if open_:
         said.append(f"the latencies do not determine {listed(open_)}")
     return said

@@ -108,11 +108,21 @@ def fit_load(series: Load) -> LoadFit:
     best = _best(kept)
     names = ["overhead", "service_time", *([] if series.in_flight else ["capacity"]), "knee"]
     values = [*np.exp(best), knee(series.in_flight, np.exp(best))]
-    intervals = {name: _interval(kept, best, place) for place, name in enumerate(names)}
+    intervals = {}
+    for place, name in enumerate(names):
+        low, high = _interval(kept, best, place)
+        intervals[name] = max(low, lowest(kept.load, series.in_flight, name)), high
     errors = np.array([_missed(kept, i, best) for i in range(len(kept.load))])
     values[0] = 0.0 if values[0] < 10.0 * _ABSENT * kept.latency.min() else values[0]
     told = dict(zip(names, map(float, values), strict=True))
     return LoadFit(series, told, intervals, errors, len(series.load) - end)
+
+
+def lowest(load: Array, in_flight: bool, name: str) -> float:
+    """Return what a value is not below: one request in flight, and the rates that were carried."""
+    if in_flight:
+        return 1.0 if name == "knee" else 0.0
+    return float(load.max()) if name == "capacity" else 0.0
 
 
 def knee(in_flight: bool, values: Array) -> float:

@@ -55,7 +55,10 @@ SERVICE_TIME = Quantity(
     "cycle", "mean time of the engine for an offload", "s", low=0, typical=(10, 1e5)
 )
 ENGINE_UTILIZATION = Quantity(
-    "1", "offloads of all cores at full throughput over those that the engine can serve", low=0
+    "1",
+    "offloads of all cores at full throughput over those that the engine can serve",
+    low=0,
+    typical=(0, 0.9),
 )
 
 

@@ -158,8 +158,14 @@ def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> No
 
 
 def test_a_study_without_doubts_says_its_worst_tier() -> None:
-    made = content(**{n: {"value": v, "tier": "fitted"} for n, v in ASSUMED.items()})
-    made["space"]["engine"]["rows"]["far"]["overhead"] = {"value": 5000, "tier": "measured"}
+    made = content(
+        **{n: {"value": v, "tier": "fitted", "source": "a fit"} for n, v in ASSUMED.items()}
+    )
+    made["space"]["engine"]["rows"]["far"]["overhead"] = {
+        "value": 5000,
+        "tier": "measured",
+        "source": "a log",
+    }
     study = dse.from_mapping(made)
     result = study.run()
     assert result.answer().rests == "1 of its 7 figures is derived."
@@ -180,9 +186,12 @@ def test_the_distance_of_fronts_is_a_share() -> None:
     [
         ({"value": 5, "tier": "guessed"}, "should be 'measured', 'fitted', 'data sheet'"),
         ({"value": 5, "sorce": "x"}, "unknown key 'sorce'"),
-        ({"tier": "measured"}, "inputs.latency.value: is missing"),
+        ({"tier": "measured", "source": "a log"}, "inputs.latency.value: is missing"),
         ({"value": "5 B", "tier": "measured"}, "inputs.latency"),
-        ({"value": True, "tier": "measured"}, "inputs.latency.value"),
+        ({"value": True, "tier": "derived"}, "inputs.latency.value"),
+        ({"value": 5, "tier": "measured"}, "inputs.latency.source: is missing: what is measured"),
+        ({"value": 5, "tier": "fitted", "source": " "}, "inputs.latency.source: is missing"),
+        ({"between": [4, 6], "tier": "data sheet"}, "inputs.latency.source: is missing"),
     ],
 )
 def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
@@ -190,6 +199,25 @@ def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
         dse.from_mapping(content(latency=given))
     assert told in str(raised.value)
     assert len(raised.value.problems) == 1, raised.value
+
+
+def test_derived_and_assumed_figures_need_no_source() -> None:
+    for tier in ("derived", "assumed"):
+        dse.from_mapping(content(latency={"value": 5, "tier": tier}))
+
+
+@pytest.mark.parametrize("said", [{"tier": "derived"}, {"source": "a log"}])
+def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
+    made = content()
+    made["objective"][0]["at"]["granularity"] = {"value": 1024} | said
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(made)
+    (problem,) = raised.value.problems
+    assert problem.where == "objective[1].at.granularity"
+    assert f"'{next(iter(said))}' has no effect: what is asked is no figure" in problem.message
+    # what is not known exactly is a figure wherever it stands
+    made["objective"][0]["at"]["granularity"] = {"between": [512, 2048]} | said
+    assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).figures]
 
 
 def test_a_bad_origin_of_a_row_is_told_once() -> None:

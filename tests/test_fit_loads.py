@@ -83,6 +83,8 @@ def test_a_switch_that_is_no_queue_is_told(tmp_path: Path) -> None:
         ("queue_depth,latency_s\n1,1\n2,-1\n4,1\n8,1\n", "that are not above 0"),
         ("queue_depth,latency_s\n1,1\n2.5,1\n4,1\n8,1\n", "that are not whole"),
         ("in_flight,latency_s\n1,1\n2,1\n4,1\n1e9,1\n", "at most 4,096 are followed"),
+        ("in_flight,latency_s\n1,9 us\n2,9 us\n4,9 us\n8,9 us\n", "'latency_s' has texts"),
+        ("in_flight,latency_mean\n1,1\n2,1\n4,1\n8,1\n", "has no unit of time in its name"),
         ("queue_depth,latency_B\n1,1\n2,1\n4,1\n8,1\n", "column 'latency_B'"),
     ],
 )

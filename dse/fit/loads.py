@@ -110,10 +110,14 @@ def _faults(table: DesignTable, columns: Sequence[str]) -> Iterator[Problem]:
             yield Problem("", f"column '{name}' has texts: numbers are wanted")
         elif not (table.numbers[name][~np.isnan(table.numbers[name])] > 0).all():
             yield Problem("", f"column '{name}' has numbers that are not above 0")
-    try:
-        factor(table.units.get(columns[1], "1"), "s")
-    except UnitError as error:
-        yield Problem("", f"column '{columns[1]}': {error}", "latency_s, say")
+    latency, unit = columns[1], table.units.get(columns[1], "1")
+    if latency not in table.texts and unit == "1":
+        yield Problem("", f"column '{latency}' has no unit of time in its name", "latency_s, say")
+    elif latency not in table.texts:
+        try:
+            factor(unit, "s")
+        except UnitError as error:
+            yield Problem("", f"column '{latency}': {error}", "latency_s, say")
     load = columns[0]
     if load not in _IN_FLIGHT and not _is_rate(load.rpartition("_")[2]):
         message = f"column '{load}' is not in a rate: so many a second are wanted"

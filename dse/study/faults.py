@@ -136,6 +136,8 @@ def _fault(where: str, found: Sequence[Mapping[str, Any]], content: Any) -> Prob
     if "finite_number" in kinds:
         return Problem(where, f"{value} is not finite", _UNIT if "string_type" in kinds else "")
     if {"int_type", "string_type"} <= kinds:
+        if value == "{}":
+            return Problem(where, "{} is an empty table", _UNIT)
         return Problem(where, f"{value} is neither a number nor a text", _UNIT)
     if {"int_type", "float_type"} <= kinds:
         return Problem(where, f"{value} is not a number")

@@ -84,7 +84,7 @@ class UncertainTable(OriginTable):
 def _figure_kind(value: Any) -> str:
     if is_sourced(value):
         return "sourced"
-    return "uncertain" if isinstance(value, dict | UncertainTable) else "number"
+    return "uncertain" if value and isinstance(value, dict | UncertainTable) else "number"
 
 
 def _as_number(table: SourcedTable) -> float | str:

@@ -151,6 +151,7 @@ def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> No
     }
     assert kept["figures"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
     assert kept["rests"].startswith("4 of its 7 figures are assumed. Check these three before")
+    assert kept["rests"].count("assumed, half to double moves the front by") == 3
     assert result.answer().rests == kept["rests"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Where the numbers come from" in page
@@ -169,6 +170,19 @@ def test_a_study_without_doubts_says_its_worst_tier() -> None:
     study = dse.from_mapping(made)
     result = study.run()
     assert result.answer().rests == "1 of its 7 figures is derived."
+
+
+def test_defaults_and_tiers_are_named() -> None:
+    made = content(latency={"between": [500, 2000], "tier": "measured", "source": "a log"})
+    del made["inputs"]["latency_per_byte"], made["inputs"]["complexity"]
+    rests = dse.from_mapping(made).run().answer().rests
+    named = "(latency per byte and complexity are defaults of models)"
+    assert f"3 of its 7 figures are assumed {named}. Check these" in rests
+    assert "complexity (assumed, half to double moves the front by" in rests
+    assert "latency (measured but uncertain, between 500 and 2000 moves the front by" in rests
+    del made["inputs"]["latency"]["tier"]
+    rests = dse.from_mapping(made).run().answer().rests
+    assert "latency (assumed, between 500 and 2000 moves" in rests
 
 
 def test_the_distance_of_fronts_is_a_share() -> None:

@@ -133,7 +133,7 @@ class Evaluator:
             return _joined([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
         answers = iter(self.wiring.evaluate(self.requests(), columns, known))
         objectives = self._objectives(answers, count)
-        constrained = np.empty((count, len(self.constraints)))
+        constrained = np.empty((count, len(self.constraints)), order="F")  # written by column
         with np.errstate(all="ignore"):
             for k, constraint in enumerate(self.constraints):
                 values = {name: next(answers) for name in constraint.names}
@@ -144,7 +144,7 @@ class Evaluator:
         return Evaluated(objectives, constrained, np.asarray(feasible))
 
     def _objectives(self, answers: Iterator[Array], count: int) -> Array:
-        found = np.empty((count, len(self.objectives)))
+        found = np.empty((count, len(self.objectives)), order="F")  # written by column
         for i, objective in enumerate(self.objectives):
             found[:, i] = objective.reduced(next(answers), count)
         return found

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model import Array, Floats, Quantity, at_least, model
 from objectives.quantities import CallsInFlight, ClockPeriod
@@ -28,7 +29,7 @@ _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
 _COUNTED = 64
 """Calls in each half of the count at least: the pace is between their mean ends."""
-_ROWS = 1 << 12
+_ROWS = 1 << 13
 """Designs followed at a time: their columns stay in the cache."""
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
@@ -123,47 +124,74 @@ def _paces(table: Array) -> Array:
         pace: Array = np.maximum(set_up, slots)
         followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
     pace[np.isinf(alone)] = np.inf
-    order = followed[np.argsort(window[followed], kind="stable")]
-    for first in range(0, order.size, _ROWS):
-        block = order[first : first + _ROWS]
-        pace[block] = np.maximum(pace[block], _follow(table[:, block]))  # may be less by rounding
+    first, same = _distinct(table[:, followed])
+    found = np.empty(first.size)
+    order = np.argsort(window[followed[first]], kind="stable")
+    for low in range(0, order.size, _ROWS):
+        block = order[low : low + _ROWS]
+        found[block] = _follow(table[:, followed[first[block]]])
+    pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
 
 
+def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return a design of each kind, and of which kind each design is: equal designs are one kind.
+
+    Kinds are told apart by a hash; if two share one, which a sum of products of 64 bits leaves to
+    chance, each design is a kind of its own.
+    """
+    mixed = np.zeros(table.shape[1], np.uint64)
+    for row in np.ascontiguousarray(table).view(np.uint64):
+        mixed = (mixed ^ row) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    _, first, same = np.unique(mixed, return_index=True, return_inverse=True)
+    if not np.array_equal(table[:, first[same]], table):
+        first = same = np.arange(mixed.size)
+    return first, same
+
+
 def _follow(table: Array) -> Array:
-    """Follow the calls of designs; return the mean clocks from end to end.
+    """Follow the calls of designs, sorted by calls in flight; return the mean clocks between ends.
 
     The count spans whole windows, for the calls of one may come back together.
     """
     length, _, depth, period, batch, window, set_up, travel, wait, busy = table
     window = np.maximum(window, 1).astype(np.int64)
-    most, columns = int(window.max()), np.arange(window.size)
-    same = bool(np.all(window == most))
-    window = window[:1] if same else window
+    groups = [(int(w), slice(*np.searchsorted(window, [w, w + 1]))) for w in np.unique(window)]
     before, half = np.maximum(_SETTLING, 2 * window), window * -(-_COUNTED // window)
-    ends = np.zeros((most, columns.size))
-    thread, free = np.zeros_like(length), np.zeros_like(length)
-    early, late, held = np.zeros_like(length), np.zeros_like(length), Held.of(wait, busy)
+    ends = np.zeros((groups[-1][0], window.size))
+    thread, free, early, late = np.zeros((4, window.size))
+    held = _Held.of(wait, busy)
     for call in range(int(np.max(before + 2 * half))):
-        at = call % most if same else (call % window, columns)
-        thread = np.maximum(thread, ends[at]) + set_up
+        for many, some in groups:
+            np.maximum(thread[some], ends[call % many, some], out=thread[some])
+        thread += set_up
         arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
-        slot = np.maximum(next_slot(arrived, length, depth, period), free)
-        free = slot + batch
-        end = ends[at] = end_of(free - 1, length, depth, period)
-        np.add(early, end, out=early, where=(call >= before) & (call < before + half))
-        np.add(late, end, out=late, where=(call >= before + half) & (call < before + 2 * half))
+        free = np.maximum(_next_slot(arrived, length, depth, period), free) + batch
+        end = _end_of(free - 1, length, depth, period)
+        for many, some in groups:
+            ends[call % many, some] = end[some]
+        _add(early, end, (call >= before) & (call < before + half))
+        _add(late, end, (call >= before + half) & (call < before + 2 * half))
     return np.asarray((late - early) / half**2)
 
 
-class Held(NamedTuple):
+def _add(total: Array, values: Array, rows: NDArray[np.bool_]) -> None:
+    """Add values to a total in some rows: in none or in all of them nearly always."""
+    if rows.all():
+        total += values
+    elif rows.any():
+        np.add(total, values, out=total, where=rows)
+
+
+class _Held(NamedTuple):
     """A wait on the way: nothing beyond the chance `busy`, else evenly spread with a mean."""
 
     longest: Array
     slope: Array
 
     @classmethod
-    def of(cls, wait: Array, busy: Array) -> Held:
+    def of(cls, wait: Array, busy: Array) -> _Held:
         """Take the mean of all waits, and the chance of one."""
         longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
         return cls(longest, np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0))
@@ -173,15 +201,26 @@ class Held(NamedTuple):
         return np.maximum(self.longest - chance * self.slope, 0.0)
 
 
-def next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Array:
+def _next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Array:
     """Return the number of the first slot of the stream not before a clock; the first is at 0."""
-    early = arrived - _ON_THE_SLOT
-    rounds = np.floor(early / length)
-    into = np.ceil((early - rounds * length) / depth)
-    return np.asarray(rounds * period + np.clip(into, 0.0, period))  # of a huge clock, rounding
+    into = arrived - _ON_THE_SLOT
+    rounds = np.floor(into / length)
+    into -= rounds * length
+    into /= depth
+    np.ceil(into, out=into)
+    np.minimum(np.maximum(into, 0.0, out=into), period, out=into)  # of a huge clock, rounding
+    rounds *= period
+    into += rounds
+    return into
 
 
-def end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
+def _end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
     """Return the clock at which what entered in a slot leaves the pipeline."""
-    rounds = np.floor(slot / period)
-    return np.asarray(rounds * length + (slot - rounds * period + 1) * depth)
+    rounds = slot / period
+    np.floor(rounds, out=rounds)
+    into = slot - rounds * period
+    into += 1
+    into *= depth
+    rounds *= length
+    rounds += into
+    return rounds

@@ -156,32 +156,44 @@ def _follow(table: Array) -> Array:
     The count spans whole windows, for the calls of one may come back together.
     """
     length, _, depth, period, batch, window, set_up, travel, wait, busy = table
-    window = np.maximum(window, 1).astype(np.int64)
-    groups = [(int(w), slice(*np.searchsorted(window, [w, w + 1]))) for w in np.unique(window)]
-    before, half = np.maximum(_SETTLING, 2 * window), window * -(-_COUNTED // window)
-    ends = np.zeros((groups[-1][0], window.size))
+    windows = _Window.of(np.maximum(window, 1).astype(np.int64))
+    ends = np.zeros((windows[-1].calls, window.size))
     thread, free, early, late = np.zeros((4, window.size))
     held = _Held.of(wait, busy)
-    for call in range(int(np.max(before + 2 * half))):
-        for many, some in groups:
-            np.maximum(thread[some], ends[call % many, some], out=thread[some])
+    for call in range(max(each.before + 2 * each.half for each in windows)):
+        for calls, rows, _, _ in windows:
+            np.maximum(thread[rows], ends[call % calls, rows], out=thread[rows])
         thread += set_up
         arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
         free = np.maximum(_next_slot(arrived, length, depth, period), free) + batch
         end = _end_of(free - 1, length, depth, period)
-        for many, some in groups:
-            ends[call % many, some] = end[some]
-        _add(early, end, (call >= before) & (call < before + half))
-        _add(late, end, (call >= before + half) & (call < before + 2 * half))
-    return np.asarray((late - early) / half**2)
+        for calls, rows, before, half in windows:
+            ends[call % calls, rows] = end[rows]
+            if before <= call < before + half:
+                early[rows] += end[rows]
+            elif before + half <= call < before + 2 * half:
+                late[rows] += end[rows]
+    for _, rows, _, half in windows:
+        late[rows] = (late[rows] - early[rows]) / half**2
+    return late
 
 
-def _add(total: Array, values: Array, rows: NDArray[np.bool_]) -> None:
-    """Add values to a total in some rows: in none or in all of them nearly always."""
-    if rows.all():
-        total += values
-    elif rows.any():
-        np.add(total, values, out=total, where=rows)
+class _Window(NamedTuple):
+    """Designs with the same number of calls in flight: their rows, and which calls are counted."""
+
+    calls: int
+    rows: slice
+    before: int
+    half: int
+
+    @classmethod
+    def of(cls, window: NDArray[np.int64]) -> list[_Window]:
+        """Return the windows of designs, which are sorted by them."""
+        calls, first, count = np.unique(window, return_index=True, return_counts=True)
+        return [
+            cls(w, slice(low, low + many), max(_SETTLING, 2 * w), w * -(-_COUNTED // w))
+            for w, low, many in zip(calls.tolist(), first.tolist(), count.tolist(), strict=True)
+        ]
 
 
 class _Held(NamedTuple):

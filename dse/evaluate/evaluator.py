@@ -128,7 +128,7 @@ class Evaluator:
     def objective_runs(
         self, columns: Mapping[str, Array], count: int
     ) -> dict[Key, Mapping[str, Array]]:
-        """Return what `objective_values` runs, for `Wiring.unmoved`; nothing of too many designs."""
+        """Return what `objective_values` runs, for `Wiring.unmoved`; nothing if designs are many."""
         if count > self._together:
             return {}
         return self.wiring.done(self._objective_requests(), columns)
@@ -138,7 +138,9 @@ class Evaluator:
 
     def requests(self) -> list[tuple[str, Conditions]]:
         """Return every quantity that judging a design takes, with what is bound for it."""
-        return self._objective_requests() + [(name, c.conditions) for c in self.constraints for name in c.names]
+        return self._objective_requests() + [
+            (name, c.conditions) for c in self.constraints for name in c.names
+        ]
 
     def evaluate_columns(
         self,

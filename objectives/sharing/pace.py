@@ -151,49 +151,52 @@ def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _follow(table: Array) -> Array:
-    """Follow the calls of designs, sorted by calls in flight; return the mean clocks between ends.
+    """Follow the calls of designs; return the mean clocks from end to end.
 
     The count spans whole windows, for the calls of one may come back together.
     """
     length, _, depth, period, batch, window, set_up, travel, wait, busy = table
-    windows = _Window.of(np.maximum(window, 1).astype(np.int64))
-    ends = np.zeros((windows[-1].calls, window.size))
-    thread, free, early, late = np.zeros((4, window.size))
-    held = _Held.of(wait, busy)
-    for call in range(max(each.before + 2 * each.half for each in windows)):
-        for calls, rows, _, _ in windows:
-            np.maximum(thread[rows], ends[call % calls, rows], out=thread[rows])
+    window = np.maximum(window, 1).astype(np.int64)
+    most, designs = int(window.max()), window.size
+    before, half = np.maximum(_SETTLING, 2 * window), window * -(-_COUNTED // window)
+    early, late = _Sum.of(before, before + half), _Sum.of(before + half, before + 2 * half)
+    ends = np.zeros((most, designs))  # of the latest calls
+    earlier = np.arange(designs) - window * designs  # where the call is that ends a window
+    thread, free, held = np.zeros(designs), np.zeros(designs), _Held.of(wait, busy)
+    for call in range(int(np.max(before + 2 * half))):
+        row = call % most
+        np.maximum(thread, ends.take(earlier + row * designs, mode="wrap"), out=thread)
         thread += set_up
         arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
         free = np.maximum(_next_slot(arrived, length, depth, period), free) + batch
-        end = _end_of(free - 1, length, depth, period)
-        for calls, rows, before, half in windows:
-            ends[call % calls, rows] = end[rows]
-            if before <= call < before + half:
-                early[rows] += end[rows]
-            elif before + half <= call < before + 2 * half:
-                late[rows] += end[rows]
-    for _, rows, _, half in windows:
-        late[rows] = (late[rows] - early[rows]) / half**2
-    return late
+        ends[row] = _end_of(free - 1, length, depth, period)
+        early.add(call, ends[row])
+        late.add(call, ends[row])
+    return np.asarray((late.total - early.total) / half**2)
 
 
-class _Window(NamedTuple):
-    """Designs with the same number of calls in flight: their rows, and which calls are counted."""
+class _Sum(NamedTuple):
+    """A sum over calls, from one on and before another; those that differ by design are few."""
 
-    calls: int
-    rows: slice
-    before: int
-    half: int
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    bounds: tuple[int, int, int, int]
+    total: Array
 
     @classmethod
-    def of(cls, window: NDArray[np.int64]) -> list[_Window]:
-        """Return the windows of designs, which are sorted by them."""
-        calls, first, count = np.unique(window, return_index=True, return_counts=True)
-        return [
-            cls(w, slice(low, low + many), max(_SETTLING, 2 * w), w * -(-_COUNTED // w))
-            for w, low, many in zip(calls.tolist(), first.tolist(), count.tolist(), strict=True)
-        ]
+    def of(cls, low: NDArray[np.int64], high: NDArray[np.int64]) -> _Sum:
+        """Take the bounds of each design."""
+        bounds = int(low.min()), int(low.max()), int(high.min()), int(high.max())
+        return cls(low, high, bounds, np.zeros(low.size))
+
+    def add(self, call: int, values: Array) -> None:
+        """Add what a call gives to the designs that count it."""
+        first, every, until, end = self.bounds
+        if every <= call < until:
+            np.add(self.total, values, out=self.total)
+        elif first <= call < end:
+            counted = (call >= self.low) & (call < self.high)
+            np.add(self.total, values, out=self.total, where=counted)
 
 
 class _Held(NamedTuple):

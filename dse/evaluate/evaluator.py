@@ -128,7 +128,7 @@ class Evaluator:
     def objective_runs(
         self, columns: Mapping[str, Array], count: int
     ) -> dict[Key, Mapping[str, Array]]:
-        """Return what `objective_values` runs, for `Wiring.unmoved`; nothing if designs are many."""
+        """Return what `objective_values` runs, for `Wiring.unmoved`; nothing of many designs."""
         if count > self._together:
             return {}
         return self.wiring.done(self._objective_requests(), columns)

@@ -27,7 +27,14 @@ from objectives.communication.readers import from_profile, load_dataflow, load_d
 from objectives.communication.selection import idle_functions
 from objectives.communication.setting import Setting
 from objectives.communication.tree import CallTree
-from objectives.communication.verdict import Change, Verdict, verdict, verdict_table, verdicts
+from objectives.communication.verdict import (
+    Change,
+    Verdict,
+    kept_table,
+    verdict,
+    verdict_table,
+    verdicts,
+)
 
 __all__ = [
     "Acceleration",
@@ -50,6 +57,7 @@ __all__ = [
     "from_profile",
     "function_calls",
     "idle_functions",
+    "kept_table",
     "load_dataflow",
     "load_dataflows",
     "offload_functions",

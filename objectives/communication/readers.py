@@ -12,12 +12,18 @@ from dse.problems import InputError, Problem
 from dse.profile.document import Profile
 from objectives.communication.contexts import expand
 from objectives.communication.dataflow import Chain, Dataflow, Dataflows
+from objectives.communication.movable import Kinds
 from objectives.communication.tree import CallTree, entered, inclusive_transfers, shares_inside
 from objectives.programs import Counts, Program, load_program, load_programs
 
 _BOUNDED = (
     "memory that functions touch, and what they fetch once, is not told: bounded by all bytes read "
     "and passed on"
+)
+
+_IO_UNTOLD = (
+    "which functions do input or output is not told, so that they may move: exclude those that must"
+    " not"
 )
 
 
@@ -68,7 +74,7 @@ def from_counts(counts: Counts) -> Dataflow:
         touched,
         (),
         tree,
-        (*counts.missing, _BOUNDED),
+        (*counts.missing, _BOUNDED, _IO_UNTOLD),
     )
 
 
@@ -125,9 +131,22 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         _floats([*(f.call_working_set for f in profile.functions), *filler]),
         tuple(_chains(profile, at)),
         tree,
-        tuple(profile.notes),
-        library=frozenset(f.name for f in profile.functions if f.foreign),
+        tuple(profile.notes) + (() if _tells_io(profile) else (_IO_UNTOLD,)),
+        _kinds(profile),
     )
+
+
+def _kinds(profile: Profile) -> Kinds:
+    """Return what is known of a profile's functions."""
+    return Kinds(
+        library=frozenset(f.name for f in profile.functions if f.foreign),
+        system=frozenset(f.name for f in profile.functions if f.system),
+        io=frozenset(f.name for f in profile.functions if f.io),
+    )
+
+
+def _tells_io(profile: Profile) -> bool:
+    return all(f.io is not None for f in profile.functions)
 
 
 def _tree(profile: Profile, at: dict[str, int]) -> CallTree:

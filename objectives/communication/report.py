@@ -35,7 +35,7 @@ from objectives.communication.pictures import (
 from objectives.communication.scaling import fit_laws, law_table
 from objectives.communication.selection import accelerated
 from objectives.communication.setting import Setting
-from objectives.communication.verdict import verdict_table
+from objectives.communication.verdict import kept_table, verdict_table
 
 FACTORS = 2.0 ** np.arange(11)
 
@@ -70,6 +70,16 @@ def functions(study: Study, result: StudyResult) -> Section:
                 "worth an accelerator.",
             )
         )
+        kept = kept_table(program, setting)
+        if len(kept):
+            parts.append(
+                Table(
+                    f"{program.program}: what stays on the host",
+                    kept.reset_index(),
+                    "Share of the time with everything it calls, from 1 % on. What may move all "
+                    "the same is named in the study: dataflow = { file = …, include = [name] }.",
+                )
+            )
     return Section("Computation or communication", "\n\n".join(words + gaps(programs)), parts)
 
 

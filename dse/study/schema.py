@@ -48,10 +48,15 @@ class CatalogRow(Table):
 
 
 class ResourceFile(OriginTable):
-    """An input from a file, of which some parts may not be chosen."""
+    """An input from a file, of which some parts may not be chosen, or may all the same."""
 
     file: StrictStr = Field(description="a file or folder, relative to the study")
-    exclude: list[StrictStr] = Field(default_factory=list, description="names of parts")
+    exclude: list[StrictStr] = Field(
+        default_factory=list, description="names of parts that may not be chosen"
+    )
+    include: list[StrictStr] = Field(
+        default_factory=list, description="names of parts that may, though something says no"
+    )
 
 
 class RealTable(Table):

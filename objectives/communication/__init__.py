@@ -23,14 +23,23 @@ from objectives.communication.calls import (
 from objectives.communication.cut import Cut, best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.model import Offloading, offload_functions
+from objectives.communication.quantities import AreaCosts
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.selection import idle_functions
 from objectives.communication.setting import Setting
 from objectives.communication.tree import CallTree
-from objectives.communication.verdict import Change, Verdict, verdict, verdict_table, verdicts
+from objectives.communication.verdict import (
+    Change,
+    Verdict,
+    kept_table,
+    verdict,
+    verdict_table,
+    verdicts,
+)
 
 __all__ = [
     "Acceleration",
+    "AreaCosts",
     "Areas",
     "CallTree",
     "Ceilings",
@@ -50,6 +59,7 @@ __all__ = [
     "from_profile",
     "function_calls",
     "idle_functions",
+    "kept_table",
     "load_dataflow",
     "load_dataflows",
     "offload_functions",

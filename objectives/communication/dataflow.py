@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from dse.model import Array
 from dse.problems import InputError, Problem, nearest
+from objectives.communication.movable import Kinds, staying, wrappers
 from objectives.communication.tree import CallTree, shares_inside
 
 MAX_CANDIDATES = 20
+_INCLUDE = "if it may move all the same, name it under include"
 
 
 class Chain(NamedTuple):
@@ -82,10 +84,8 @@ class Dataflow:
         The calling contexts.
     missing : tuple of str
         What the source of these numbers does not tell, each a sentence.
-    excluded : frozenset of str
-        Functions that no accelerator is for, nor for what calls them: the program's own frame.
-    library : frozenset of str
-        Library functions: what they do inside is not known.
+    kinds : Kinds
+        What keeps functions on the host, and what the study says of it.
     """
 
     program: str
@@ -105,8 +105,7 @@ class Dataflow:
     chains: tuple[Chain, ...]
     tree: CallTree
     missing: tuple[str, ...] = ()
-    excluded: frozenset[str] = frozenset({"main"})
-    library: frozenset[str] = frozenset()
+    kinds: Kinds = field(default_factory=Kinds)
 
     @functools.cached_property
     def calls(self) -> Array:
@@ -170,24 +169,38 @@ class Dataflow:
     def candidates(self) -> tuple[str, ...]:
         """Functions that could be accelerated, by computation with everything called, most first.
 
-        Those that do nothing are none, nor are library functions, those excluded (``main``, if
-        nothing else is said) and all that call one of these, and a function that nobody calls and
-        that calls others.
+        Those that do something and for which :attr:`staying` has no reason.
         """
-        tree = self.tree
-        callers = set(tree.parent.tolist())
-        tops = {v for v in range(len(tree.parent)) if tree.parent[v] < 0 and v in callers}
-        for node, function in enumerate(tree.function):
-            if self.names[function] in self.excluded:
-                tops.update(tree.way(node))
-        frame = {int(tree.function[node]) for node in tops}
-        frame |= {f for f in range(self.functions) if self.names[f] in self.library}
+        return tuple(name for name in self._busy if name not in self.staying)
+
+    @functools.cached_property
+    def staying(self) -> dict[str, str]:
+        """Why functions stay on the host unless the study includes them, the busiest first.
+
+        Functions that do nothing are not among them. A function that hands its work to another is:
+        an accelerator for it is one for the other.
+        """
+        own = self.names[: self.functions]
+        kept = staying(self.tree, own, self.kinds)
+        movable = [name for name in self._busy if name not in kept]
+        reads = self.tree.own_share * (self.reads + self._passed)[self.tree.function]
+        work = self.tree.computation + reads
+        handed = wrappers(self.tree, own, self.kinds, work, movable)
+        kept |= {name: f"hands its work to {to}" for name, to in handed.items()}
+        return {name: kept[name] for name in self._busy if name in kept}
+
+    @functools.cached_property
+    def _passed(self) -> Array:
+        """Bytes that functions wrote and others read, shape (n,) [B]."""
+        return np.asarray(self.transfers.sum(axis=1) - np.diag(self.transfers))
+
+    @functools.cached_property
+    def _busy(self) -> tuple[str, ...]:
+        """The functions that do something, by computation with everything called, most first."""
         work = self.computation_inclusive
         moved = self.transfers_into.sum(axis=0) + self.returned.sum(axis=1) + self.local_bytes
         order = sorted(range(self.functions), key=lambda f: (-work[f], -moved[f], self.names[f]))
-        return tuple(
-            self.names[f] for f in order if f not in frame and (work[f] > 0 or moved[f] > 0)
-        )
+        return tuple(self.names[f] for f in order if work[f] > 0 or moved[f] > 0)
 
     def without(self, names: Iterable[str]) -> Dataflow:
         """Return the same program with more functions excluded.
@@ -197,14 +210,25 @@ class Dataflow:
         InputError
             If there are no such functions; all at once.
         """
-        names = list(names)
-        known = self.names[: self.functions]
-        if wrong := [name for name in names if name not in known]:
-            problems = [
-                Problem("", f"there is no function '{n}'", nearest(n, known)) for n in wrong
-            ]
-            raise InputError(self.program, problems)
-        return replace(self, excluded=self.excluded | set(names))
+        found = self._known(names)
+        return replace(self, kinds=self.kinds._replace(excluded=self.kinds.excluded | found))
+
+    def including(self, names: Iterable[str]) -> Dataflow:
+        """Return the same program with functions that may move, though something speaks against it.
+
+        Raises
+        ------
+        InputError
+            If there are no such functions; all at once.
+        """
+        found = self._known(names)
+        return replace(self, kinds=self.kinds._replace(included=self.kinds.included | found))
+
+    def _known(self, names: Iterable[str]) -> frozenset[str]:
+        names, known = frozenset(names), self.names[: self.functions]
+        if wrong := sorted(names - set(known)):
+            raise InputError(self.program, [_unknown(name, known) for name in wrong])
+        return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +241,8 @@ class Dataflows:
     def candidates(self) -> tuple[str, ...]:
         """The candidates that a `selection` counts from its lowest bit, at most 20.
 
-        In the order of their part in the computation, summed over the programs.
+        In the order of their part in the computation, summed over the programs. Those that a study
+        includes are among them.
         """
         part: dict[str, float] = {}
         for program in self.programs:
@@ -225,7 +250,9 @@ class Dataflows:
             for name in program.candidates:
                 work = float(program.computation_inclusive[program.position(name)])
                 part[name] = part.get(name, 0.0) + work / whole
-        return tuple(sorted(part, key=lambda name: -part[name]))[:MAX_CANDIDATES]
+        asked = {name for p in self.programs for name in p.kinds.included}
+        first = sorted(part, key=lambda name: (name not in asked, -part[name]))[:MAX_CANDIDATES]
+        return tuple(sorted(first, key=lambda name: -part[name]))
 
     def selection(self, names: Iterable[str]) -> int:
         """Return the number whose bits choose these candidates.
@@ -239,13 +266,7 @@ class Dataflows:
         unknown = [name for name in names if name not in self.candidates]
         if unknown:
             source = ", ".join(program.program for program in self.programs)
-            raise InputError(
-                source,
-                [
-                    Problem("", f"'{name}' is not a candidate", nearest(name, self.candidates))
-                    for name in unknown
-                ],
-            )
+            raise InputError(source, [self._no_candidate(name) for name in unknown])
         return sum(1 << self.candidates.index(name) for name in dict.fromkeys(names))
 
     def chosen(self, selection: int) -> tuple[str, ...]:
@@ -260,6 +281,17 @@ class Dataflows:
         """Return the names of what `selection` chooses, from its lowest bit."""
         return {"selection": self.candidates}
 
+    def _no_candidate(self, name: str) -> Problem:
+        if why := self.staying.get(name):
+            return Problem("", f"'{name}' is not a candidate: {why}", _INCLUDE)
+        return Problem("", f"'{name}' is not a candidate", nearest(name, self.candidates))
+
+    @functools.cached_property
+    def staying(self) -> dict[str, str]:
+        """Why functions stay on the host that are candidates in no program."""
+        kept = {n: why for p in reversed(self.programs) for n, why in p.staying.items()}
+        return {n: why for n, why in kept.items() if n not in self.candidates}
+
     def without(self, names: Sequence[str]) -> Dataflows:
         """Return the programs with functions excluded, each of which some program has.
 
@@ -268,16 +300,39 @@ class Dataflows:
         InputError
             If no program has such functions; all at once.
         """
-        known = {name for p in self.programs for name in p.names[: p.functions]}
-        if wrong := [name for name in names if name not in known]:
-            source = ", ".join(program.program for program in self.programs)
-            problems = [
-                Problem("", f"there is no function '{n}'", nearest(n, known)) for n in wrong
-            ]
-            raise InputError(source, problems)
+        self._known(names)
         return Dataflows(
             tuple(p.without([n for n in names if n in p.names]) for p in self.programs)
         )
+
+    def including(self, names: Sequence[str]) -> Dataflows:
+        """Return the programs with functions that may move, though something speaks against it.
+
+        Raises
+        ------
+        InputError
+            If no program has such a function, if it may move as it is, or if it is ``main``; all at
+            once.
+        """
+        self._known(names)
+        wrong = [
+            Problem("", "'main' cannot move: all of the program is below it", "name what it calls")
+            if name == "main"
+            else Problem("", f"'{name}' may move as it is", "leave it out of include")
+            for name in names
+            if name == "main" or name not in self.staying
+        ]
+        if wrong:
+            raise InputError(", ".join(program.program for program in self.programs), wrong)
+        return Dataflows(
+            tuple(p.including([n for n in names if n in p.names]) for p in self.programs)
+        )
+
+    def _known(self, names: Sequence[str]) -> None:
+        known = {name for p in self.programs for name in p.names[: p.functions]}
+        if wrong := [name for name in names if name not in known]:
+            source = ", ".join(program.program for program in self.programs)
+            raise InputError(source, [_unknown(name, known) for name in wrong])
 
     def greatest(self) -> dict[str, tuple[float, str]]:
         """Return the greatest `workload` and `selection`, and in words what they choose from."""
@@ -287,6 +342,10 @@ class Dataflows:
             "workload": (len(self.programs) - 1, f"the programs: {programs}"),
             "selection": (2 ** len(self.candidates) - 1, f"add up some of: {bits or 'none, so 0'}"),
         }
+
+
+def _unknown(name: str, known: Iterable[str]) -> Problem:
+    return Problem("", f"there is no function '{name}'", nearest(name, known))
 
 
 def _by_function(tree: CallTree, values: Array, size: int) -> Array:

@@ -29,6 +29,8 @@ Programs: TypeAlias = Annotated[
         Dataflows.greatest,
         Dataflows.parts,
         Dataflows.without,
+        Dataflows.including,
+        lambda programs: programs.staying,
     ),
 ]
 Selection: TypeAlias = Annotated[

@@ -12,12 +12,19 @@ from dse.problems import InputError, Problem
 from dse.profile.document import Profile
 from objectives.communication.contexts import expand
 from objectives.communication.dataflow import Chain, Dataflow, Dataflows
+from objectives.communication.movable import Kinds
 from objectives.communication.tree import CallTree, entered, inclusive_transfers, shares_inside
 from objectives.programs import Counts, Program, load_program, load_programs
 
 _BOUNDED = (
     "memory that functions touch, and what they fetch once, is not told: bounded by all bytes read "
     "and passed on"
+)
+
+_UNBOUNDED = "which values wait for one another is not told, so that nothing bounds how parallel computing is"
+_IO_UNTOLD = (
+    "which functions do input or output is not told, so that they may move: exclude those that must"
+    " not"
 )
 
 
@@ -68,7 +75,7 @@ def from_counts(counts: Counts) -> Dataflow:
         touched,
         (),
         tree,
-        (*counts.missing, _BOUNDED),
+        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNTOLD),
     )
 
 
@@ -125,9 +132,26 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         _floats([*(f.call_working_set for f in profile.functions), *filler]),
         tuple(_chains(profile, at)),
         tree,
-        tuple(profile.notes),
-        library=frozenset(f.name for f in profile.functions if f.foreign),
+        (*profile.notes, *_untold(profile)),
+        _kinds(profile),
     )
+
+
+def _kinds(profile: Profile) -> Kinds:
+    """Return what is known of a profile's functions."""
+    return Kinds(
+        library=frozenset(f.name for f in profile.functions if f.foreign),
+        system=frozenset(f.name for f in profile.functions if f.system),
+        io=frozenset(f.name for f in profile.functions if f.io),
+    )
+
+
+def _untold(profile: Profile) -> Iterator[str]:
+    """Yield what a profile could tell and does not."""
+    if profile.program.optimisation == 0:  # values are in memory: no chain is seen
+        yield _UNBOUNDED
+    if any(f.io is None for f in profile.functions):
+        yield _IO_UNTOLD
 
 
 def _tree(profile: Profile, at: dict[str, int]) -> CallTree:

@@ -35,7 +35,7 @@ from objectives.communication.pictures import (
 from objectives.communication.scaling import fit_laws, law_table
 from objectives.communication.selection import accelerated
 from objectives.communication.setting import Setting
-from objectives.communication.verdict import verdict_table
+from objectives.communication.verdict import kept_table, verdict_table
 
 FACTORS = 2.0 ** np.arange(11)
 
@@ -65,11 +65,24 @@ def functions(study: Study, result: StudyResult) -> Section:
                 f"{program.program}: each function, with everything it calls, accelerated alone",
                 table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
                 "Share of the time on the host; ceiling: speedup if its accelerator computes "
-                "and reaches its own store in no time; bytes in and out of a call, and from how "
+                "and reaches its own store in no time; computing at most: how many times as fast "
+                "its longest chain of values lets it compute, an instruction and a load of a chain "
+                "taking a cycle of the host each, chains through memory not seen (inf: none seen); "
+                "bytes in and out of a call, and from how "
                 "many on it pays (LogCA's g and break-even); change: the smallest that makes it "
                 "worth an accelerator.",
             )
         )
+        kept = kept_table(program, setting)
+        if len(kept):
+            parts.append(
+                Table(
+                    f"{program.program}: what stays on the host",
+                    kept.reset_index(),
+                    "Share of the time with everything it calls, from 1 % on. What may move all "
+                    "the same is named in the study: dataflow = { file = …, include = [name] }.",
+                )
+            )
     return Section("Computation or communication", "\n\n".join(words + gaps(programs)), parts)
 
 
@@ -83,6 +96,7 @@ _VERDICT = {
     "worth": "worth",
     "speedup": "speedup",
     "ceiling": "ceiling",
+    "factor_limit": "computing at most",
     "bound": "bound",
     "calls": "calls",
     "granularity": "bytes a call [B]",

@@ -90,10 +90,16 @@ class Verdict(NamedTuple):
     """LogCA's g1 at this C: bytes a call from which offloading pays [B]; inf: never."""
     waiting: float
     """Of the accelerator's computing, what no parallel hardware shortens [cycle]."""
+    factor_limit: float
+    """Computing in the accelerator is at most so many times as fast as on the host, for what waits
+    takes the rest; inf: no chain of values is seen. Chains through memory are not, and an
+    instruction of a chain is taken to last as long as on the host, a load like arithmetic."""
     reason: str
     """Why it is not worth it; empty if it is."""
     changes: tuple[Change, ...]
     """Single changes that make it so, the smallest first; if none does, everything together."""
+    stays: str = ""
+    """Why it stays on the host all the same, unless a study includes it; empty if it may move."""
 
     @property
     def change(self) -> Change | None:
@@ -144,8 +150,10 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         work.calls,
         *_logca(work.calls, setting.medium_bytes(work), own, spent, setting),
         waiting,
+        _over(float(setting.instruction_time * work.accelerator_instructions), waiting),
         reason="" if worth else _reason(spent, waiting, budget, _over(total, rest), setting),
         changes=() if worth else _changes(spent, setting.parallel(work), waiting, budget),
+        stays=dataflow.staying.get(function, ""),
     )
 
 
@@ -173,6 +181,20 @@ def verdict_table(
     ]
     table = pd.DataFrame(rows, columns=list(Verdict._fields))
     return table.rename(columns={"changes": "change"}).set_index("function")
+
+
+def kept_table(
+    dataflow: Dataflow, setting: Setting | None = None, least: float = 0.01
+) -> pd.DataFrame:
+    """Return what stays on the host: a row for each function, its share of the time, and why.
+
+    Those with at least so much of the time, with everything they call, the busiest first. Library
+    functions are left out: they move with what calls them.
+    """
+    names = [name for name in dataflow.staying if name not in dataflow.kinds.library]
+    judged = verdicts(dataflow, setting, names)
+    rows = [(v.function, v.share, v.stays) for v in judged if v.share >= least]
+    return pd.DataFrame(rows, columns=["function", "share", "why"]).set_index("function")
 
 
 def _changes(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dse.problems import InputError, Problem
 from dse.profile.document import Profile
-from objectives.communication import Setting, load_dataflow, verdicts
+from objectives.communication import Setting, kept_table, load_dataflow, verdicts
 from objectives.communication.dataflow import MAX_CANDIDATES, Dataflow
 from objectives.communication.verdict import Verdict
 from objectives.drafts.text import comment, filled, listed, percent, quoted
@@ -23,6 +23,8 @@ _HOST = {"byte_time": 0.25, "overhead": 435.0, "latency": 500.0}
 """Of the templates: a word of 4 B a cycle, and calls by a port for user code."""
 _ALONE = 12
 """Functions of which a draft chooses one: as many parts as a study takes."""
+_KEPT = 12
+"""Functions of which a draft says why they stay on the host."""
 _CLOCK = 1e9  # of the template for shared engines, in Hz
 _SOME, _FEW = 0.01, 4  # part of the time; functions
 _LEAST_GAIN = 0.01  # of a function that is worth an accelerator
@@ -85,6 +87,7 @@ def communication(profile: Path, named: str, name: str) -> str:
     most = _best(judged, _TOGETHER)
     return filled(
         "communication",
+        kept=_kept(source.program, best),
         name=quoted(name),
         origin=comment(source.origin),
         profile=quoted(named),
@@ -109,6 +112,7 @@ def offload(profile: Path, named: str, name: str) -> str:
     largest = max((v.granularity for v in most if v.granularity > 0), default=1.0)
     return filled(
         "offload",
+        kept=_kept(program, Setting(64.0, 32.0, **_HOST)),
         name=quoted(name),
         origin=comment(source.origin),
         profile=quoted(named),
@@ -182,6 +186,15 @@ def _functions(source: Source, judged: Sequence[Verdict], chosen: Sequence[Verdi
         [entry for entry in entries if entry[0] in names],
         [entry for entry in entries if entry[0] not in names],
     )
+
+
+def _kept(program: Dataflow, setting: Setting) -> str:
+    """Return comments on the functions that stay on the host though they take much of the time."""
+    table = kept_table(program, setting, _SOME)
+    told = zip(table.index, table["share"], table["why"], strict=True)
+    lines = [f"{name}: {percent(share)}; {why}" for name, share, why in told]
+    lines = lines[:_KEPT] + ([f"and {len(lines) - _KEPT} more"] if len(lines) > _KEPT else [])
+    return "\n".join(comment(f"    {line}") for line in lines)
 
 
 def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:

@@ -57,13 +57,17 @@ class Block:
 
 @dataclass(slots=True)
 class Function:
-    """A function of the program; `entry` is the number of its first block."""
+    """A function of the program; `entry` is the number of its first block.
+
+    `system` tells whether a header of the system or of the compiler defines it.
+    """
 
     symbol: str
     name: str
     file: str
     line: int
     entry: int
+    system: bool
 
 
 @dataclass(slots=True)
@@ -94,6 +98,10 @@ class Analysis:
 _EMPTY_ASSEMBLY = re.compile(r'\basm (?:\w+ )*"(?:\s|\\0[9A]|#[^"]*?(?=\\0A|"))*"')
 
 
+# where systems and the compiler keep headers
+_SYSTEM = re.compile(r"^/usr/(?:local/)?(?:include|lib)/|/ziglang/lib/")
+
+
 class Locations:
     """Source lines and files by metadata number."""
 
@@ -107,7 +115,7 @@ class Locations:
             if m := re.match(r"!(\d+) = (?:distinct )?!DILocation\(line: (\d+)", line):
                 self._lines[int(m[1])] = int(m[2])
             elif m := re.match(r'!(\d+) = (?:distinct )?!DIFile\(filename: "([^"]*)"', line):
-                self._files[int(m[1])] = m[2].rsplit("/", 1)[-1]
+                self._files[int(m[1])] = m[2]
             elif m := re.match(r"!(\d+) = distinct !DISubprogram\(", line):
                 name = re.search(r'name: "([^"]*)"', line)
                 file, at = re.search(r"file: !(\d+)", line), re.search(r"[( ]line: (\d+)", line)
@@ -122,7 +130,7 @@ class Locations:
         return self._lines.get(number, 0)
 
     def function(self, header: str) -> tuple[str, str, int]:
-        """Return name, file and line of the function with this first line."""
+        """Return name, path and line of the function with this first line."""
         match = re.search(r"!dbg !(\d+)", header)
         name, file, line = self._programs.get(int(match[1]) if match else -1, ("", -1, 0))
         return name, self._files.get(file, ""), line
@@ -166,7 +174,9 @@ def _function(
 ) -> None:
     number, first = len(result.functions), len(result.blocks)
     name, file, line = locations.function(text.header)
-    result.functions.append(Function(text.name, name or text.name, file, line, first))
+    system = bool(_SYSTEM.search(file))
+    file = file.rsplit("/", 1)[-1]
+    result.functions.append(Function(text.name, name or text.name, file, line, first, system))
     by_label = {unquoted(block.label): first + i for i, block in enumerate(text.blocks)}
     definitions = {argument.name: first for argument in value.arguments}
     arguments = set(definitions)

@@ -90,6 +90,13 @@ class Function(_Part):
     call_working_set: Count = Field(
         default=0, description="the same of one call, of that which touched most"
     )
+    system: bool = Field(
+        default=False, description="whether a header of the system or the compiler defines it"
+    )
+    io: bool | None = Field(
+        default=None,
+        description="whether it is a library function that does input or output; null: not told",
+    )
 
 
 class Block(_Part):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dse.profile.build.classes import CLASSES, COMPUTATION
 from dse.profile.build.effects import WITHOUT_EFFECT, remarks
 from dse.profile.build.hooks import plain_name
+from dse.profile.build.library_io import does_io
 from dse.profile.document import (
     OUTSIDE,
     UNKNOWN,
@@ -120,6 +121,7 @@ class Assembly:
             (word * self.result.sections.get(name, np.zeros_like(local)).astype(np.int64)).tolist()
             for name in ("run words", "call words")
         )
+        files_mapped = self.result.files_mapped
         functions = [
             Function(
                 name=self.names[i],
@@ -133,6 +135,8 @@ class Assembly:
                 local_bytes=int(local[i]),
                 working_set=touched[i],
                 call_working_set=touched_in_call[i],
+                system=f["system"],
+                io=False,
             )
             for i, f in enumerate(self.own)
         ]
@@ -150,6 +154,7 @@ class Assembly:
                     local_bytes=int(local[i]),
                     working_set=touched[i],
                     call_working_set=touched_in_call[i],
+                    io=does_io(symbol) and (plain_name(symbol) != "mmap" or files_mapped),
                 )
             )
         return functions

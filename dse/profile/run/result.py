@@ -43,6 +43,11 @@ class Result:
         """Whether memory had more histories than the runtime tells apart."""
         return bool(self.sections["status"][5])
 
+    @property
+    def files_mapped(self) -> bool:
+        """Whether the program mapped a file."""
+        return bool(self.sections["status"][6])
+
     def rows(self, name: str, width: int) -> NDArray[np.uint64]:
         """Return a section as rows, none if the run did not write it."""
         return self.sections.get(name, np.zeros(0, np.uint64)).reshape(-1, width)

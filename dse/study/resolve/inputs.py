@@ -114,9 +114,16 @@ def _resource(
         return
     ctx.origins["", "", key] = origin_of(entry)
     excluded = entry.exclude if isinstance(entry, ResourceFile) else []
+    included = entry.include if isinstance(entry, ResourceFile) else []
     entry = entry.file if isinstance(entry, ResourceFile) else entry
     if excluded and resource.without is None:
         ctx.add(f"{where}.exclude", f"nothing can be excluded from {key}", "leave it out")
+        return
+    if included and resource.including is None:
+        ctx.add(f"{where}.include", f"nothing can be included in {key}", "leave it out")
+        return
+    if both := [name for name in excluded if name in included]:
+        ctx.add(where, f"{', '.join(both)}: under both exclude and include", "name each under one")
         return
     if not isinstance(entry, str):
         ctx.add(
@@ -129,12 +136,16 @@ def _resource(
         loaded = resource.load(str(path))
         if excluded and resource.without is not None:
             loaded = resource.without(loaded, excluded)
+        if included and resource.including is not None:
+            loaded = resource.including(loaded, included)
         constants[key] = loaded
         ctx.files += _files(path)
         if resource.greatest is not None:
             ctx.greatest |= resource.greatest(loaded)
         if resource.parts is not None:
             ctx.parts |= resource.parts(loaded)
+        if resource.kept is not None:
+            ctx.kept |= resource.kept(loaded)
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*")))
         ctx.add(where, f"there is no file '{entry}'", near)

@@ -200,7 +200,10 @@ def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> C
         return None
     parts, wrong = ctx.parts[name], len(ctx.problems)
     for part in table.of or ():
-        if part not in parts:
+        if part not in parts and part in ctx.kept:
+            remedy = "if it may be chosen all the same, name it under include of its file"
+            ctx.add(f"{where}.of", f"'{part}' is not to choose: {ctx.kept[part]}", remedy)
+        elif part not in parts:
             ctx.add(f"{where}.of", f"there is no part '{part}' to choose", nearest(part, parts))
     bits = [bit for bit, part in enumerate(parts) if table.of is None or part in table.of]
     if len(bits) > _MOST_PARTS:

@@ -38,8 +38,10 @@ FOREIGN(open)
 HIDDEN void *__dse_call_mmap(void *at, size_t n, int allowed, int flags, int file, off_t from) {
     ENTER(mmap);
     char *r = mmap(at, n, allowed, flags, file, from);
-    if (r != MAP_FAILED)
+    if (r != MAP_FAILED) {
         shadow_mapped((u64)r, n, !(flags & MAP_ANONYMOUS));
+        files_mapped += !(flags & MAP_ANONYMOUS);
+    }
     LEAVE;
     return r;
 }

@@ -60,6 +60,7 @@ static void section_stays(int file, const char *name, const u64 *counts) {
 #endif
 
 static int finished;
+static u64 files_mapped;
 
 static void finish(u32 reason, u32 detail) {
     if (finished)
@@ -73,9 +74,9 @@ static void finish(u32 reason, u32 detail) {
     for (u32 at = depth; at; at--)
         tree_words(at);
 #endif
-    u64 status[6] = {reason, detail, invocation_count, collapsed,
-                     (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0, history_full};
-    section(file, "status", 8, 6, status);
+    u64 status[7] = {reason, detail, invocation_count, collapsed,
+                     (personality(0xffffffff) & ADDR_NO_RANDOMIZE) != 0, history_full, files_mapped};
+    section(file, "status", 8, 7, status);
     if (nodes)
         tree_mark();
     section(file, "counts", 8, __dse_counter_count, region_counts());

@@ -1,0 +1,45 @@
+"""Library functions that do input or output, by name."""
+
+from __future__ import annotations
+
+import re
+
+from dse.profile.build.hooks import plain_name
+
+_C = """
+open openat creat close read write pread pwrite readv writev preadv pwritev lseek truncate ftruncate
+fsync fdatasync sendfile splice ioctl fcntl dup dup2 pipe pipe2 mmap msync
+fopen fdopen freopen fclose fcloseall fread fwrite fflush fseek fseeko ftell ftello rewind fgetpos
+fsetpos setbuf setvbuf fgetc getc getchar gets fgets ungetc fputc putc putchar fputs puts getw putw
+getline getdelim printf fprintf dprintf vprintf vfprintf vdprintf scanf fscanf vscanf vfscanf perror
+fwide fgetwc getwc getwchar fgetws fputwc putwc putwchar fputws wprintf fwprintf wscanf fwscanf
+tmpfile mkstemp mkdtemp popen pclose system
+stat lstat fstat fstatat statx access faccessat chmod fchmod chown fchown lchown utime utimes
+utimensat futimens link symlink readlink unlink unlinkat remove rename renameat mkdir mkdirat rmdir
+opendir fdopendir readdir rewinddir closedir scandir nftw ftw glob getcwd chdir realpath
+isatty ttyname tcgetattr tcsetattr readline add_history
+socket socketpair bind listen accept accept4 connect shutdown send sendto sendmsg recv recvfrom
+recvmsg select pselect poll ppoll epoll_wait getaddrinfo
+syslog vsyslog err errx warn warnx error psignal
+__uflow __overflow __underflow _IO_getc _IO_putc
+"""
+_STREAM = re.compile(r"^_ZN?K?S[iod]|basic_(?:io|i|o)stream|basic_(?:i|o)?f(?:stream|ilebuf)")
+
+
+def does_io(symbol: str) -> bool:
+    """Tell whether a library function does input or output.
+
+    A stream of C++ counts as one of a file: a name does not tell what stands behind it.
+
+    >>> does_io("__isoc99_scanf"), does_io("fread_unlocked"), does_io("__printf_chk")
+    (True, True, True)
+    >>> does_io("_ZNSt3__113basic_ostreamIcNS_11char_traitsIcEEElsEi"), does_io("snprintf")
+    (True, False)
+    """
+    name = plain_name(symbol).removesuffix("_unlocked")
+    if checked := re.fullmatch(r"__(\w+)_chk", name):
+        name = checked[1]
+    return name in _NAMES or bool(_STREAM.search(symbol))
+
+
+_NAMES = frozenset(_C.split())

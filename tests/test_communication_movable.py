@@ -1,0 +1,266 @@
+"""Which functions may move, and why the others stay on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dse
+from dse.problems import InputError
+from dse.profile.command import Options, build_program
+from dse.profile.document import Profile
+from objectives.communication import (
+    Dataflow,
+    Dataflows,
+    Setting,
+    best_cut,
+    from_profile,
+    kept_table,
+    load_dataflow,
+    verdict,
+)
+from objectives.communication.movable import Kinds, staying, wrappers
+from objectives.communication.tree import CallTree
+from tests.profile_examples import needs_compiler, profile_text, run_built, source
+
+JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
+
+
+def random_tree(seed: int, size: int = 40, functions: int = 14) -> CallTree:
+    """Return contexts of which none is of a function that is above it; f0 is the root."""
+    rng = np.random.default_rng(seed)
+    parent, function = [-1], [0]
+    while len(parent) < size:
+        above, f = int(rng.integers(0, len(parent))), int(rng.integers(1, functions))
+        way, at = set(), above
+        while at >= 0:
+            way.add(function[at])
+            at = parent[at]
+        if f not in way:
+            parent.append(above)
+            function.append(f)
+    calls = rng.integers(1, 4, size).astype(float)
+    work = rng.integers(0, 100, size) * rng.integers(0, 2, size).astype(float)
+    return CallTree(np.array(parent), np.array(function), calls, calls, work)
+
+
+def names_of(tree: CallTree) -> list[str]:
+    return ["main", *(f"f{i}" for i in range(1, int(tree.function.max()) + 1))]
+
+
+def functions_below(tree: CallTree, node: int, stop: set[int]) -> set[int]:
+    """Return the functions called at or below a node, not looking below those in `stop`."""
+    found = set()
+    for child in np.flatnonzero(tree.parent == node).tolist():
+        found.add(int(tree.function[child]))
+        if int(tree.function[child]) not in stop:
+            found |= functions_below(tree, child, stop)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_does_io_stays_and_all_that_calls_it(seed: int) -> None:
+    tree = random_tree(seed)
+    names = names_of(tree)
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(np.arange(1, len(names)))
+    io, included = {int(f) for f in chosen[:2]}, {int(f) for f in chosen[2:4]}
+    kinds = Kinds(
+        included=frozenset(names[f] for f in included),
+        library=frozenset(names[f] for f in io),
+        io=frozenset(names[f] for f in io),
+    )
+    found = staying(tree, names, kinds)
+    expected = {
+        names[tree.function[v]]
+        for v in range(len(tree.parent))
+        if functions_below(tree, v, included) & io
+        and int(tree.function[v]) not in io | included | {0}
+    }
+    assert {name for name, why in found.items() if why.startswith("does I/O")} == expected
+    assert set(found) == expected | {"main"} | {names[f] for f in io}
+
+
+def test_the_shortest_way_to_the_io_is_told() -> None:
+    # main > a > b > c > d > write, and b > write in another context
+    parent = np.array([-1, 0, 1, 2, 3, 4, 0, 6])
+    function = np.array([0, 1, 2, 3, 4, 5, 2, 5])
+    tree = CallTree(parent, function, np.ones(8), np.ones(8), np.ones(8))
+    kinds = Kinds(library=frozenset({"write"}), io=frozenset({"write"}))
+    names = ["main", "a", "b", "c", "d", "write"]
+    found = staying(tree, names, kinds)
+    assert found["b"] == "does I/O: write"
+    assert found["a"] == "does I/O: b > … > d > write"
+    assert found["c"] == "does I/O: d > write"
+    # a user that waives the library function waives it for all that call it
+    waived = staying(tree, names, kinds._replace(included=frozenset({"write"})))
+    assert set(waived) == {"main"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_wrappers_are_those_whose_work_is_done_in_one_other(seed: int) -> None:
+    tree = random_tree(seed)
+    names = names_of(tree)
+    movable = set(names[2:])
+    found = wrappers(tree, names, Kinds(), tree.computation, movable)
+    total = [tree.computation[tree.below(v)].sum() for v in range(len(tree.parent))]
+    direct = {}
+    for f in range(2, len(names)):
+        mine = np.flatnonzero(tree.function == f)
+        for g in range(2, len(names)):
+            called = [c for c in range(len(total)) if tree.parent[c] in mine]
+            called = [c for c in called if tree.function[c] == g]
+            most = sum(total[c] for c in called) >= 0.99 * sum(total[v] for v in mine)
+            once = tree.calls[called].sum() <= tree.calls[mine].sum()
+            if called and most and once and sum(total[v] for v in mine) > 0:
+                direct[names[f]] = names[g]
+    last = dict(direct)
+    for name in last:
+        while last[name] in direct:
+            last[name] = direct[last[name]]
+    assert found == last
+    assert not wrappers(tree, names, Kinds(included=frozenset(names)), tree.computation, movable)
+
+
+TEXT = """
+#include <stdio.h>
+static char text[20000], packed[40000];
+static volatile int verbose = 1;
+static int fill(void) { return (int)fread(text, 1, sizeof text, fopen("/dev/zero", "r")); }
+static int squeeze(const char *from, int n, char *to) {
+    int out = 0;
+    for (int i = 0; i < n;) {
+        int run = 1;
+        while (i + run < n && run < 255 && from[i + run] == from[i]) run++;
+        to[out++] = (char)run; to[out++] = from[i]; i += run;
+    }
+    return out;
+}
+static int pack(int n) { return squeeze(text, n, packed); }
+static int all(void) {
+    int n = fill(), out = pack(n);
+    if (verbose) fprintf(stderr, "%d\\n", out);
+    return fwrite(packed, 1, out, stdout) != (size_t)out;
+}
+int main(void) { return all(); }
+"""
+
+
+@pytest.fixture(scope="module")
+def compressor(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    folder = tmp_path_factory.mktemp("compressor")
+    return profile_text(folder, TEXT)
+
+
+@needs_compiler
+def test_the_best_design_of_a_compressor_does_not_read_and_write_inside(
+    compressor: Profile,
+) -> None:
+    program = from_profile(compressor)
+    setting = Setting(32, 32, medium_factor=4, overhead=435, latency=500)
+    assert program.candidates == ("squeeze",)
+    assert {n: why for n, why in program.staying.items() if "library" not in why} == {
+        "main": "the program's frame",
+        "all": "does I/O: fprintf",
+        "pack": "hands its work to squeeze",
+        "fill": "does I/O: fopen",
+    }
+    cut = best_cut(program, setting)
+    assert cut.functions == ("squeeze",)
+    judged = verdict(program, "squeeze", setting)
+    assert judged.granularity >= 20000  # the text comes in
+    assert set(kept_table(program, setting).index) == {"main", "all", "pack", "fill"}
+    # as it was: everything moves, and next to nothing crosses
+    everything = program.including(["all"])
+    assert best_cut(everything, setting).functions == ("all",)
+    assert verdict(everything, "all", setting).granularity < 100
+
+
+@needs_compiler
+def test_what_headers_define_is_not_judged_but_moves_with_what_calls_it(tmp_path: Path) -> None:
+    text = """
+    #include <algorithm>
+    #include <vector>
+    struct Pair { int a, b; bool operator<(const Pair &o) const { return a < o.a; } };
+    static void order(std::vector<Pair> &all) { std::sort(all.begin(), all.end()); }
+    int main() {
+        std::vector<Pair> all;
+        for (int i = 0; i < 500; i++) all.push_back({i * 7919 % 1000, i});
+        order(all);
+        return all[0].a != 0;
+    }"""
+    built = build_program(Options((source(tmp_path, text, "program.cpp"),)), tmp_path)
+    program = from_profile(run_built(built, (), b"")[0])
+    order, *others = program.candidates
+    assert order == "order(std::vector<Pair>&)"
+    assert others == [
+        "Pair::operator<(Pair const&) const"
+    ]  # the program's own, if only called there
+    assert verdict(program, order).share > 0.3
+    headers = [n for n, why in program.staying.items() if "header of the system" in why]
+    assert any("sort" in name for name in headers)
+    assert headers[0] in program.including([headers[0]]).candidates
+
+
+def study(**given: object) -> dse.Study:
+    table: dict[str, Any] = {"file": str(JPEG), **given}
+    return dse.from_mapping(
+        {
+            "study": {"name": "parts", "models": ["objectives.communication:offload_functions"]},
+            "inputs": {"dataflow": table, "instruction_area": 10},
+            "space": {
+                "accelerated": {"subsets": "selection", "of": ["read_stream"]},
+                "computation_factor": {"values": [2, 8]},
+            },
+            "objective": [{"maximize": "speedup"}],
+        }
+    )
+
+
+def test_a_study_may_override_what_stays() -> None:
+    with pytest.raises(InputError, match="'read_stream' is not to choose: does I/O: fread"):
+        study()
+    assert len(study(include=["read_stream"]).run().front) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"include": ["read_steam"]}, r"no function 'read_steam'\n.*did you mean 'read_stream'"),
+        ({"include": ["main"]}, "'main' cannot move: all of the program is below it"),
+        ({"include": ["idct"]}, "'idct' may move as it is\n.*leave it out of include"),
+        ({"include": ["idct"], "exclude": ["idct"]}, "idct: under both exclude and include"),
+    ],
+)
+def test_what_cannot_be_included_is_told(given: dict[str, list[str]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        study(**given)
+
+
+def test_nothing_is_included_in_what_has_no_parts() -> None:
+    mapping = {
+        "study": {"name": "parts", "models": ["objectives.partition:optimal"]},
+        "inputs": {"profiles": {"file": str(JPEG), "include": ["idct"]}},
+        "space": {"area": {"values": [100]}},
+        "objective": [{"maximize": "speedup"}],
+    }
+    with pytest.raises(InputError, match="nothing can be included in profiles"):
+        dse.from_mapping(mapping)
+
+
+def test_a_number_of_what_stays_is_refused_with_the_reason() -> None:
+    program = Dataflows((load_dataflow(JPEG),))
+    with pytest.raises(InputError, match="'read_stream' is not a candidate: does I/O: fread"):
+        program.selection(["read_stream"])
+
+
+def test_a_source_that_does_not_tell_of_io_says_so(tmp_path: Path) -> None:
+    assert not any("input or output" in text for text in load_dataflow(JPEG).missing)
+    path = tmp_path / "old.json"
+    path.write_text(JPEG.read_text().replace(', "io": false', "").replace(', "io": true', ""))
+    old: Dataflow = load_dataflow(path)
+    assert any("input or output is not told" in text for text in old.missing)
+    assert "read_stream" in old.candidates

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.graph import Controls, Crossings, Graph, Registers
-from objectives.partition.quantities import COSTED, Architecture
+from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
+from objectives.partition.quantities import Architecture
 
 ORGANISATIONS = {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}
 

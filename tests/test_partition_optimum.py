@@ -14,10 +14,10 @@ from objectives.partition import branch
 from objectives.partition.blocks import decide
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.estimate import estimate, latencies
-from objectives.partition.graph import Controls, Crossings, Graph, Registers
+from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program
 from objectives.partition.problem import PartitionProblem, problem_of
-from objectives.partition.quantities import COSTED, Architecture
+from objectives.partition.quantities import Architecture
 from objectives.partition.reduce import reduced
 from objectives.partition.solve import (
     area_front,

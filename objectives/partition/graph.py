@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 
 from dse.model import Array
 from dse.profile.document import OUTSIDE, Block, Profile
-from objectives.partition.quantities import COSTED
 
 Indices = NDArray[np.int64]
 
+COSTED = ("logical", "multiply", "divide", "float", "float_divide", "cast")
+"""Classes of instructions that may take more or less than others."""
 _NO_OPERATION = ("load", "store", "copy", "phi", "alloca")
 
 
@@ -93,7 +94,7 @@ class Graph:
         How often each ran.
     operations : ndarray, shape (blocks, classes)
         Instructions with register operands of the whole run: those of no class of its own, and
-        those of `quantities.COSTED`.
+        those of `COSTED`.
     hits : ndarray, shape (blocks, 3)
         Loads and stores of the whole run, by the level that answers: L1, L2, main memory.
     area : ndarray of int, shape (blocks,)

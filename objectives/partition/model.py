@@ -11,9 +11,8 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, moves
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
-from objectives.partition.graph import Graph
+from objectives.partition.graph import COSTED, Graph
 from objectives.partition.quantities import (
-    COSTED,
     AcceleratorSize,
     Architecture,
     CacheConfiguration,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple, TypeAlias
 
 from dse.model import Floats, Quantity, Resource
+from objectives.partition.graph import COSTED
 from objectives.partition.workloads import Workloads
 
 Profiles: TypeAlias = Annotated[
@@ -135,8 +136,6 @@ MemoryLatency: TypeAlias = Annotated[
 ]
 
 
-COSTED = ("logical", "multiply", "divide", "float", "float_divide", "cast")
-"""Classes of instructions that may take more or less than others."""
 _CPU, _ACC = "CPU's", "accelerator's"
 _FLOAT = "a sum, difference or product in floating point"
 _FLOAT_DIVIDE = "a quotient, root or function in floating point"

@@ -31,6 +31,7 @@ static struct source {
     }
 RUN(equal_cells, u64)
 RUN(equal_words, u32)
+RUN(equal_places, place)
 
 static SLOW u64 touch_run(struct page *page, u64 word, u64 stop) {
     u32 toucher = page->toucher[word], touched = page->touched[word];
@@ -109,15 +110,12 @@ static void count_read(u32 site, u32 block, u64 bytes) {
 }
 
 static void count_reads(u64 a, u64 bytes, const struct page *page, u32 site) {
-    u64 end = a + bytes, at = word_at(a);
+    u64 end = a + bytes, at = word_at(a), stop = word_at(end - 1) + 1;
     while (a < end) {
-        u64 start = a;
-        place from = page->blocks[at];
-        do {
-            a = ((a >> WORD) + 1) << WORD;
-            at++;
-        } while (a < end && page->blocks[at] == from);
-        count_read(site, from, (a < end ? a : end) - start);
+        u64 start = a, run = equal_places(page->blocks + at, stop - at);
+        a = ((a >> WORD) + run) << WORD;
+        count_read(site, page->blocks[at], (a < end ? a : end) - start);
+        at += run;
     }
 }
 
@@ -202,6 +200,19 @@ FAST int aligned(u64 a, const u32 size) {
     return ((a & ((1 << WORD) - 1)) + size - 1) >> WORD == (size - 1) >> WORD;
 }
 
+/* Count what a site reads of whole words if it is the block's that it last read from. */
+FAST int same_source(const struct page *page, u64 word, const u32 size, u32 site) {
+    struct source *r = &recent[site];
+    place from = (place)r->block, another = 0;
+    for (u64 i = 0; i < words_of(size); i++)
+        another |= page->blocks[word + i] ^ from;
+    if (unlikely(another != 0))
+        return 0;
+    if (COUNTING)
+        r->bytes += size;
+    return 1;
+}
+
 /* The everyday cases, without a call. Reading: this invocation read all of it before, and the site
  * reads from the block that it last read from. */
 FAST int shadow_known(u64 a, const u32 size, u32 site) {
@@ -209,10 +220,7 @@ FAST int shadow_known(u64 a, const u32 size, u32 site) {
     if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
     const u64 *cell = page->cells + word_at(a);
-    const place *block = page->blocks + word_at(a);
-    struct source *r = &recent[site];
     u64 mine = (u64)current << 32, other = 0;
-    place from = (place)r->block, another = 0;
     for (u64 i = 0; i < words_of(size); i++)
         other |= (cell[i] ^ mine) & 0xffffffff00000000u;
     if (unlikely(other != 0)) {
@@ -223,13 +231,7 @@ FAST int shadow_known(u64 a, const u32 size, u32 site) {
             if (part[i] >> 32 != current)
                 return 0;
     }
-    for (u64 i = 0; i < words_of(size); i++)
-        another |= block[i] ^ from;
-    if (unlikely(another != 0))
-        return 0;
-    if (COUNTING)
-        r->bytes += size;
-    return 1;
+    return same_source(page, word_at(a), size, site);
 }
 
 /* Writing: the page is there, and a part of a word is not its first to change. */
@@ -269,9 +271,18 @@ FAST void shadow_learn(u64 a, const u32 size, u32 site) {
             other |= (cell[i] ^ old) | (kept[i] ^ kept[0]);
         if (likely(!other && !is_split(old))) {
             touch_words(page, word_at(a), word_at(a) + words_of(size));
-            count_reads(a, size, page, site);
+            if (unlikely(!same_source(page, word_at(a), size, site)))
+                count_reads(a, size, page, site);
             if (old >> 32 == current)
                 return;
+            if (old == current && own_invocation == current && COUNTING) {
+                *own_bytes += words_of(size) << WORD;
+                for (u32 i = 0; i < words_of(size); i++) {
+                    cell[i] = (u64)current << 32 | (u32)old;
+                    kept[i] = own_history;
+                }
+                return;
+            }
             u32 writer = (u32)old ? (u32)old : shadow_origin(a >> WORD << WORD);
             u32 more = credit(writer, (u32)(old >> 32), kept[0], words_of(size) << WORD);
             for (u32 i = 0; i < words_of(size); i++) {

@@ -200,6 +200,13 @@ FAST int aligned(u64 a, const u32 size) {
     return ((a & ((1 << WORD) - 1)) + size - 1) >> WORD == (size - 1) >> WORD;
 }
 
+/* Whether an invocation may have read words that it has not touched: since they moved, or before the region. */
+#ifdef DSE_REGION
+static int read_unseen = 1;
+#else
+static int read_unseen;
+#endif
+
 /* Count what a site reads of whole words if it is the block's that it last read from. */
 FAST int same_source(const struct page *page, u64 word, const u32 size, u32 site) {
     struct source *r = &recent[site];
@@ -213,6 +220,14 @@ FAST int same_source(const struct page *page, u64 word, const u32 size, u32 site
     return 1;
 }
 
+/* Whether there is a word that the invocation now running has not touched. */
+FAST int untouched(const struct page *page, u64 word, const u32 size) {
+    u32 another = 0;
+    for (u64 i = 0; i < words_of(size); i++)
+        another |= page->toucher[word + i] < current;
+    return another != 0;
+}
+
 /* The everyday cases, without a call. Reading: this invocation read all of it before, and the site
  * reads from the block that it last read from. */
 FAST int shadow_known(u64 a, const u32 size, u32 site) {
@@ -223,6 +238,8 @@ FAST int shadow_known(u64 a, const u32 size, u32 site) {
     u64 mine = (u64)current << 32, other = 0;
     for (u64 i = 0; i < words_of(size); i++)
         other |= (cell[i] ^ mine) & 0xffffffff00000000u;
+    if (unlikely(read_unseen) && untouched(page, word_at(a), size))
+        return 0;
     if (unlikely(other != 0)) {
         if (size >= 1 << WORD || !is_split(cell[0]))
             return 0;
@@ -240,10 +257,7 @@ FAST int shadow_take(u64 a, const u32 size, u32 block) {
     if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
     u64 word = word_at(a), me = current;
-    u32 another = 0;
-    for (u64 i = 0; i < words_of(size); i++)
-        another |= page->toucher[word + i] < current;
-    if (unlikely(another))
+    if (unlikely(untouched(page, word, size)))
         return 0;
     if (PARTS == 1 || size >= 1 << WORD) {
         for (u64 i = 0; i < words_of(size); i++)
@@ -336,6 +350,7 @@ static void move_chunk(struct page *to, u64 t, struct page *from, u64 f) {
 
 /* Memory whose content moved: its writers and readers move along. */
 static void shadow_move(u64 to, u64 from, u64 bytes) {
+    read_unseen = 1;
     for (u64 i = 0, step; i < bytes; i += step) {
         struct page *target = shadow_of(to + i), *source = shadow_of(from + i);
         u64 word = word_at(from + i);

@@ -75,7 +75,7 @@ def fetch(names: list[str], folder: Path) -> None:
 
 def unpacked(name: str, folder: Path) -> Path:
     """Unpack a package's original sources and return their folder."""
-    [archive] = folder.glob(f"{name}_*.orig.tar.*")
+    [archive] = (each for each in folder.glob(f"{name}_*.orig.tar.*") if each.suffix != ".asc")
     target = folder / name
     target.mkdir()
     shutil.unpack_archive(archive, target)

@@ -108,8 +108,12 @@ def _renamed(lines: list[str], names: Mapping[str, str]) -> list[str]:
     if not names:
         return lines
     pattern = re.compile(rf"@({'|'.join(map(re.escape, names))})(?![-\w.$])")
+    # metadata: what a pointer can point to, but not the names and texts that it quotes
+    quoting = re.compile(rf'("[^"]*")|{pattern.pattern}')
     return [
-        line if line.startswith("!") else pattern.sub(lambda m: "@" + names[m[1]], line)
+        quoting.sub(lambda m: m[1] or "@" + names[m[2]], line)
+        if line.startswith("!")
+        else pattern.sub(lambda m: "@" + names[m[1]], line)
         for line in lines
     ]
 

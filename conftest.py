@@ -2,8 +2,8 @@
 
 import os
 
-# There is a process for each core. If each had threads for linear algebra as well, they would wait for
-# each other busily: guided searches then take ten times the processor.
+# There is a process for each core. If each had threads for linear algebra as well, they would wait
+# for each other busily: guided searches then take ten times the processor.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 

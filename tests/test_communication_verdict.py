@@ -300,3 +300,27 @@ def test_no_parallel_hardware_shortens_what_waits() -> None:
         )
         assert float(area.area_engine) >= code * work / waiting * (1 - 1e-12)
         assert float(area.area_engine) < 1e6  # no more operators than the chain lets work
+
+
+def test_what_waits_bounds_how_fast_a_function_computes() -> None:
+    """However large the factor: the bound is the work over what waits of it."""
+    bounded = load_dataflow(JPEG)
+    table = verdict_table(bounded, Setting(computation_factor=1e9, instruction_time=2.0))
+    judged = table[(table["factor_limit"] < 1e6) & (table["waiting"] > 0)]
+    assert len(judged) >= 5
+    for name, row in judged.iterrows():
+        position = bounded.position(str(name))
+        work = bounded.computation_inclusive[position]
+        assert row["factor_limit"] == pytest.approx(
+            work / min(float(bounded.waiting[position]), work)
+        )
+        assert row["factor_limit"] >= 1
+    free = table[table["waiting"] == 0]
+    assert (free["factor_limit"] == np.inf).all()
+
+
+def test_what_tells_no_chains_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "plain.json"
+    path.write_text(JPEG.read_text().replace('"optimisation": 1', '"optimisation": 0'))
+    assert any("wait for one another is not told" in text for text in load_dataflow(path).missing)
+    assert not any("wait for one another" in text for text in load_dataflow(JPEG).missing)

@@ -23,6 +23,7 @@ from objectives.communication.calls import (
 from objectives.communication.cut import Cut, best_cut
 from objectives.communication.dataflow import Dataflow, Dataflows
 from objectives.communication.model import Offloading, offload_functions
+from objectives.communication.quantities import AreaCosts
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
 from objectives.communication.selection import idle_functions
 from objectives.communication.setting import Setting
@@ -38,6 +39,7 @@ from objectives.communication.verdict import (
 
 __all__ = [
     "Acceleration",
+    "AreaCosts",
     "Areas",
     "CallTree",
     "Ceilings",

@@ -57,7 +57,12 @@ def accelerator_area(
     A sum of products of what is not negative, the area rises with each factor and each cost; a
     shared store makes one of several, and larger.
     """
-    work = design_work(dataflow, workload, selection)
+    return areas_of(design_work(dataflow, workload, selection), accelerators, costs)
+
+
+@np.errstate(all="ignore")
+def areas_of(work: Work, accelerators: Accelerators, costs: AreaCosts) -> Areas:
+    """Return the area of work that is split, elementwise."""
     shared = np.asarray(accelerators.shared_store) == 1.0
     stores = np.where(shared, np.minimum(work.accelerators, 1.0), work.accelerators)
     held = stored(work, accelerators)

@@ -7,15 +7,21 @@ accelerated and less data crosses; what is best is a dynamic program over the tr
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from dse.model import Array
+from dse.problems import InputError, Problem
+from objectives.communication.area import areas_of
 from objectives.communication.dataflow import Dataflow
+from objectives.communication.designs import work_of
+from objectives.communication.quantities import AreaCosts
 from objectives.communication.setting import Setting
 from objectives.communication.split import split, whole
 from objectives.communication.tree import CallTree
+from objectives.communication.within import best_within
 
 
 class Cut(NamedTuple):
@@ -31,16 +37,44 @@ class Cut(NamedTuple):
     """Time that the accelerators save, each counted on its own [cycle]."""
     speedup: float
     """Of the program with all of them, by the model."""
+    area: float
+    """Of their accelerators, by the model [LUT]; NaN if no costs are given."""
+    gap: float
+    """What is not proven of the saving, as a share of the program's time; 0: nothing saves more."""
 
 
-def best_cut(dataflow: Dataflow, setting: Setting | None = None) -> Cut:
-    """Return the contexts whose acceleration saves most, none below another.
+def best_cut(
+    dataflow: Dataflow,
+    setting: Setting | None = None,
+    area_limit: float = math.inf,
+    area_costs: AreaCosts | None = None,
+) -> Cut:
+    """Return the contexts whose acceleration saves most within an area, none below another.
 
     The saving of a set is taken as the sum of the savings of its members alone. Bytes from one to
     another then count as crossing twice, where :func:`objectives.communication.offload_functions`
-    counts them once or, in a shared store, as local; so `speedup` is of the set by the model.
+    counts them once or, in a shared store, as local; so `speedup` is of the set by the model. In
+    the same way its area is taken as the sum of those of its functions, each for all its contexts;
+    `area` is by the model and no larger.
+
+    Parameters
+    ----------
+    dataflow : Dataflow
+        The program.
+    setting : Setting, optional
+        The machine.
+    area_limit : float, optional
+        What the accelerators may take together [LUT]; a limit needs costs.
+    area_costs : AreaCosts, optional
+        What instructions of the code, stores and interfaces take.
+
+    Raises
+    ------
+    InputError
+        If there is a limit without costs, or a limit that is negative or not a number.
     """
     setting = setting or Setting()
+    _check(area_limit, area_costs)
     tree = dataflow.tree
     total = setting.time(whole(dataflow))
     saved = np.zeros(len(tree.parent))
@@ -48,15 +82,41 @@ def best_cut(dataflow: Dataflow, setting: Setting | None = None) -> Cut:
     for node, function in enumerate(tree.function.tolist()):
         if function in allowed:
             saved[node] = total - setting.time(split(dataflow, (node,)))
-    contexts = best_antichain(tree, saved)
-    time = setting.time(split(dataflow, contexts))
+    if area_costs is None or math.isinf(area_limit):
+        contexts = best_antichain(tree, saved)
+        bound = float(saved[list(contexts)].sum())
+    else:
+        area = np.full(len(dataflow.names), np.inf)
+        for function in {int(tree.function[v]) for v in np.flatnonzero(saved > 0)}:
+            nodes = tuple(np.flatnonzero(tree.function == function).tolist())
+            area[function] = _area(dataflow, nodes, setting, area_costs)
+        contexts, bound = best_within(tree, saved, area[tree.function], area_limit)
+    time, sum_ = setting.time(split(dataflow, contexts)), float(saved[list(contexts)].sum())
     return Cut(
         contexts,
         tuple(" > ".join(_names(dataflow, node)) for node in contexts),
         tuple(dict.fromkeys(dataflow.names[tree.function[node]] for node in contexts)),
-        float(saved[list(contexts)].sum()),
+        sum_,
         total / time if time else (1.0 if not total else float("inf")),
+        _area(dataflow, contexts, setting, area_costs) if area_costs else math.nan,
+        (bound - sum_) / total if total else 0.0,
     )
+
+
+def _area(
+    dataflow: Dataflow, contexts: tuple[int, ...], setting: Setting, costs: AreaCosts
+) -> float:
+    return float(areas_of(work_of([split(dataflow, contexts)]), setting, costs).area[0])
+
+
+def _check(area_limit: float, area_costs: AreaCosts | None) -> None:
+    if not area_limit >= 0:
+        problem = Problem("area_limit", f"{area_limit!r} cannot be", "at least 0 LUT")
+        raise InputError("best_cut", [problem])
+    if area_costs is None and not math.isinf(area_limit):
+        message = "a limit of the area without costs: area_costs is missing"
+        problem = Problem("area_limit", message, "give AreaCosts(instruction_area=…)")
+        raise InputError("best_cut", [problem])
 
 
 def best_antichain(tree: CallTree, values: Array) -> tuple[int, ...]:

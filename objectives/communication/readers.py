@@ -21,6 +21,10 @@ _BOUNDED = (
     "and passed on"
 )
 
+_UNBOUNDED = (
+    "which values wait for one another is not told, so that nothing bounds how fast accelerators "
+    "compute"
+)
 _IO_UNTOLD = (
     "which functions do input or output is not told, so that they may move: exclude those that must"
     " not"
@@ -74,7 +78,7 @@ def from_counts(counts: Counts) -> Dataflow:
         touched,
         (),
         tree,
-        (*counts.missing, _BOUNDED, _IO_UNTOLD),
+        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNTOLD),
     )
 
 
@@ -131,7 +135,7 @@ def from_profile(profile: Profile, program: str = "") -> Dataflow:
         _floats([*(f.call_working_set for f in profile.functions), *filler]),
         tuple(_chains(profile, at)),
         tree,
-        tuple(profile.notes) + (() if _tells_io(profile) else (_IO_UNTOLD,)),
+        (*profile.notes, *_untold(profile)),
         _kinds(profile),
     )
 
@@ -145,8 +149,12 @@ def _kinds(profile: Profile) -> Kinds:
     )
 
 
-def _tells_io(profile: Profile) -> bool:
-    return all(f.io is not None for f in profile.functions)
+def _untold(profile: Profile) -> Iterator[str]:
+    """Yield what a profile could tell and does not."""
+    if profile.program.optimisation == 0:  # values are in memory: no chain is seen
+        yield _UNBOUNDED
+    if any(f.io is None for f in profile.functions):
+        yield _IO_UNTOLD
 
 
 def _tree(profile: Profile, at: dict[str, int]) -> CallTree:

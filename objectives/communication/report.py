@@ -65,7 +65,10 @@ def functions(study: Study, result: StudyResult) -> Section:
                 f"{program.program}: each function, with everything it calls, accelerated alone",
                 table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
                 "Share of the time on the host; ceiling: speedup if its accelerator computes "
-                "and reaches its own store in no time; bytes in and out of a call, and from how "
+                "and reaches its own store in no time; computing at most: how many times as fast "
+                "its longest chain of values lets it compute, an instruction and a load of a chain "
+                "taking a cycle of the host each, chains through memory not seen (inf: none seen); "
+                "bytes in and out of a call, and from how "
                 "many on it pays (LogCA's g and break-even); change: the smallest that makes it "
                 "worth an accelerator.",
             )
@@ -93,6 +96,7 @@ _VERDICT = {
     "worth": "worth",
     "speedup": "speedup",
     "ceiling": "ceiling",
+    "factor_limit": "computing at most",
     "bound": "bound",
     "calls": "calls",
     "granularity": "bytes a call [B]",

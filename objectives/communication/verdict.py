@@ -90,6 +90,10 @@ class Verdict(NamedTuple):
     """LogCA's g1 at this C: bytes a call from which offloading pays [B]; inf: never."""
     waiting: float
     """Of the accelerator's computing, what no parallel hardware shortens [cycle]."""
+    factor_limit: float
+    """Computing in the accelerator is at most so many times as fast as on the host, for what waits
+    takes the rest; inf: no chain of values is seen. Chains through memory are not, and an
+    instruction of a chain is taken to last as long as on the host, a load like arithmetic."""
     reason: str
     """Why it is not worth it; empty if it is."""
     changes: tuple[Change, ...]
@@ -146,6 +150,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         work.calls,
         *_logca(work.calls, setting.medium_bytes(work), own, spent, setting),
         waiting,
+        _over(float(setting.instruction_time * work.accelerator_instructions), waiting),
         reason="" if worth else _reason(spent, waiting, budget, _over(total, rest), setting),
         changes=() if worth else _changes(spent, setting.parallel(work), waiting, budget),
         stays=dataflow.staying.get(function, ""),

@@ -239,7 +239,7 @@ def test_the_best_antichain_is_the_best_of_all(data: st.DataObject) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_cut_against_every_cut(seed: int) -> None:
     program = from_profile(profile_of(Machine(seed, functions=7).trace))
-    setting = Setting(computation_factor=6.0, communication_factor=6.0, overhead=25.0)
+    setting = Setting(6.0, 6.0, overhead=25.0, least_speedup=1.0)
     total = setting.time(whole(program))
     nodes = list(range(1, len(program.tree.parent)))
     alone = {v: total - setting.time(split(program, (v,))) for v in nodes}
@@ -261,7 +261,8 @@ def test_the_cut_against_every_cut(seed: int) -> None:
 
 def test_where_calls_cost_nothing_to_speak_of_the_cut_is_low_and_else_high_or_nowhere() -> None:
     costs = [0.0, 30.0, 1e9]
-    counts = [len(best_cut(PROGRAM, Setting(overhead=cost)).contexts) for cost in costs]
+    settings_ = [Setting(overhead=cost, least_speedup=1.0) for cost in costs]
+    counts = [len(best_cut(PROGRAM, each).contexts) for each in settings_]
     assert counts[0] >= counts[1] > counts[2] == 0
 
 
@@ -303,7 +304,7 @@ def test_no_parallel_hardware_shortens_what_waits() -> None:
 
 
 def test_what_waits_bounds_how_fast_a_function_computes() -> None:
-    """However large the factor: a verdict at 10^9 computes as fast as the bound says, none above."""
+    """However large the factor: the bound is the work over what waits of it."""
     bounded = load_dataflow(JPEG)
     table = verdict_table(bounded, Setting(computation_factor=1e9, instruction_time=2.0))
     judged = table[(table["factor_limit"] < 1e6) & (table["waiting"] > 0)]

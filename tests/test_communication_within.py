@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,7 @@ def test_the_best_contexts_that_fit_are_the_best_of_all(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_cut_within_an_area_against_every_cut(seed: int) -> None:
     program = from_profile(profile_of(Machine(seed, functions=7).trace))
-    setting = Setting(computation_factor=6.0, communication_factor=6.0, overhead=25.0)
+    setting = Setting(6.0, 6.0, overhead=25.0, least_speedup=1.0)
     total, tree = setting.time(whole(program)), program.tree
     nodes = list(range(1, len(tree.parent)))
     alone = {v: total - setting.time(split(program, (v,))) for v in nodes}
@@ -132,3 +133,22 @@ def test_a_limit_needs_costs_and_a_number() -> None:
     for wrong in (-1.0, math.nan):
         with pytest.raises(InputError, match="at least 0 LUT"):
             best_cut(program, area_limit=wrong, area_costs=COSTS)
+
+
+@pytest.mark.parametrize("limit", [math.inf, 300_000.0])
+def test_no_function_of_a_cut_saves_less_than_is_asked_for(limit: float) -> None:
+    program = load_dataflow(JPEG)
+    machine = Setting(32, 32, medium_factor=4, byte_time=0.25, overhead=435, least_speedup=1.0)
+    total = machine.time(whole(program))
+    every = best_cut(program, machine, limit, COSTS)
+    few = best_cut(program, replace(machine, least_speedup=1.03), limit, COSTS)
+    assert 0 < few.saved < every.saved
+    for cut, least in ((every, 0.0), (few, 0.03)):
+        by_function: dict[int, float] = {}
+        for node in cut.contexts:
+            function = int(program.tree.function[node])
+            gain = total - machine.time(split(program, (node,)))
+            by_function[function] = by_function.get(function, 0.0) + gain
+        assert all(total / (total - gain) > 1 + least for gain in by_function.values())
+    small = [name for name in every.functions if name not in few.functions]
+    assert small

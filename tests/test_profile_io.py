@@ -8,6 +8,7 @@ import pytest
 
 from dse.profile.build.library_io import does_io
 from dse.profile.command import Options, build_program
+from objectives.communication import from_profile
 from tests.profile_examples import needs_compiler, profile_text, run_built, source
 
 
@@ -84,3 +85,40 @@ def test_what_headers_of_the_system_define_is_told_apart(tmp_path: Path) -> None
     assert not system["main"] and not system["below(int, int)"]
     assert all(told for name, told in system.items() if "std::" in name.split("(")[0])
     assert any(system.values())
+
+
+@needs_compiler
+def test_a_program_of_streams_is_profiled_with_its_output(tmp_path: Path) -> None:
+    text = r"""
+    #include <fstream>
+    #include <iostream>
+    #include <sstream>
+    #include <string>
+    static std::string upper(const std::string &s) {
+        std::string r;
+        for (char c : s) r += c >= 'a' && c <= 'z' ? char(c - 32) : c;
+        return r;
+    }
+    static long letters() {
+        std::string line;
+        long n = 0;
+        while (std::getline(std::cin, line)) { n += line.size(); std::cout << upper(line) << '\n'; }
+        return n;
+    }
+    int main() {
+        std::ostringstream out;
+        std::ofstream file("/dev/null");
+        out << letters();
+        file << out.str() << 1.5;
+        std::cout << out.str() << std::endl;
+        return !file;
+    }"""
+    path = source(tmp_path, text, "program.cpp")
+    profile, output = run_built(build_program(Options((path,)), tmp_path), (), b"one\ntwo words\n")
+    assert profile.run.complete
+    assert output == b"ONE\nTWO WORDS\n12\n"
+    calls = {f.name: f.invocations for f in profile.functions}
+    assert calls["upper(std::string const&)"] == 2
+    moved = from_profile(profile)
+    assert "upper(std::string const&)" in moved.candidates
+    assert moved.staying["letters()"].startswith("does I/O: std::")

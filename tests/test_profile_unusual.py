@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import platform
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from dse.problems import InputError
-from dse.profile.command import Options, build_program
+from dse.profile.command import Options, build_program, profile_program
 from dse.profile.run.run import Limits
-from dse.profile.show.text import library_work
+from dse.profile.show.text import library_words, library_work
 from tests.profile_examples import by_name, needs_compiler, profile_text, run_built, source
 
 pytestmark = needs_compiler
@@ -220,3 +223,107 @@ def test_attributes_that_are_assumptions_alone_may_go(tmp_path: Path) -> None:
     )
     profile, _ = run_built(build_program(Options((path,)), tmp_path), (), b"")
     assert profile.run.complete
+
+
+def test_what_may_be_refused_is_told_before_the_run(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = """
+    #include <cstdio>
+    #include <thread>
+    int main(int count, char **) {
+        fprintf(stderr, "working\\n");
+        if (count > 1) std::thread([] {}).join();
+    }"""
+    path = source(tmp_path, text, "program.cpp")
+    said: list[str] = []
+
+    def notice(sentence: str) -> None:
+        said.append(sentence)
+        assert "working" not in capfd.readouterr().err
+
+    assert profile_program(Options((path,)), notice=notice).run.complete
+    [sentence] = said
+    assert sentence.startswith("the program could call pthread_create (it has threads): it ends")
+    with pytest.raises(InputError, match="called pthread_create: it has threads"):
+        profile_program(Options((path,), ("now",)))
+
+
+@pytest.mark.parametrize("number", ["SYS_fork", "SYS_clone3", "SYS_execve"])
+def test_a_system_call_by_number_that_makes_processes_is_refused(
+    number: str, tmp_path: Path
+) -> None:
+    if platform.machine() != "x86_64":
+        pytest.skip("the numbers are those of x86-64")
+    text = f"""
+    #define _GNU_SOURCE
+    #include <sys/syscall.h>
+    #include <unistd.h>
+    int main(int count, char **given) {{
+        (void)given;
+        if (syscall(SYS_getpid) != getpid()) return 1;
+        return count > 1 ? (int)syscall({number}, 0, 0, 0) : 0;
+    }}"""
+    built = build_program(Options((source(tmp_path, text),)), tmp_path)
+    profile, _ = run_built(built, (), b"")
+    assert profile.run.complete
+    assert "system calls by number (syscall): what they read" in profile.notes[0]
+    with pytest.raises(InputError, match="called syscall: it makes a thread or a process"):
+        run_built(built, ("now",), b"")
+
+
+def test_other_programs_that_run_are_noted(tmp_path: Path) -> None:
+    text = """
+    #include <stdio.h>
+    #include <stdlib.h>
+    int main(void) {
+        char line[20];
+        FILE *there = popen("echo there", "r");
+        if (!fgets(line, sizeof line, there) || pclose(there)) return 1;
+        return system("exit 0");
+    }"""
+    profile = profile_text(tmp_path, text)
+    assert profile.run.complete
+    [note] = profile.notes
+    assert note == "other programs ran (system, popen): what they do is not in the profile"
+    assert not profile.unaccounted.functions
+    text = """
+    #include <stdlib.h>
+    int main(int count, char **given) { (void)given; return count > 1 ? system("exit 0") : 0; }"""
+    assert not profile_text(tmp_path, text).notes  # only if one ran
+
+
+def test_assembly_outside_of_functions_is_noted(tmp_path: Path) -> None:
+    if platform.machine() != "x86_64":
+        pytest.skip("the assembly is that of x86-64")
+    text = r"""
+    __asm__(".globl twice\ntwice: lea (%rdi,%rdi), %eax\nret\n");
+    int twice(int);
+    int main(void) { return twice(10) != 20; }"""
+    [note] = profile_text(tmp_path, text).notes
+    assert note.startswith("assembly outside of functions (twice) is part of the program")
+    text = r"""
+    __asm__(".globl other\n.set other, main\n# a comment\n");
+    int main(void) { return 0; }"""
+    assert not profile_text(tmp_path, text).notes  # it has no instructions
+
+
+def test_one_of_a_thing_is_not_several(tmp_path: Path) -> None:
+    text = """
+    #include <stdlib.h>
+    int main(void) { return getenv("no such name") != NULL; }"""
+    profile = profile_text(tmp_path, text)
+    assert library_words(profile).startswith("library functions: 1 call,")
+    text = 'int main(void) { __asm__ volatile("nop"); return 0; }'
+    [note] = profile_text(tmp_path, text).notes
+    assert "ran 1 time, in main" in note
+    done = subprocess.run(
+        [sys.executable, "-m", "dse", "profile", "program.c", "-o", "a.json", "--html", "a.html"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "1 block execution in 1 function\n" in done.stderr
+    words = re.sub(r"<[^>]*>", " ", (tmp_path / "a.html").read_text())
+    assert not re.search(r"\b1 (?:calls|times|instructions|executions|functions|blocks)\b", words)

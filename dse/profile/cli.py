@@ -167,7 +167,8 @@ def _measured(
         compiler=settings["compiler"],
     )
     shown = report_progress if not quiet and sys.stderr.isatty() else None
-    return profile_program(options, progress=shown)
+    told = None if quiet else lambda sentence: click.echo(f"note: {sentence}", err=True)
+    return profile_program(options, progress=shown, notice=told)
 
 
 def _check_targets(
@@ -236,12 +237,14 @@ def _size(text: str, option: str) -> int:
 
 
 def _summary(found: Profile, target: Path) -> None:
+    from dse.model.values import plural
     from dse.profile.show.text import library_words, percentage
 
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)
     functions = sum(1 for f in found.functions if f.invocations)
-    lines = [f"{target}: {executed:,} block executions in {functions} functions"]
+    did = f"{plural(executed, 'block execution')} in {plural(functions, 'function')}"
+    lines = [f"{target}: {did}"]
     if not run.complete:
         how = f"exit status {run.exit_status}" if run.ended == "exit" else run.ended
         number = f" {run.signal}" if run.signal else ""

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
-from dse.profile.build.effects import refuse, refuse_parallel
+from dse.profile.build.effects import forewarned, refuse, refuse_parallel
 from dse.profile.build.frontend import link_program, modelled_functions
 from dse.profile.build.kept import build_kept
 from dse.profile.build.runtime_options import (
@@ -200,10 +200,20 @@ def profile_program(
     stdin: IO[Any] | int | None = None,
     stdout: IO[Any] | int | None = None,
     progress: Callable[[float, int], None] | None = None,
+    notice: Callable[[str], object] | None = None,
 ) -> Profile:
-    """Build and run a program in a temporary folder and return its profile."""
+    """Build and run a program in a temporary folder and return its profile.
+
+    Parameters
+    ----------
+    notice : callable, optional
+        Called before the run with each sentence on what would end it.
+    """
     with tempfile.TemporaryDirectory(prefix="dse-profile-") as folder:
         built = build_program(options, Path(folder))
+        if notice:
+            for sentence in forewarned(built.tables["foreign"]):
+                notice(sentence)
         return measure(built, stdin=stdin, stdout=stdout, progress=progress)
 
 

@@ -57,6 +57,9 @@ def best_cut(
     the same way its area is taken as the sum of those of its functions, each for all its contexts;
     `area` is by the model and no larger.
 
+    Functions that save less than `setting.least_speedup` asks for are not worth an accelerator and
+    are left out: those of the best set are, then those of the best set without them, until none is.
+
     Parameters
     ----------
     dataflow : Dataflow
@@ -82,15 +85,14 @@ def best_cut(
     for node, function in enumerate(tree.function.tolist()):
         if function in allowed:
             saved[node] = total - setting.time(split(dataflow, (node,)))
-    if area_costs is None or math.isinf(area_limit):
-        contexts = best_antichain(tree, saved)
-        bound = float(saved[list(contexts)].sum())
-    else:
-        area = np.full(len(dataflow.names), np.inf)
+    area = np.zeros(len(dataflow.names))
+    if area_costs is not None and not math.isinf(area_limit):
         for function in {int(tree.function[v]) for v in np.flatnonzero(saved > 0)}:
             nodes = tuple(np.flatnonzero(tree.function == function).tolist())
             area[function] = _area(dataflow, nodes, setting, area_costs)
-        contexts, bound = best_within(tree, saved, area[tree.function], area_limit)
+    contexts, bound = _worth(
+        tree, saved, area, area_limit, total * (1.0 - 1.0 / setting.least_speedup)
+    )
     time, sum_ = setting.time(split(dataflow, contexts)), float(saved[list(contexts)].sum())
     return Cut(
         contexts,
@@ -101,6 +103,25 @@ def best_cut(
         _area(dataflow, contexts, setting, area_costs) if area_costs else math.nan,
         (bound - sum_) / total if total else 0.0,
     )
+
+
+def _worth(
+    tree: CallTree, saved: Array, area: Array, limit: float, least: float
+) -> tuple[tuple[int, ...], float]:
+    """Return the best contexts each of whose functions saves more than `least`, and their bound."""
+    saved = saved.copy()
+    while True:
+        if math.isinf(limit):
+            contexts = best_antichain(tree, saved)
+            bound = float(saved[list(contexts)].sum())
+        else:
+            contexts, bound = best_within(tree, saved, area[tree.function], limit)
+        chosen = list(contexts)
+        sums = np.bincount(tree.function[chosen], saved[chosen], len(area))
+        idle = [f for f in set(tree.function[chosen].tolist()) if sums[f] <= least]
+        if not idle:
+            return contexts, bound
+        saved[np.isin(tree.function, idle)] = 0.0
 
 
 def _area(

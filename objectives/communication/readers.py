@@ -21,7 +21,10 @@ _BOUNDED = (
     "and passed on"
 )
 
-_UNBOUNDED = "which values wait for one another is not told, so that nothing bounds how parallel computing is"
+_UNBOUNDED = (
+    "which values wait for one another is not told, so that nothing bounds how fast accelerators "
+    "compute"
+)
 _IO_UNTOLD = (
     "which functions do input or output is not told, so that they may move: exclude those that must"
     " not"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +93,7 @@ class Analysis:
     chains: list[Chain] = field(default_factory=list)
     foreign: dict[str, bool] = field(default_factory=dict)  # symbol: whether it takes pointers
     assembly: list[int] = field(default_factory=list)  # blocks, once for each that is not empty
+    file_assembly: list[str] = field(default_factory=list)  # labels with instructions
 
 
 # An empty text keeps the compiler from moving things; it does nothing.
@@ -162,11 +164,31 @@ def analyse(module: Any, parts: list[str | FunctionText]) -> Analysis:
         m = re.match(r'declare .*?@("[^"]*"|[\w.$]+)\((.*)\)', line)
         if m and not unquoted(m[1]).startswith("llvm."):
             result.foreign[unquoted(m[1])] = "ptr" in m[2]
+    result.file_assembly = assembled(lines)
     values = {f.name: f for f in module.functions if not f.is_declaration}
     for part in parts:
         if isinstance(part, FunctionText):
             _function(result, part, values[part.name], locations, aliases)
     return result
+
+
+def assembled(lines: Iterable[str]) -> list[str]:
+    r"""Return the labels of the assembly at file scope that have instructions.
+
+    >>> assembled([r'module asm ".symver a, b@V1"', r'module asm "f: ret # back"'])
+    ['f']
+    """
+    found, label = dict[str, None](), "without a label"
+    for line in lines:
+        if not (match := re.match(r'module asm "(.*)"$', line)):
+            continue
+        for part in re.split(r"[;\n]", re.sub(r"#.*|//.*", "", unquoted(f'"{match[1]}"'))):
+            text = part.strip()
+            while named := re.match(r"([\w.$]+):\s*", text):
+                label, text = named[1], text[named.end() :]
+            if text and not text.startswith("."):
+                found[label] = None
+    return list(found)
 
 
 def _function(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from dse.problems import InputError, Problem
 
@@ -12,6 +12,7 @@ WITHOUT_EFFECT = frozenset(
         "free",
         "cfree",
         "fclose",
+        "pclose",
         "fflush",
         "feof",
         "ferror",
@@ -78,9 +79,11 @@ _REPLACED = [
     "execve",
     "fexecve",
 ]
+_COMMANDS = ["system", "popen", "posix_spawn", "posix_spawnp"]
 _SIGNALS = ["signal", "sigaction", "bsd_signal", "sysv_signal"]
 
 
+_NUMBERED = ["syscall"]  # by its number it makes any of these
 _PARALLEL = frozenset(name for name in _THREADS if name.startswith("__kmpc_"))
 
 
@@ -94,6 +97,11 @@ def refuse(symbol: str) -> InputError:
         (_THREADS, "it has threads", "profile a build of the program, or a run, with one thread"),
         (_PROCESSES, "it makes processes", "profile the part that runs in one process"),
         (_REPLACED, "it replaces itself by another program", "profile that program"),
+        (
+            _NUMBERED,
+            "it makes a thread or a process, or runs another program, by its number",
+            "profile the part that runs in one process",
+        ),
     ):
         if symbol in names:
             problem = Problem("", f"the program called {symbol}: {why}", remedy)
@@ -111,9 +119,33 @@ def refuse_parallel(symbols: Iterable[str]) -> None:
             raise refuse(symbol)
 
 
-def remarks(symbols: Iterable[str]) -> list[str]:
-    """Return what the reader of a profile should know of the library functions that are used."""
-    handlers = sorted(set(_SIGNALS) & set(symbols))
+def forewarned(symbols: Iterable[str]) -> list[str]:
+    """Return what to say before a run of a program that could call what is refused.
+
+    >>> forewarned(["printf", "pthread_create"])
+    ['the program could call pthread_create (it has threads): it ends there, with nothing measured']
+    """
+    used = set(symbols)
     return [
-        f"signal handlers ({', '.join(handlers)}) count as called by what they interrupt"
-    ] * bool(handlers)
+        f"the program could call {', '.join(called)} ({why}): it ends there, with nothing measured"
+        for names, why in (
+            (_THREADS, "it has threads"),
+            (_PROCESSES, "it makes processes"),
+            (_REPLACED, "it replaces itself by another program"),
+        )
+        if (called := sorted(used & set(names)))
+    ]
+
+
+def remarks(calls: Mapping[str, int]) -> list[str]:
+    """Return what the reader of a profile should know of library functions, by their calls."""
+    found = []
+    if handlers := sorted(set(_SIGNALS) & set(calls)):
+        told = ", ".join(handlers)
+        found.append(f"signal handlers ({told}) count as called by what they interrupt")
+    if commands := [name for name in _COMMANDS if calls.get(name)]:
+        told = ", ".join(commands)
+        found.append(f"other programs ran ({told}): what they do is not in the profile")
+    if calls.get("syscall"):
+        found.append("system calls by number (syscall): what they read and write is not counted")
+    return found

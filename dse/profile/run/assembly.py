@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.model.values import plural
 from dse.profile.build.classes import CLASSES, COMPUTATION
 from dse.profile.build.effects import WITHOUT_EFFECT, remarks
 from dse.profile.build.hooks import plain_name
@@ -299,20 +300,27 @@ class Assembly:
             bytes=unknown, share=unknown / traffic if traffic else 0.0, functions=tuple(functions)
         )
 
-    def _inline_assembly(self) -> Iterator[str]:
-        """Yield a note if inline assembly ran: nothing of what it does is seen."""
+    def _assembly_notes(self) -> Iterator[str]:
+        """Yield notes on assembly: nothing of what it does is seen."""
         ran = [(block, self.executions[block]) for block in self.tables["assembly"]]
         if times := sum(count for _, count in ran):
             blocks = self.tables["blocks"]
             names = dict.fromkeys(self.names[blocks[b]["function"]] for b, n in ran if n)
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             yield (
-                f"inline assembly ran {times:,} times, in {', '.join([*names][:3])}{more}: what it "
-                "computes, reads and writes is not counted"
+                f"inline assembly ran {plural(times, 'time')}, in {', '.join([*names][:3])}{more}: "
+                "what it computes, reads and writes is not counted"
+            )
+        if labels := self.tables["file_assembly"]:
+            named = f" ({', '.join(labels[:3])})" if labels else ""
+            yield (
+                f"assembly outside of functions{named} is part of the program: what it computes, "
+                "reads and writes is not counted"
             )
 
     def _notes(self, run: Run, region: str | None) -> list[str]:
-        notes = [*self._inline_assembly(), *remarks(self.foreign)]
+        calls = dict(zip(self.foreign, self.foreign_calls, strict=True))
+        notes = [*self._assembly_notes(), *remarks(calls)]
         if not run.complete:
             notes.append("the run did not complete: counts are those up to its end")
         if not run.addresses_fixed:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from dse.model.values import plural
 from dse.profile.document import Block, Function, Profile
 from dse.profile.show.graph import Box, colour, draw
 from dse.profile.show.text import (
@@ -82,13 +83,13 @@ def page(profile: Profile) -> str:
 def key_figures(profile: Profile) -> list[tuple[str, str]]:
     """Return the figures that a reader looks for first: what it is, and the figure."""
     figures = [
-        ("calls", profile.run.invocations),
-        ("instructions executed", sum(block_work(profile))),
-        ("functions that ran", sum(1 for f in profile.functions if f.invocations)),
-        ("blocks that ran", sum(1 for block in profile.blocks if block.executions)),
-        ("bytes passed between functions", sum(t.bytes for t in profile.transfers)),
+        ("call{}", profile.run.invocations),
+        ("instruction{} executed", sum(block_work(profile))),
+        ("function{} that ran", sum(1 for f in profile.functions if f.invocations)),
+        ("block{} that ran", sum(1 for block in profile.blocks if block.executions)),
+        ("byte{} passed between functions", sum(t.bytes for t in profile.transfers)),
     ]
-    return [(name, f"{figure:,}") for name, figure in figures]
+    return [(name.format("" if n == 1 else "s"), f"{n:,}") for name, n in figures]
 
 
 class FunctionRow(NamedTuple):
@@ -233,7 +234,8 @@ def _graph(profile: Profile, name: str, blocks: list[Block], work: dict[int, int
         Box(
             title=block.name,
             detail=f"line {block.line}, {block.executions:,}×",
-            hint=f"{block.name}: {block.area} instructions, {block.executions:,} executions",
+            hint=f"{block.name}: {plural(block.area, 'instruction')}, "
+            f"{plural(block.executions, 'execution')}",
             heat=work[block.id] / most,
         )
         for block in shown

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dse.model.values import plural
 from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
 
 ROWS = 12
@@ -65,7 +66,7 @@ def library_words(profile: Profile) -> str:
     if not calls:
         return ""
     accesses = f", {percentage(share)} of the accesses to memory" if profile.settings.caches else ""
-    return f"library functions: {calls:,} calls{accesses}; what they compute is not counted"
+    return f"library functions: {plural(calls, 'call')}{accesses}; what they compute is not counted"
 
 
 def block_work(profile: Profile) -> list[int]:

@@ -33,6 +33,8 @@ FOREIGN(getopt_long)
 FOREIGN(getopt_long_only)
 FOREIGN(access)
 FOREIGN(open)
+FOREIGN(system)
+FOREIGN(popen)
 
 /* What is mapped is input, if it is of a file, and nobody's if not. Nothing of it is touched yet. */
 HIDDEN void *__dse_call_mmap(void *at, size_t n, int allowed, int flags, int file, off_t from) {
@@ -57,6 +59,8 @@ HIDDEN int __dse_call_open(text path, int flags, int mode) {
     LEAVE;
     return r;
 }
+WRAP(int, system, (text line), (line), if (line) TEXT(line), )
+WRAP(FILE *, popen, (text line, text mode), (line, mode), TEXT(line); TEXT(mode), )
 WRAP(ssize_t, pread, (int f, void *p, size_t n, off_t o), (f, p, n, o), , if (r > 0) WRITE(p, r))
 WRAP(ssize_t, pwrite, (int f, const void *p, size_t n, off_t o), (f, p, n, o), READ(p, n), )
 WRAP(size_t, fread_unlocked, (void *p, size_t n, size_t k, FILE *f), (p, n, k, f), , WRITE(p, r * n))

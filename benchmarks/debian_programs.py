@@ -113,7 +113,9 @@ PACKAGES = {
         SCRIPT.replace(b"t.sort()", b"t.reverse()"),
     ),
     "tinyscheme": Package("make CC='{cc}' scheme", "scheme", ("/dev/stdin",), SCHEME),
-    "mawk": Package("./configure && make CC='{cc}' mawk", "mawk", (AWK,), TEXT),
+    "mawk": Package(  # the clock is its seed if it is given none
+        "./configure && make CC='{cc}' mawk", "mawk", ("-Wrandom=7", AWK), TEXT
+    ),
     "bc": Package(
         "./configure && make -C lib CC='{cc}' && make -C bc CC='{cc}'", "bc/bc", ("-lq",), BC
     ),
@@ -164,7 +166,10 @@ PACKAGES = {
         own=False,
     ),
     "minisat2": Package(
-        "cd minisat/core && {cxx} -O2 -w -Wno-reserved-user-defined-literal -std=c++98 "
+        "cd minisat/core && "  # a default argument stands where no compiler of today takes it
+        "sed -i -e '/friend Lit mkLit/s/ = false//' "
+        "-e '/^inline  Lit  mkLit/s/bool sign/& = false/' SolverTypes.h && "
+        "{cxx} -O2 -w -Wno-reserved-user-defined-literal -std=c++98 "
         "-D__STDC_LIMIT_MACROS -D__STDC_FORMAT_MACROS -I../.. Main.cc Solver.cc "
         "../utils/Options.cc ../utils/System.cc -o ../../minisat2 -lz",
         "minisat2",

@@ -314,6 +314,34 @@ def test_what_was_read_before_it_moved_or_before_the_region_is_touched_again(
     assert main.working_set == 4 * (words + 1)  # `at`, by what it calls
 
 
+ALTERNATING = """
+#include <string.h>
+static int a[1 << 14] __attribute__((aligned(1 << 16)));
+static int even(int i) { return a[i]; }
+static int odd(int i) { return a[i]; }
+static void whole(int x) { memset(a, x, sizeof a); }
+int main(void) {
+    int s = 0;
+    for (int i = 0; i < 1 << 14; i += 2) s += even(i) + odd(i + 1);
+    for (int i = 0; i < 3000; i++) whole(i);
+    return s;
+}
+"""
+
+
+def test_what_is_different_word_by_word_takes_no_square_of_the_time(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, ALTERNATING, limits=Limits(seconds=10))
+    assert profile.run.complete
+    words = {f.name: f.working_set // 4 for f in profile.functions}
+    assert words == {
+        "main": 1 << 14,
+        "even": 1 << 13,
+        "odd": 1 << 13,
+        "whole": 1 << 14,
+        "memset": 1 << 14,
+    }
+
+
 def test_unmodelled_functions_are_reported(tmp_path: Path) -> None:
     text = """
     #include <stdlib.h>

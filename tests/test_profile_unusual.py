@@ -56,11 +56,14 @@ def test_what_a_pointer_may_call_is_of_the_library(tmp_path: Path) -> None:
     text = """
     #include <stdio.h>
     typedef int (*printer)(void *, const char *, ...);
-    static __attribute__((noinline)) void put(printer print, void *to, int x) { print(to, "%d", x); }
+    static void put(printer print, void *to, int x) { print(to, "%d", x); }
     int main(int count, char **given) {
         char text[20];
         (void)given;
-        for (int i = 0; i < 3; i++) { put((printer)fprintf, stderr, i); put((printer)sprintf, text, count); }
+        for (int i = 0; i < 3; i++) {
+            put((printer)fprintf, stderr, i);
+            put((printer)sprintf, text, count);
+        }
         return text[0] != '1';
     }"""
     profile = profile_text(tmp_path, text, optimisation=2)

@@ -85,9 +85,8 @@ def instrument(
     for part in parts:
         if isinstance(part, FunctionText):
             out += rewriter.function(part)
-        elif part.startswith(("attributes #", "declare ")) and "@llvm." not in part:
-            # a group of attributes may not be empty
-            out.append(re.sub(r"\{ *\}", '{ "dse" }', _ASSUMPTIONS.sub("", part)))
+        elif part.startswith(("attributes #", "declare ")):
+            out.append(without_assumptions(part))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
             out += started(part, {"c": "init", "d": "fini"}[structors[1]])
         elif part.startswith("@"):
@@ -96,6 +95,18 @@ def instrument(
             out.append(part)
     tables = _tables(analysis, counters, hooks)
     return "\n".join([*_renamed(out, wrapped), _DECLARATIONS, *tables])
+
+
+def without_assumptions(line: str) -> str:
+    """Return a group of attributes, or a declaration, without what a compiler has inferred.
+
+    >>> without_assumptions("attributes #0 = { nofree memory(none) }")
+    'attributes #0 = { "dse" }'
+    """
+    if "@llvm." in line:
+        return line
+    # a group of attributes may not be empty
+    return re.sub(r"\{ *\}", '{ "dse" }', _ASSUMPTIONS.sub("", line))
 
 
 def _is_header(part: str | FunctionText) -> bool:

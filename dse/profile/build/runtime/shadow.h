@@ -14,29 +14,32 @@ static struct source {
     u32 block; /* plus one */
 } *recent; /* by site */
 
-/* How many numbers from the first on equal it; blocks of them are compared at once. */
-#define RUN(name, type)                               \
-    static u64 name(const type *x, u64 count) {       \
-        u64 i = 1;                                    \
-        for (; i + 16 <= count; i += 16) {            \
-            type other = 0;                           \
-            for (u32 k = 0; k < 16; k++)              \
-                other |= x[i + k] ^ x[0];             \
-            if (other)                                \
-                break;                                \
-        }                                             \
-        while (i < count && x[i] == x[0])             \
-            i++;                                      \
-        return i;                                     \
+/* How many elements from the first on equal it, in all arrays given: to look through one of them and then
+ * through the next would take the square of the time if the runs of the one are long. Blocks are compared at once. */
+#define RUN(name, differ, ...)                                   \
+    static u64 name(u64 count, __VA_ARGS__) {                    \
+        u64 j = 1;                                               \
+        while (j + 16 <= count) {                                \
+            __typeof__(x[0] + 0) other = 0;                      \
+            for (u64 stop = j + 16; j < stop; j++)               \
+                other |= differ;                                 \
+            if (other) {                                         \
+                j -= 16;                                         \
+                break;                                           \
+            }                                                    \
+        }                                                        \
+        while (j < count && !(differ))                           \
+            j++;                                                 \
+        return j;                                                \
     }
-RUN(equal_cells, u64)
-RUN(equal_words, u32)
-RUN(equal_places, place)
+RUN(equal_cells, x[j] ^ x[0], const u64 *x)
+RUN(equal_kept, (x[j] ^ x[0]) | (y[j] ^ y[0]), const u64 *x, const u32 *y)
+RUN(equal_touched, (x[j] ^ x[0]) | (y[j] ^ y[0]), const u32 *x, const u32 *y)
+RUN(equal_places, x[j] ^ x[0], const place *x)
 
 static SLOW u64 touch_run(struct page *page, u64 word, u64 stop) {
     u32 toucher = page->toucher[word], touched = page->touched[word];
-    u64 end = word + equal_words(page->toucher + word, stop - word);
-    end = word + equal_words(page->touched + word, end - word);
+    u64 end = word + equal_touched(stop - word, page->toucher + word, page->touched + word);
     u32 more = touch(toucher, touched, end - word);
     for (u64 i = word; i < end; i++)
         page->toucher[i] = current;
@@ -59,13 +62,12 @@ FAST u64 read_cells(u64 a, u64 *cell, u32 *kept, u64 cells, const u32 unit) {
     for (u64 i = 0, end; i < cells; i = end) {
         u64 old = cell[i];
         u32 history = kept[i], reader = (u32)(old >> 32);
-        end = i + equal_cells(cell + i, cells - i);
+        int whole = !reader || reader == current; /* else with their histories */
+        end = i + (whole ? equal_cells(cells - i, cell + i) : equal_kept(cells - i, cell + i, kept + i));
         if (reader == current)
             continue;
         if (is_split(old))
             return i;
-        if (reader)
-            end = i + equal_words(kept + i, end - i);
         u32 writer = (u32)old ? (u32)old : shadow_origin(a + (i << unit));
         u32 more = credit(writer, reader, history, (end - i) << unit);
         for (u64 k = i; k < end; k++)
@@ -112,7 +114,7 @@ static void count_read(u32 site, u32 block, u64 bytes) {
 static void count_reads(u64 a, u64 bytes, const struct page *page, u32 site) {
     u64 end = a + bytes, at = word_at(a), stop = word_at(end - 1) + 1;
     while (a < end) {
-        u64 start = a, run = equal_places(page->blocks + at, stop - at);
+        u64 start = a, run = equal_places(stop - at, page->blocks + at);
         a = ((a >> WORD) + run) << WORD;
         count_read(site, page->blocks[at], (a < end ? a : end) - start);
         at += run;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -17,7 +16,6 @@ from dse.fit.law import (
     EXPONENT,
     FIXED,
     GAIN,
-    HOST,
     INDEX,
     PER_BYTE,
     PER_BYTE_OUT,
@@ -120,7 +118,7 @@ def _around(points: Points, shape: Shape, ratio: Array, wide: Law, weight: Array
 def _group(around: Fitted, shape: Shape, law: Law, at: Array) -> list[_Told]:
     """Return what tables say that bear the same law."""
     wide = widest(shape, law)
-    freedom = partial(_freedom, around.points, wide, shape)
+    freedom = _freedom(around.points, wide, shape)
     told: list[dict[str, float]] = [{} for _ in at]
     spans: list[dict[str, Interval]] = [{} for _ in at]
     linear = "speedup_limit" in _values(shape, wide, at, around.at)
@@ -130,9 +128,9 @@ def _group(around: Fitted, shape: Shape, law: Law, at: Array) -> list[_Told]:
         if name in _SLOPES and linear:
             best = straight.at[:, GAIN]
             start = best if place == GAIN else straight.at[:, INDEX] - best
-            low, high = interval(straight, Value(place, freedom(place)), start)
+            low, high = interval(straight, Value(place, freedom), start)
         elif place < 0 or wide.free[place]:
-            low, high = interval(around, Value(place, freedom(place)), start)
+            low, high = interval(around, Value(place, freedom), start)
         low, high = np.fmin(low, here), np.fmax(high, here)
         if place != EXPONENT:
             here, low, high = np.exp(here), np.exp(low), np.exp(high)
@@ -141,8 +139,8 @@ def _group(around: Fitted, shape: Shape, law: Law, at: Array) -> list[_Told]:
             spans[i][name] = float(low[i]), float(high[i])
     crossed: list[_Crossed] = [(None, None, False, np.nan)] * len(at)
     if shape.both:
-        crossed = _crossed(around, at, freedom(BREAK_EVEN))
-        _add_half(around, at, freedom(HALF), told, spans)
+        crossed = _crossed(around, at, freedom)
+        _add_half(around, at, freedom, told, spans)
     return [(told[i], spans[i], *crossed[i]) for i in range(len(at))]
 
 
@@ -175,19 +173,17 @@ def _values(shape: Shape, wide: Law, at: Array, best: Array) -> dict[str, tuple[
     return found
 
 
-def _freedom(points: Points, wide: Law, shape: Shape, place: int) -> int:
-    """Return the degrees of freedom of the column that a value hangs on; of both, the fewer."""
+def _freedom(points: Points, wide: Law, shape: Shape) -> tuple[int, int]:
+    """Return the degrees of freedom of host and accelerated times; of the one that there is."""
     on_device = int(points.accelerated[0].sum())
     counts = int(points.size.shape[1]) - on_device, on_device
     host, device = (n - t for n, t in zip(counts, used(wide, shape), strict=True))
     if not shape.both:
-        return host if shape.host else device
-    if place in HOST:
-        return host
-    return device if place in (SETUP, PER_BYTE_OUT) else min(host, device)
+        return (host, host) if shape.host else (device, device)
+    return host, device
 
 
-def _crossed(around: Fitted, at: Array, freedom: int) -> list[_Crossed]:
+def _crossed(around: Fitted, at: Array, freedom: tuple[int, int]) -> list[_Crossed]:
     """Return break-even with its interval, whether offloading always pays, and up to which size."""
     ones = np.ones(len(at))
     low, high = crossings(at, around.ratio, ones)
@@ -217,7 +213,7 @@ def _crossed(around: Fitted, at: Array, freedom: int) -> list[_Crossed]:
 def _add_half(
     around: Fitted,
     at: Array,
-    freedom: int,
+    freedom: tuple[int, int],
     told: list[dict[str, float]],
     spans: list[dict[str, Interval]],
 ) -> None:

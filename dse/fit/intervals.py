@@ -1,9 +1,12 @@
 """Intervals by profile likelihood: how far a value can go before the times speak against it.
 
 A value is held, all else is fitted anew, and the loss may rise by the square of Student's t for
-95 % and the degrees of freedom of its column. That needs no guess of how the value spreads, and
+95 % and the degrees of freedom of its noise. That needs no guess of how the value spreads, and
 holds for values that the times do not determine: their interval is open (0 or inf). The noise is
-estimated once, from the widest law.
+estimated once, from the widest law, of host and accelerated times each by itself. A value that
+hangs on both has the degrees of freedom of Welch and Satterthwaite, (a + b)²/(a²/m + b²/n), if the
+two noises give it the variances a and b: these are to each other as the parts of the loss that
+rise, for the change of the fitted times as a value is moved is that of its own estimator.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dse.fit.law import COORDINATES, EXPONENT, GAIN, INDEX, Mask, Points, both
+from dse.fit.law import COORDINATES, EXPONENT, GAIN, INDEX, Mask, Points, both, times
 from dse.fit.solve import LEAST_EXPONENT, MOST_EXPONENT, Pin, solve
 from dse.model.quantity import Array
 
@@ -25,6 +28,7 @@ _TRIED = 40
 _STIFFNESSES = (2.0, 100.0)
 """Of a condition that laws are held to, in the weight of a point: a soft one leads to where a
 stiff one alone gets stuck, and the stiff one holds to a thousandth of the noise."""
+_SMALL = 1e-4
 _FAR = 30.0  # in logarithms: beyond any size that was measured
 BREAK_EVEN, HALF, LINE = -1, -2, -3
 """Beside the coordinates: log g1, log g_{A/2}, and log C/A."""
@@ -37,12 +41,12 @@ class Value(NamedTuple):
     ----------
     place : int
         A coordinate, or one of `BREAK_EVEN`, `HALF` and `LINE`.
-    freedom : int
-        Degrees of freedom of the noise that it hangs on.
+    freedom : (int, int)
+        Degrees of freedom of the noise of host and of accelerated times.
     """
 
     place: int
-    freedom: int
+    freedom: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,8 @@ def interval(fitted: Fitted, value: Value, best: Array) -> tuple[Array, Array]:
     low, high : ndarray, shape (tables,)
         As `best`; −inf and inf for open ends. NaN if `best` is.
     """
-    limit = float(stats.t.ppf(0.975, max(value.freedom, 1)))
     held = _Held(fitted, value.place)
+    limit = _limit(held, value.freedom, best)
     ends = [_end(held, best, side, limit) for side in (-1.0, 1.0)]
     return ends[0], ends[1]
 
@@ -97,7 +101,7 @@ def possible(
 
     Each from the sixteenth of the least measured size to 1,000 times the largest, or None.
     """
-    limit = float(stats.t.ppf(0.975, max(value.freedom, 1)))
+    limit = float(stats.t.ppf(0.975, max(min(value.freedom), 1)))
     held = _Held(fitted, value.place)
     found: dict[int, tuple[float, float] | None] = {}
     for row in rows.tolist():
@@ -107,6 +111,24 @@ def possible(
         allowed = grid[held.rise(fitted.at[of], of, np.log(grid))[0] < limit]
         found[row] = (float(allowed[0]), float(allowed[-1])) if allowed.size else None
     return found
+
+
+def _limit(held: _Held, freedom: tuple[int, int], best: Array) -> Array:
+    """Return how many standard deviations the loss may rise by, for each table."""
+    fitted = held.fitted
+    host, device = (max(each, 1) for each in freedom)
+    rows = np.flatnonzero(np.isfinite(best))
+    share = np.full(len(best), 1.0 if host < device else 0.0)  # of the host; the fewer, if unknown
+    moved = held.rise(fitted.at[rows], rows, best[rows] + _SMALL)[1]
+    part = fitted.points.take(rows)
+    of = part.size, part.returned, part.accelerated
+    change = fitted.weight[rows] * (times(moved, *of)[0] / times(fitted.at[rows], *of)[0] - 1.0)
+    on_host = (np.where(part.accelerated, 0.0, change) ** 2).sum(axis=1)
+    both = (change**2).sum(axis=1)
+    known = both > 0.0
+    share[rows[known]] = on_host[known] / both[known]
+    effective = 1.0 / (share**2 / host + (1.0 - share) ** 2 / device)
+    return np.asarray(stats.t.ppf(0.975, effective))
 
 
 class _Held:
@@ -155,7 +177,7 @@ class _Held:
         return pin
 
 
-def _end(held: _Held, best: Array, side: float, limit: float) -> Array:
+def _end(held: _Held, best: Array, side: float, limits: Array) -> Array:
     """Return one end: widen until the loss has risen too far, then narrow it down."""
     fitted = held.fitted
     end = np.full(len(best), np.nan)
@@ -163,10 +185,10 @@ def _end(held: _Held, best: Array, side: float, limit: float) -> Array:
     absent = _absent(held.place, side)
     if absent is not None and rows.size:
         gone = np.full(len(rows), absent)
-        open_ = held.rise(fitted.at[rows], rows, gone)[0] < limit
+        open_ = held.rise(fitted.at[rows], rows, gone)[0] < limits[rows]
         end[rows[open_]] = absent
         rows = rows[~open_]
-    inner, law = best[rows].copy(), fitted.at[rows]
+    inner, law, limit = best[rows].copy(), fitted.at[rows], limits[rows]
     rise_inner = np.zeros(len(rows))
     outer, rise_outer = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     step = np.full(len(rows), 1e-2)
@@ -182,7 +204,7 @@ def _end(held: _Held, best: Array, side: float, limit: float) -> Array:
             break
         target = np.clip(inner[at] + side * step[at], lowest, highest)
         rise, found = held.rise(law[at], rows[at], target)
-        over = rise >= limit
+        over = rise >= limit[at]
         outer[at[over]], rise_outer[at[over]] = target[over], rise[over]
         stay = at[~over]
         inner[stay], rise_inner[stay], law[stay] = target[~over], rise[~over], found[~over]
@@ -194,16 +216,16 @@ def _end(held: _Held, best: Array, side: float, limit: float) -> Array:
     end[rows[~bracketed]] = inner[~bracketed] if held.place == EXPONENT else side * np.inf
     at = np.flatnonzero(bracketed)
     end[rows[at]] = _narrowed(
-        held, rows[at], (inner[at], rise_inner[at], law[at]), (outer[at], rise_outer[at]), limit
+        held, rows[at], (inner[at], rise_inner[at], law[at]), (outer[at], rise_outer[at]), limit[at]
     )
     return end
 
 
 def _scaled(
-    held: _Held, rows: NDArray[np.int64], inner: Array, law: Array, side: float, limit: float
+    held: _Held, rows: NDArray[np.int64], inner: Array, law: Array, side: float, limit: Array
 ) -> Array:
     """Return first steps: so far as a parabola through a small step says."""
-    small = np.full(len(rows), 1e-4)
+    small = np.full(len(rows), _SMALL)
     if not rows.size:
         return small
     rise = held.rise(law, rows, inner + side * small)[0]
@@ -215,7 +237,7 @@ def _narrowed(
     rows: NDArray[np.int64],
     inside: tuple[Array, Array, Array],
     outside: tuple[Array, Array],
-    limit: float,
+    limit: Array,
 ) -> Array:
     """Return where the loss has risen to the limit, between two places."""
     inner, rise_inner, law = inside
@@ -226,15 +248,15 @@ def _narrowed(
         at = np.flatnonzero(active)
         if not at.size:
             break
-        share = (limit - rise_inner[at]) / np.maximum(rise_outer[at] - rise_inner[at], 1e-300)
+        share = (limit[at] - rise_inner[at]) / np.maximum(rise_outer[at] - rise_inner[at], 1e-300)
         target = inner[at] + np.clip(share, 0.05, 0.95) * (outer[at] - inner[at])
         rise, found = held.rise(law[at], rows[at], target)
-        over = rise >= limit
+        over = rise >= limit[at]
         outer[at[over]], rise_outer[at[over]] = target[over], rise[over]
         stay = at[~over]
         inner[stay], rise_inner[stay], law[stay] = target[~over], rise[~over], found[~over]
         found_end[at] = target
-        near = (np.abs(rise - limit) < _NEAR * limit) | (np.abs(outer - inner)[at] < 1e-11)
+        near = (np.abs(rise - limit[at]) < _NEAR * limit[at]) | (np.abs(outer - inner)[at] < 1e-11)
         active[at[near]] = False
     return found_end
 

@@ -1,10 +1,14 @@
 """Chains of values through loops: programs of known parallelism, and graphs by hand."""
 
+import random
+import subprocess
+import sys
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
-from dse.profile.build.chains import Step, chains_of
+from dse.profile.build.chains import Step, chains_of, strong_components
 from dse.profile.document import Chain, Profile
 from objectives.communication import from_profile
 from tests.profile_examples import needs_compiler, profile_text
@@ -142,3 +146,23 @@ def test_a_value_that_may_pass_by_every_instruction_bounds_nothing() -> None:
 @needs_compiler
 def test_without_registers_no_chain_is_seen(tmp_path: Path) -> None:
     assert profile_text(tmp_path, LOOPS, optimisation=0).chains == ()
+
+
+def test_strongly_connected_parts_are_those_of_another_library() -> None:
+    drawn = random.Random(0)  # noqa: S311
+    for _ in range(300):
+        nodes = range(drawn.randint(0, 12))
+        following = [[drawn.choice(nodes) for _ in range(drawn.randint(0, 3))] for _ in nodes]
+        graph = nx.DiGraph({node: following[node] for node in nodes})
+        expected = sorted(map(sorted, nx.strongly_connected_components(graph)))
+        parts = strong_components(following)
+        assert sorted(map(sorted, parts)) == expected
+        place = {node: i for i, part in enumerate(parts) for node in part}
+        assert all(place[b] <= place[a] for a, b in graph.edges)
+
+
+def test_a_build_loads_no_numeric_library() -> None:
+    # it is a process of its own for each program, and would start for longer than it works
+    told = "import sys, dse.profile.build.build; print({'numpy', 'scipy'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"

@@ -10,12 +10,9 @@ A chain through memory is not seen. So what is found here must be waited for; th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 _FREE = ("phi", "trunc", "zext", "sext", "freeze", "bitcast")
 """Take no time of their own: they name a value anew."""
@@ -88,17 +85,62 @@ def chains_of(steps: Sequence[Step]) -> list[Chain]:
 
 def _cycles(steps: Sequence[Step]) -> list[dict[str, Step]]:
     """Return the strongly connected parts of the graph of definitions and uses."""
-    place = {step.name: i for i, step in enumerate(steps)}
-    pairs = [(place[o], i) for i, s in enumerate(steps) for o in s.operands if o in place]
-    if not any(s.operation == "phi" for s in steps) or not pairs:
+    if not any(step.operation == "phi" for step in steps):
         return []
-    sources, targets = np.array(pairs).T
-    graph = csr_array((np.ones(len(pairs)), (sources, targets)), shape=(len(steps),) * 2)
-    count, part = connected_components(graph, connection="strong")
-    members: list[dict[str, Step]] = [{} for _ in range(count)]
-    for step, number in zip(steps, part.tolist(), strict=True):
-        members[number][step.name] = step
-    return [m for m in members if len(m) > 1]
+    place = {step.name: i for i, step in enumerate(steps)}
+    users: list[list[int]] = [[] for _ in steps]
+    for i in reversed(range(len(steps))):
+        for operand in steps[i].operands:
+            if operand in place:
+                users[place[operand]].append(i)
+    parts = [sorted(part) for part in strong_components(users) if len(part) > 1]
+    return [{steps[i].name: steps[i] for i in part} for part in parts]
+
+
+def strong_components(following: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the strongly connected parts of a graph (Tarjan, SIAM J. Comput. 1(2), 1972).
+
+    A part comes behind those that can be reached from it. Not scipy's, whose import takes longer
+    than most builds.
+
+    Parameters
+    ----------
+    following : sequence of sequence of int
+        For each node, those that its edges lead to.
+    """
+    never, done = -1, len(following)
+    number, first = [never] * done, [done] * done  # the first visit that a node of `open_` reaches
+    open_: list[int] = []
+    parts: list[list[int]] = []
+    way: list[tuple[int, Iterator[int]]] = []
+    visits = itertools.count()
+
+    def enter(node: int) -> None:
+        number[node] = first[node] = next(visits)
+        open_.append(node)
+        way.append((node, iter(following[node])))
+
+    for root in range(done):
+        if number[root] == never:
+            enter(root)
+        while way:
+            node, rest = way[-1]
+            for target in rest:
+                if number[target] == never:
+                    enter(target)
+                    break
+                first[node] = min(first[node], first[target])
+            else:
+                way.pop()
+                if way:
+                    before = way[-1][0]
+                    first[before] = min(first[before], first[node])
+                if first[node] == number[node]:
+                    parts.append([])
+                    while not parts[-1] or parts[-1][-1] != node:
+                        parts[-1].append(open_.pop())
+                        first[parts[-1][-1]] = done
+    return parts
 
 
 def _chain(cycle: Mapping[str, Step]) -> list[Chain]:

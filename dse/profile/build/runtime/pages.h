@@ -18,8 +18,9 @@
 #endif
 
 #ifdef DSE_TRANSFERS
-enum { PAGE = 16, WORD = DSE_CHUNK > 2 ? DSE_CHUNK : 2, WORDS = 1 << (PAGE - WORD), CELLS = 1 << (PAGE - DSE_CHUNK), WRITTEN_BY_NONE = 1 + UNKNOWN };
+enum { PAGE = 16, WORD = DSE_CHUNK > 2 ? DSE_CHUNK : 2, WORDS = 1 << (PAGE - WORD) };
 enum { PARTS = 1 << (WORD - DSE_CHUNK) }; /* chunks of a word */
+enum { WRITTEN_BY_NONE = 1 + UNKNOWN };
 
 #ifdef DSE_WIDE
 typedef u32 place; /* a block plus one */
@@ -30,15 +31,15 @@ enum { NO_BLOCK = 0xffffffffu };
 
 #define SPLIT ((u64)1 << 32) /* read by an origin, as no cell is */
 
-struct parts {
-    u64 cells[CELLS];
-    u32 kept[CELLS];
+struct parts { /* of one word */
+    u64 cells[PARTS];
+    u32 kept[PARTS];
 };
 struct page {
     u64 cells[WORDS];
     place blocks[WORDS];
     u32 kept[WORDS], touched[WORDS], toucher[WORDS];
-    struct parts *parts;
+    struct parts *parts; /* by word; null if none was split */
 };
 enum { TOP = 1 << 15, BELOW = 1 << 16 };
 static struct page ***const shadow_top = (struct page ***)PLACE(PLACE_SHADOW);
@@ -89,26 +90,25 @@ FAST void split(struct page *page, u64 word) {
     if (PARTS == 1 || cell == SPLIT)
         return;
     if (unlikely(!page->parts))
-        page->parts = shadow_new(sizeof *page->parts);
+        page->parts = shadow_new(sizeof *page->parts * WORDS);
+    struct parts *parts = &page->parts[word];
     for (u32 i = 0; i < PARTS; i++) {
-        page->parts->cells[word * PARTS + i] = cell;
-        page->parts->kept[word * PARTS + i] = page->kept[word];
+        parts->cells[i] = cell;
+        parts->kept[i] = page->kept[word];
     }
     page->cells[word] = SPLIT;
 }
 
 /* Give a split word one cell again if its chunks are equal. */
 FAST void merge(struct page *page, u64 word) {
-    const u64 *cell = page->parts->cells + word * PARTS;
-    const u32 *kept = page->parts->kept + word * PARTS;
-    u64 other = 0;
+    const struct parts *parts = &page->parts[word];
+    u64 first = parts->cells[0], other = 0;
     for (u32 i = 1; i < PARTS; i++)
-        other |= (cell[i] ^ cell[0]) | (cell[0] >> 32 ? kept[i] ^ kept[0] : 0);
+        other |= (parts->cells[i] ^ first) | (first >> 32 ? parts->kept[i] ^ parts->kept[0] : 0);
     if (!other) {
-        page->cells[word] = cell[0];
-        page->kept[word] = kept[0];
+        page->cells[word] = first;
+        page->kept[word] = parts->kept[0];
     }
 }
-
 #endif
 #endif

@@ -83,7 +83,8 @@ static void read_parts(struct page *page, u64 a, u64 at, u64 end) {
     if (at >= end || page->cells[at / PARTS] >> 32 == current)
         return;
     split(page, at / PARTS);
-    read_cells(a, page->parts->cells + at, page->parts->kept + at, end - at, DSE_CHUNK);
+    struct parts *parts = &page->parts[at / PARTS];
+    read_cells(a, parts->cells + at % PARTS, parts->kept + at % PARTS, end - at, DSE_CHUNK);
     merge(page, at / PARTS);
 }
 
@@ -162,7 +163,7 @@ static void write_parts(struct page *page, u64 at, u64 end, u64 writer) {
         return;
     split(page, at / PARTS);
     for (u64 i = at; i < end; i++)
-        page->parts->cells[i] = writer;
+        page->parts[at / PARTS].cells[i % PARTS] = writer;
     merge(page, at / PARTS);
 }
 
@@ -245,7 +246,7 @@ FAST int shadow_known(u64 a, const u32 size, u32 site) {
     if (unlikely(other != 0)) {
         if (size >= 1 << WORD || !is_split(cell[0]))
             return 0;
-        const u64 *part = page->parts->cells + shadow_at(a);
+        const u64 *part = page->parts[word_at(a)].cells + shadow_at(a) % PARTS;
         for (u64 i = 0; i < cells_of(a, size); i++)
             if (part[i] >> 32 != current)
                 return 0;
@@ -268,7 +269,7 @@ FAST int shadow_take(u64 a, const u32 size, u32 block) {
         if (unlikely(!is_split(page->cells[word])))
             return 0;
         for (u64 i = 0; i < cells_of(a, size); i++)
-            page->parts->cells[shadow_at(a) + i] = me;
+            page->parts[word].cells[shadow_at(a) % PARTS + i] = me;
         if (((a + size) & ((1 << WORD) - 1)) == 0)
             merge(page, word);
     }
@@ -336,33 +337,30 @@ static void shadow_mapped(u64 a, u64 bytes, int input) {
 
 static void move_chunk(struct page *to, u64 t, struct page *from, u64 f) {
     int parts = is_split(from->cells[f / PARTS]);
-    u64 cell = parts ? from->parts->cells[f] : from->cells[f / PARTS];
-    u32 kept = parts ? from->parts->kept[f] : from->kept[f / PARTS];
-    if (PARTS == 1) {
-        to->cells[t] = cell;
-        to->kept[t] = kept;
-        return;
-    }
+    u64 cell = parts ? from->parts[f / PARTS].cells[f % PARTS] : from->cells[f / PARTS];
+    u32 kept = parts ? from->parts[f / PARTS].kept[f % PARTS] : from->kept[f / PARTS];
     split(to, t / PARTS);
-    to->parts->cells[t] = cell;
-    to->parts->kept[t] = kept;
+    to->parts[t / PARTS].cells[t % PARTS] = cell;
+    to->parts[t / PARTS].kept[t % PARTS] = kept;
     if ((t + 1) % PARTS == 0)
         merge(to, t / PARTS);
 }
 
 /* Memory whose content moved: its writers and readers move along. */
 static void shadow_move(u64 to, u64 from, u64 bytes) {
+    const u64 part = (1 << WORD) - 1;
     read_unseen = 1;
     for (u64 i = 0, step; i < bytes; i += step) {
         struct page *target = shadow_of(to + i), *source = shadow_of(from + i);
         u64 word = word_at(from + i);
-        step = 1 << DSE_CHUNK;
-        if (!(((to + i) | (from + i)) & ((1 << WORD) - 1)) && i + (1 << WORD) <= bytes && !is_split(source->cells[word])) {
+        int whole = !((to + i) & part) && !((from + i) & part) && i + part < bytes;
+        if (PARTS == 1 || (whole && !is_split(source->cells[word]))) {
             target->cells[word_at(to + i)] = source->cells[word];
             target->kept[word_at(to + i)] = source->kept[word];
             step = 1 << WORD;
         } else {
             move_chunk(target, shadow_at(to + i), source, shadow_at(from + i));
+            step = 1 << DSE_CHUNK;
         }
     }
     for (u64 i = 0; i < bytes; i += 1 << WORD)

@@ -30,7 +30,7 @@ from benchmarks.debian_programs import DRIVERS, PACKAGES, Package
 from dse.problems import InputError
 from dse.profile.build.build import load_modules
 from dse.profile.build.frontend import link_program
-from dse.profile.build.instrument import started
+from dse.profile.build.instrument import started, without_assumptions
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import USUAL, Built, Options, build_program, measure
 from dse.profile.document import CacheLevels
@@ -75,7 +75,7 @@ def fetch(names: list[str], folder: Path) -> None:
 
 def unpacked(name: str, folder: Path) -> Path:
     """Unpack a package's original sources and return their folder."""
-    [archive] = folder.glob(f"{name}_*.orig.tar.*")
+    [archive] = (each for each in folder.glob(f"{name}_*.orig.tar.*") if each.suffix != ".asc")
     target = folder / name
     target.mkdir()
     shutil.unpack_archive(archive, target)
@@ -120,6 +120,8 @@ def without_hooks(built: Built, folder: Path) -> Path:
     lines: list[str] = []
     for line in str(module).splitlines():
         found = re.match(r"@llvm\.global_([cd])tors = ", line)
+        if line.startswith(("attributes #", "declare ")):  # or calls of no effect are left out
+            line = without_assumptions(line)
         lines += started(line, {"c": "init", "d": "fini"}[found[1]]) if found else [line]
     module = binding.parse_assembly("\n".join(lines))
     (folder / "plain.o").write_bytes(machine.emit_object(module))

@@ -180,7 +180,7 @@ def programs() -> None:
             "blocks": len(graph), "instructions": graph.area.sum(),
             "movable blocks": graph.movable.sum(), "movable": graph.area[graph.movable].sum(),
             "t_m %": 100 * (graph.hits.sum(axis=0) @ [3, 15, 200]) / alone,
-            "casts %": 100 * graph.casts.sum() / (graph.casts + graph.operations).sum(),
+            "casts %": 100 * graph.operations[:, -1].sum() / graph.operations.sum(),
             "only together %": 100 * sum(g.gain for g in groups) / alone,
             "blocks, area of each group": [(len(g.blocks), g.area) for g in groups],
         }

@@ -17,6 +17,7 @@ from dse.fit.cli import fit
 from dse.profile.cli import profile
 from dse.status import status
 
+_PATH = click.Path(path_type=Path)
 _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
     "It takes the place of the study's [target]."
@@ -46,8 +47,8 @@ def commands() -> None:
 
 
 @commands.command("run")
-@click.argument("study", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Run folder  [default: runs/NAME]")
+@click.argument("study", type=_PATH)
+@click.option("-o", "--out", type=_PATH, help="Run folder  [default: runs/NAME]")
 @click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @click.option("--least", metavar="OBJECTIVE", help=_LEAST_HELP)
 @click.option(
@@ -127,13 +128,9 @@ def _ended_at_once(*_: Any) -> NoReturn:
 
 
 @commands.command("new")
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=_PATH)
 @click.option(
-    "--from",
-    "profile_",
-    metavar="PROFILE",
-    type=click.Path(path_type=Path),
-    help="Study this program: a profile of dse profile.",
+    "--from", "profile_", metavar="PROFILE", type=_PATH, help="Study this program: a profile."
 )
 @click.option(
     "--question",
@@ -200,7 +197,7 @@ def new_command(
 
 
 @commands.command("check")
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=_PATH)
 def check_command(study: Path) -> None:
     """Check STUDY without running it: every problem at once, or what a run would do.
 
@@ -220,7 +217,7 @@ def check_command(study: Path) -> None:
 
 
 @commands.command("explain")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=_PATH)
 @click.option("--design", "designs", multiple=True, callback=_numbers, help=_DESIGN_HELP)
 @click.option("--where", metavar="FILTER", help=_WHERE_HELP)
 @click.option("--all", "whole", is_flag=True, help="Show inputs that all designs share, too.")
@@ -269,7 +266,7 @@ def _named(result: Any, where: str) -> int:
 
 
 @commands.command("report")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=_PATH)
 def report_command(run: Path) -> None:
     """Write the report of RUN anew from its tables."""
     from dse.api import load_result
@@ -281,7 +278,7 @@ def report_command(run: Path) -> None:
 
 
 @commands.command("certify")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=_PATH)
 @click.option(
     "--designs", type=click.IntRange(1), default=200_000, show_default=True, help="Draws."
 )
@@ -315,8 +312,8 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
 
 
 @commands.command("compare")
-@click.argument("first", type=click.Path(path_type=Path))
-@click.argument("second", type=click.Path(path_type=Path))
+@click.argument("first", type=_PATH)
+@click.argument("second", type=_PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def compare_command(first: Path, second: Path, as_json: bool) -> None:
     """Compare the fronts of two runs with the same objectives."""

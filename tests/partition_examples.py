@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.graph import Controls, Crossings, Graph, Registers
+from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.quantities import Architecture
 
 ORGANISATIONS = {"SL1": (1, 0), "SL2+": (2, 1), "SL2-": (2, 0), "SMM+": (3, 1), "SMM-": (3, 0)}
@@ -29,7 +29,12 @@ def some_architecture(rng: np.random.Generator) -> Architecture:
         interface_latency_factor=float(2.0 ** rng.uniform(-3, 3)),
         register_push_latency=float(rng.uniform(0, 4)),
         register_pull_latency=float(rng.uniform(0, 4)),
+        **{f"{core}_{kind}_cost": _cost(rng) for core in ("cpu", "accelerator") for kind in COSTED},
     )
+
+
+def _cost(rng: np.random.Generator) -> float:
+    return float(rng.choice([0.0, 1.0, rng.uniform(0.2, 30)]))
 
 
 def random_program(blocks: int, seed: int) -> Graph:
@@ -54,6 +59,9 @@ def random_program(blocks: int, seed: int) -> Graph:
     accesses = (rng.geometric(0.45, blocks) - 1) * runs
     missed = np.floor(accesses * rng.beta(0.5, 20, blocks))
     operations, casts = rng.geometric(0.2, blocks), rng.binomial(1, 0.3, blocks)
+    shares = [0.6, 0.15, 0.1, 0.03, 0.1, 0.02]
+    classes = np.random.default_rng([seed, 1]).multinomial(operations, shares)
+    classes = np.column_stack([classes, casts])
     return Graph(
         program="random",
         block=np.arange(blocks),
@@ -61,8 +69,7 @@ def random_program(blocks: int, seed: int) -> Graph:
         name=tuple(f"b{i}" for i in range(blocks)),
         line=np.arange(blocks),
         executions=runs,
-        operations=operations * runs,
-        casts=casts * runs,
+        operations=classes * runs[:, None],
         hits=np.stack([accesses - missed, missed - missed // 8, missed // 8], axis=1),
         area=operations + casts + rng.integers(0, 4, blocks),
         movable=rng.random(blocks) > 0.05,

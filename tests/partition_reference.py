@@ -58,6 +58,7 @@ def literal_times(
     core = {b["id"]: "ACC" if b["id"] in accelerated else "CPU" for b in profile["blocks"]}
     n = {b["id"]: b["executions"] for b in profile["blocks"]}
     efficiency = {"CPU": a["cpu"], "ACC": a["acc"]}
+    called = {"CPU": "cpu", "ACC": "accelerator"}
 
     t_e = 0.0
     for block in profile["blocks"]:
@@ -67,7 +68,8 @@ def literal_times(
             for _ in range(number):
                 if kind == "cast" and core[block["id"]] == "ACC":
                     continue
-                t_e += n[block["id"]] * efficiency[core[block["id"]]]
+                on = core[block["id"]]
+                t_e += n[block["id"]] * efficiency[on] * a.get(f"{called[on]}_{kind}", 1.0)
 
     t_m = 0.0
     for access in profile["accesses"]:

@@ -151,6 +151,7 @@ def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> No
     }
     assert kept["figures"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
     assert kept["rests"].startswith("4 of its 7 figures are assumed. Check these three before")
+    assert kept["rests"].count("assumed, half to double moves the front by") == 3
     assert result.answer().rests == kept["rests"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Where the numbers come from" in page
@@ -158,11 +159,30 @@ def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> No
 
 
 def test_a_study_without_doubts_says_its_worst_tier() -> None:
-    made = content(**{n: {"value": v, "tier": "fitted"} for n, v in ASSUMED.items()})
-    made["space"]["engine"]["rows"]["far"]["overhead"] = {"value": 5000, "tier": "measured"}
+    made = content(
+        **{n: {"value": v, "tier": "fitted", "source": "a fit"} for n, v in ASSUMED.items()}
+    )
+    made["space"]["engine"]["rows"]["far"]["overhead"] = {
+        "value": 5000,
+        "tier": "measured",
+        "source": "a log",
+    }
     study = dse.from_mapping(made)
     result = study.run()
     assert result.answer().rests == "1 of its 7 figures is derived."
+
+
+def test_defaults_and_tiers_are_named() -> None:
+    made = content(latency={"between": [500, 2000], "tier": "measured", "source": "a log"})
+    del made["inputs"]["latency_per_byte"], made["inputs"]["complexity"]
+    rests = dse.from_mapping(made).run().answer().rests
+    named = "(latency per byte and complexity are defaults of models)"
+    assert f"3 of its 7 figures are assumed {named}. Check these" in rests
+    assert "complexity (assumed, half to double moves the front by" in rests
+    assert "latency (measured but uncertain, between 500 and 2000 moves the front by" in rests
+    del made["inputs"]["latency"]["tier"]
+    rests = dse.from_mapping(made).run().answer().rests
+    assert "latency (assumed, between 500 and 2000 moves" in rests
 
 
 def test_the_distance_of_fronts_is_a_share() -> None:
@@ -175,14 +195,38 @@ def test_the_distance_of_fronts_is_a_share() -> None:
     assert distance(np.array([[np.inf]]), np.array([[3.0]])) == 1.0
 
 
+def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
+    rng = np.random.default_rng(0)
+    values = np.array([0.0, -2.0, 1.0, 1.5, 4.0, np.inf])
+
+    def share(wanted: float, had: float) -> float:
+        if wanted == had:
+            return 0.0
+        size = max(abs(wanted), abs(had))
+        return (1.0 if had > wanted else -1.0) if size == np.inf else (had - wanted) / size
+
+    def lack(wanted: Any, had: Any) -> float:
+        return max(0.0, *(share(*pair) for pair in zip(wanted, had, strict=True)))
+
+    for _ in range(20):
+        one, other = (rng.choice(values, (size, 3)) for size in (5, 9))
+        other[:2] = one[:2]  # points of both
+        ways = ((one, other), (other, one))
+        expected = max(np.mean([min(lack(w, h) for h in b) for w in a]) for a, b in ways)
+        assert distance(one, other) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         ({"value": 5, "tier": "guessed"}, "should be 'measured', 'fitted', 'data sheet'"),
         ({"value": 5, "sorce": "x"}, "unknown key 'sorce'"),
-        ({"tier": "measured"}, "inputs.latency.value: is missing"),
+        ({"tier": "measured", "source": "a log"}, "inputs.latency.value: is missing"),
         ({"value": "5 B", "tier": "measured"}, "inputs.latency"),
-        ({"value": True, "tier": "measured"}, "inputs.latency.value"),
+        ({"value": True, "tier": "derived"}, "inputs.latency.value"),
+        ({"value": 5, "tier": "measured"}, "inputs.latency.source: is missing: what is measured"),
+        ({"value": 5, "tier": "fitted", "source": " "}, "inputs.latency.source: is missing"),
+        ({"between": [4, 6], "tier": "data sheet"}, "inputs.latency.source: is missing"),
     ],
 )
 def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
@@ -190,6 +234,25 @@ def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
         dse.from_mapping(content(latency=given))
     assert told in str(raised.value)
     assert len(raised.value.problems) == 1, raised.value
+
+
+def test_derived_and_assumed_figures_need_no_source() -> None:
+    for tier in ("derived", "assumed"):
+        dse.from_mapping(content(latency={"value": 5, "tier": tier}))
+
+
+@pytest.mark.parametrize("said", [{"tier": "derived"}, {"source": "a log"}])
+def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
+    made = content()
+    made["objective"][0]["at"]["granularity"] = {"value": 1024} | said
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(made)
+    (problem,) = raised.value.problems
+    assert problem.where == "objective[1].at.granularity"
+    assert f"'{next(iter(said))}' has no effect: what is asked is no figure" in problem.message
+    # what is not known exactly is a figure wherever it stands
+    made["objective"][0]["at"]["granularity"] = {"between": [512, 2048]} | said
+    assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).figures]
 
 
 def test_a_bad_origin_of_a_row_is_told_once() -> None:

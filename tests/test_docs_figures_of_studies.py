@@ -12,6 +12,6 @@ def test_figures_of_the_sources() -> None:
     doc.says("near it, up to @, are evaluated", spare.FRONT + spare.NEAR)
     doc.says("between which @ % of a normal law", 100 * (check_first._INSIDE[1] - 0.025))
     assert check_first.FACTOR == 2.0  # "halved and doubled"
-    doc.given("what an answer may say", r'"37 of its 86 figures are\nassumed')
+    doc.given("what an answer may say", r'"37 of its 86 figures are assumed')
     doc.given("what is not moved, and a whole", r"domain\. 0 cannot", r"counts as 100 %")
     doc.check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.measured_accuracy import CATALOG, MEASURED, ROWS, fits, section
-from dse.fit import loads
+from dse.fit import loads, queue
 from dse.fit.fitting import Fit
 from dse.fit.given import STEEPEST
 from dse.fit.series import FEWEST
@@ -25,6 +25,7 @@ def test_figures_of_the_fit() -> None:
     doc.given(
         "of loads", r"intervals 95 % by", r"that is 20 % off", r"\(Reiser and Lavenberg 1980\)"
     )
+    doc.says("rise with the load (F test at @ %)", 100 * queue._CHANCE)
     doc.given(
         "measured: benchmarks/fit_coverage.py", r"(?s)`python -m benchmarks.fit_cov.*?side alone\."
     )

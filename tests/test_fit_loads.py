@@ -83,6 +83,8 @@ def test_a_switch_that_is_no_queue_is_told(tmp_path: Path) -> None:
         ("queue_depth,latency_s\n1,1\n2,-1\n4,1\n8,1\n", "that are not above 0"),
         ("queue_depth,latency_s\n1,1\n2.5,1\n4,1\n8,1\n", "that are not whole"),
         ("in_flight,latency_s\n1,1\n2,1\n4,1\n1e9,1\n", "at most 4,096 are followed"),
+        ("in_flight,latency_s\n1,9 us\n2,9 us\n4,9 us\n8,9 us\n", "'latency_s' has texts"),
+        ("in_flight,latency_mean\n1,1\n2,1\n4,1\n8,1\n", "has no unit of time in its name"),
         ("queue_depth,latency_B\n1,1\n2,1\n4,1\n8,1\n", "column 'latency_B'"),
     ],
 )
@@ -105,3 +107,99 @@ def test_intervals_end_where_a_value_cannot_be(tmp_path: Path) -> None:
         name, least = ("knee", 1.0) if found.series.in_flight else ("capacity", 16.0)
         low, high = found.intervals[name]
         assert least <= low <= high
+
+
+FLAT = "1,10\n2,10.1\n3,10\n4,10.05\n5,10\n6,10.02\n"
+
+
+def test_a_curve_without_a_knee_gives_the_sum_of_overhead_and_service(tmp_path: Path) -> None:
+    """Where latency does not rise, nothing tells the time in the queue's server from the rest."""
+    (tmp_path / "flat.csv").write_text(f"offered_Gbps,latency_us\n{FLAT}")
+    told = run(tmp_path / "flat.csv", record=tmp_path / "fit.json")
+    kept = json.loads((tmp_path / "fit.json").read_text())["flat"]
+    assert not {"overhead", "service_time"} & kept["parameters"].keys()
+    assert kept["parameters"].keys() == kept["intervals"].keys()
+    whole = kept["parameters"]["overhead_and_service_time"]
+    low, high = kept["intervals"]["overhead_and_service_time"]
+    assert low < whole < high
+    assert 9.8e-6 < low < 10.03e-6 < high < 10.2e-6
+    assert kept["parameters"]["capacity"] == kept["parameters"]["knee"] == "inf"
+    assert kept["intervals"]["capacity"][0] >= 6
+    assert "overhead and service time are not told apart" in told[0]
+    assert "10.03 µs" in told[0]
+    assert any("not told apart" in note for note in kept["notes"])
+
+
+def test_the_sum_has_its_truth_in_its_interval() -> None:
+    drawn, flat, held = np.random.default_rng(3), 0, 0
+    rates: Array = np.linspace(1.0, 8.0, 8, dtype=np.float64)  # of a capacity of 1,000
+    for _ in range(6):
+        noise = np.exp(0.02 * drawn.standard_normal(len(rates)))
+        times = latency(rates, False, np.array([2e-6, 0.5e-6, 1000.0])) * noise
+        found = fit_load(Load("path", rates, times, False))
+        if "overhead_and_service_time" in found.parameters:
+            flat += 1
+            low, high = found.intervals["overhead_and_service_time"]
+            held += low <= 2.5e-6 <= high
+    assert flat >= 5
+    assert flat - held <= 1
+
+
+def test_a_knee_tells_overhead_from_service() -> None:
+    rates: Array = np.linspace(10.0, 95.0, 9, dtype=np.float64)
+    found = fit_load(Load("path", rates, latency(rates, False, OPEN), False))
+    assert "overhead_and_service_time" not in found.parameters
+
+
+@pytest.mark.parametrize("unit", ["us", "GB", "ms", "B", "cycle", "load"])
+def test_what_is_offered_is_a_rate(unit: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(f"offered_{unit},latency_us\n{FLAT}")
+    with pytest.raises(InputError) as raised:
+        run(tmp_path / "bad.csv")
+    (problem,) = raised.value.problems
+    assert f"column 'offered_{unit}' is not in a rate" in problem.message
+    assert "offered_Gbps" in problem.remedy
+
+
+@pytest.mark.parametrize("unit", ["Gbps", "MBps", "Mrps", "kHz", "iops"])
+def test_capacity_and_knee_have_the_unit_of_the_load(unit: str, tmp_path: Path) -> None:
+    rates = np.array([10.0, 30, 50, 70, 90])
+    rows = zip(rates.tolist(), latency(rates, False, OPEN).tolist(), strict=True)
+    text = "\n".join([f"offered_{unit},latency_s", *(f"{r},{t!r}" for r, t in rows)])
+    (tmp_path / "path.csv").write_text(text)
+    told = run(tmp_path / "path.csv", record=tmp_path / "fit.json")
+    lines = told[0].splitlines()
+    (capacity,) = [line for line in lines if "capacity" in line]
+    (knee,) = [line for line in lines if line.split()[0] == "knee"]
+    assert f"100 {unit} " in capacity
+    assert f" {unit}  (" in knee
+    kept = json.loads((tmp_path / "fit.json").read_text())["path"]
+    assert kept["load_unit"] == unit
+
+
+def test_a_knee_in_flight_counts_requests(tmp_path: Path) -> None:
+    times = latency(DEPTHS, True, CLOSED).tolist()
+    rows = [f"{n},{t!r}" for n, t in zip(DEPTHS.tolist(), times, strict=True)]
+    (tmp_path / "drive.csv").write_text("\n".join(["queue_depth,latency_s", *rows]))
+    assert "29 in flight" in run(tmp_path / "drive.csv")[0]
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("offered_Gbps,latency_us,latency_mean_us", "'latency_us' and 'latency_mean_us' are both"),
+        ("offered_Gbps,latency_us,latency_ns", "'latency_us' and 'latency_ns' are both"),
+        ("in_flight,latency_us,queue_depth", "'queue_depth' and 'in_flight' are both"),
+        ("offered_Gbps,latency_us,in_flight", "'in_flight' and 'offered_Gbps' are both"),
+        ("offered_Gbps,latency_us,offered_Mrps", "'offered_Gbps' and 'offered_Mrps' are both"),
+        ("offered_Gbps,latency_us,offered_total_Gbps", "'offered_total_Gbps' and 'offered_Gbps'"),
+    ],
+)
+def test_one_column_of_loads_and_one_of_latencies(head: str, told: str, tmp_path: Path) -> None:
+    rows = "".join(f"{n},{5 + n},{n}\n" for n in (1, 2, 4, 8))
+    (tmp_path / "two.csv").write_text(f"{head}\n{rows}")
+    with pytest.raises(InputError) as raised:
+        run(tmp_path / "two.csv")
+    (problem,) = raised.value.problems
+    assert told in problem.message
+    assert "leave one" in problem.remedy

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import check_grad
+from threadpoolctl import ThreadpoolController
 
 import dse
 from benchmarks import peer_problems
@@ -20,6 +21,7 @@ from dse.search import guided
 from dse.search.axes import Axes, reached
 from dse.search.base import Plan, Search, Settings, Start, method_of
 from dse.search.expected import Expected, beyond
+from dse.search.judges import Judges
 from dse.search.kriging import Kriging, _apart, _unlikely, learned
 from dse.search.outcome import Outcome
 from tests.core_examples import (
@@ -340,3 +342,24 @@ def test_lengths_tell_which_axes_move_the_values() -> None:
 
     wrong = check_grad(value, slope, np.array([0.3, -0.8, -5.0]))
     assert wrong < 1e-2
+
+
+def test_linear_algebra_of_the_search_takes_one_core_and_that_of_models_what_it_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine its threads waited for each other, for ten times as long."""
+    libraries = ThreadpoolController().select(user_api="blas")
+    seen: dict[str, set[int]] = {"search": set(), "models": set()}
+
+    def noted(what: str, work: Any) -> Any:
+        def noting(*given: Any) -> Any:
+            seen[what] |= {library["num_threads"] for library in libraries.info()}
+            return work(*given)
+
+        return noting
+
+    monkeypatch.setattr(Expected, "learn", noted("search", Expected.learn))
+    monkeypatch.setattr(Judges, "judge", noted("models", Judges.judge))
+    with libraries.limit(limits=2):
+        searched(SMALL, 64)
+    assert seen == {"search": {1}, "models": {2}}

@@ -34,6 +34,11 @@ from tests.partition_reference import literal_times, organisations
 
 ROOT = Path(__file__).parents[1]
 PROFILES = ROOT / "studies" / "profiles"
+COSTS = {
+    **{("cpu", "divide"): 22.0, ("cpu", "float_divide"): 14.0, ("cpu", "logical"): 0.5},
+    **{("accelerator", "multiply"): 3.0, ("accelerator", "float"): 5.0},
+    ("accelerator", "logical"): 0.0,
+}
 NAMES = sorted(path.stem for path in PROFILES.glob("*.json"))
 
 
@@ -51,10 +56,14 @@ def test_the_estimate_is_the_paper_s_sum_by_sum(name: str, workloads: Workloads)
         for penalty in (0.0, 1.0):
             moved = program.movable & (rng.random(len(program)) < rng.uniform(0.1, 0.9))
             a = organisation(row, penalty)._replace(
-                accelerator_efficiency=0.4, interface_latency_factor=3.0, register_pull_latency=5.0
+                accelerator_efficiency=0.4,
+                interface_latency_factor=3.0,
+                register_pull_latency=5.0,
+                **{f"{core}_{kind}_cost": cost for (core, kind), cost in COSTS.items()},
             )
             memory = organisations(3.0, 15.0, 200.0, penalty)[row]
             rates = {"cpu": 1.0, "acc": 0.4, "factor": 3.0, "control": 2, "push": 1, "pull": 5}
+            rates |= {f"{core}_{kind}": cost for (core, kind), cost in COSTS.items()}
             want = literal_times(document, set(program.block[moved].tolist()), memory, rates)
             got = estimate(program, moved, a)
             assert got.execution_time == pytest.approx(want["t_e"], rel=1e-12)
@@ -134,8 +143,8 @@ def test_two_programs_read_by_hand() -> None:
     document = _document(blocks)
     program = graph(Profile.model_validate(document), "hand")
     assert program.block.tolist() == [0, 1, 2, 3, 4, 6]  # 5 never ran
-    assert program.operations.tolist() == [3, 16, 2, 16, 4, 0]
-    assert program.casts.tolist() == [0, 16, 0, 0, 0, 0]
+    assert program.operations[:, :-1].sum(axis=1).tolist() == [3, 16, 2, 16, 4, 0]
+    assert program.operations[:, -1].tolist() == [0, 16, 0, 0, 0, 0]
     assert program.hits.tolist() == [[0] * 3, [5, 2, 1], [0] * 3, [0] * 3, [2, 0, 0], [1, 1, 0]]
     assert program.movable.tolist() == [True, True, False, True, True, False]
     controls = {(a, b): n for a, b, n in zip(*(c.tolist() for c in program.controls), strict=True)}

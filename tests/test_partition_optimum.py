@@ -14,7 +14,7 @@ from objectives.partition import branch
 from objectives.partition.blocks import decide
 from objectives.partition.cut import minimum_cut, nested_groups
 from objectives.partition.estimate import estimate, latencies
-from objectives.partition.graph import Controls, Crossings, Graph, Registers
+from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program
 from objectives.partition.problem import PartitionProblem, problem_of
 from objectives.partition.quantities import Architecture
@@ -39,8 +39,11 @@ def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np
     """Return the time of each mapping, by the sums of the paper."""
     x = moved.astype(float)
     memory = latencies(a)
-    on_cpu = (graph.operations + graph.casts) * a.cpu_efficiency + graph.hits @ memory.cpu
-    on_acc = graph.operations * a.accelerator_efficiency + graph.hits @ memory.accelerator
+    on_cpu, on_acc = graph.hits @ memory.cpu, graph.hits @ memory.accelerator
+    for kind, count in zip(("", *COSTED), graph.operations.T, strict=True):
+        cpu, acc = (getattr(a, f"{core}_{kind}_cost", 1.0) for core in ("cpu", "accelerator"))
+        on_cpu = on_cpu + count * cpu * a.cpu_efficiency
+        on_acc = on_acc + count * acc * a.accelerator_efficiency
     found = (1 - x) @ on_cpu + x @ on_acc
     scale = a.interface_latency_factor
     for one, two, count in zip(*graph.controls, strict=True):
@@ -254,8 +257,7 @@ def loop(turns: float = 1000.0) -> Graph:
         name=("entry", "head", "body", "exit"),
         line=np.arange(1, 5),
         executions=np.array([1.0, turns, turns, 1.0]),
-        operations=np.array([5.0, 6.0 * turns, 6.0 * turns, 5.0]),
-        casts=np.zeros(4),
+        operations=np.outer([5.0, 6.0 * turns, 6.0 * turns, 5.0], [1, 0, 0, 0, 0, 0, 0]),
         hits=np.zeros((4, 3)),
         area=np.array([5, 6, 6, 5]),
         movable=np.array([False, True, True, False]),

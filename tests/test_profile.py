@@ -10,6 +10,7 @@ import pytest
 
 from dse.profile.build.classes import COMPUTATION
 from dse.profile.command import Options, build_program
+from dse.profile.document import CacheLevels
 from tests.profile_examples import (
     CACHES,
     EXAMPLES,
@@ -21,6 +22,7 @@ from tests.profile_examples import (
     picture,
     plain_output,
     run_built,
+    source,
 )
 from tests.profile_reference import Follower, events, simulate
 
@@ -67,10 +69,10 @@ def test_block_and_edge_counts_are_those_of_the_trace(
     assert {b.id: b.executions for b in blocks if b.executions} == dict(flow.blocks)
     edges = {(e.source, e.to): e.count for e in found.profile.edges}
     seen: Counter[tuple[int, int]] = Counter()
-    for (source, to), count in flow.edges.items():
+    for (came, to), count in flow.edges.items():
         # A long jump goes on in the middle of the block that called setjmp.
-        known = (source, to) in edges
-        seen[source if known else next(a for a, b in edges if b == to), to] += count
+        known = (came, to) in edges
+        seen[came if known else next(a for a, b in edges if b == to), to] += count
     assert {edge: count for edge, count in edges.items() if count} == dict(seen)
 
 
@@ -199,7 +201,7 @@ def test_computation_and_call_tree_agree(name: str, measured: Callable[[str], Me
     total = 0
     for function in profile.functions:
         blocks = [b for b in profile.blocks if b.function == function.name]
-        own = sum(b.executions * b.instructions[c] for b in blocks for c in COMPUTATION)
+        own = sum(b.executions * b.instructions.get(c, 0) for b in blocks for c in COMPUTATION)
         assert function.computation == own == work[function.name]
         assert function.invocations == calls[function.name]
         total += own
@@ -291,3 +293,38 @@ def test_long_jumps_put_the_call_stack_right(
 def test_the_script_is_a_program_of_many_lines() -> None:
     lines = sum(len((PROGRAMS / name).read_text().splitlines()) for name in SCRIPT)
     assert lines >= 1000
+
+
+SCATTERED = """
+#include <stdio.h>
+static unsigned char held[6000];
+static unsigned at = 1;
+static unsigned next(void) { return at = at * 1103515245u + 12345u; }
+static void put(unsigned i) { held[i] += (unsigned char)i; }
+static unsigned long wide(unsigned i) { return *(unsigned long *)(held + i / 8 * 8); }
+int main(void) {
+    unsigned long s = 0;
+    for (int i = 0; i < 1500; i++) { put(next() / 65536 % 6000); s += wide(next() / 65536 % 2000); }
+    printf("%lu\\n", s);
+    return 0;
+}
+"""
+WAYS = tuple(
+    CacheLevels(l1=32 * first, l2=32 * 2 * second, line=32, l1_ways=ways, l2_ways=second)
+    for first, ways, second in [(3, 3, 5), (8, 8, 16), (12, 6, 12), (16, 16, 24), (20, 20, 33)]
+)
+
+
+def test_caches_of_any_number_of_ways_are_those_of_the_reference(tmp_path: Path) -> None:
+    options = Options((source(tmp_path, SCATTERED),), caches=WAYS)
+    built = build_program(options, tmp_path, tmp_path / "trace")
+    profile, _ = run_built(built, (), b"")
+    trace = events(tmp_path / "trace")
+    for number, levels in enumerate(WAYS):
+        reference = simulate(trace, levels, number)
+        assert reference.wrong == 0
+        hits = [sum(a.hits[number][k] for a in profile.accesses) for k in range(3)]
+        assert hits == [
+            sum(n for (_, at), n in reference.hits.items() if at == k) for k in range(3)
+        ]
+        assert min(hits) > 100

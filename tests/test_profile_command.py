@@ -104,6 +104,40 @@ def test_what_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:
     assert b"is a folder" in done.stderr
 
 
+def test_only_a_profile_is_replaced_without_being_asked(tmp_path: Path) -> None:
+    path = source(tmp_path, '#include <stdio.h>\nint main(void) { puts("ran"); }')
+    notes, page = tmp_path / "notes.txt", tmp_path / "page.html"
+    notes.write_text("mine")
+    page.write_text("<!doctype html><title>mine</title>")
+    done = command(str(path), "-o", str(notes), "--html", str(page))
+    assert done.returncode == 2
+    assert b"ran" not in done.stdout
+    assert b"profile: 2 problems" in done.stderr
+    assert done.stderr.count(b"is there already") == done.stderr.count(b"--force replaces it") == 2
+    assert notes.read_text() == "mine"
+    for force in (["--force"], []):  # what this command wrote it may write again
+        again = command(str(path), "--out", str(notes), "--html", str(page), *force)
+        assert again.returncode == 0, again.stderr
+    assert Profile.load(notes).run.complete
+    page.write_text("mine")
+    shown = command(str(notes), "--html", str(page))
+    assert shown.returncode == 2
+    assert b"is there already" in shown.stderr
+    assert page.read_text() == "mine"
+
+
+def test_a_source_and_the_other_output_are_never_replaced(tmp_path: Path) -> None:
+    text = "int main(void) { return 0; }"
+    path = source(tmp_path, text)
+    done = command(str(path), "-o", str(path), "--force")
+    assert done.returncode == 2
+    assert b"is what is profiled" in done.stderr
+    assert path.read_text() == text
+    both = command(str(path), "-o", str(tmp_path / "x"), "--html", str(tmp_path / "x"))
+    assert both.returncode == 2
+    assert b"is what -o writes" in both.stderr
+
+
 def test_every_wrong_setting_at_once(tmp_path: Path) -> None:
     path = source(tmp_path, "int main(void) { return 0; }")
     limits = Limits(seconds=-1.0, memory=0)

@@ -272,3 +272,37 @@ def test_no_level_inlines_or_drops_assertions_unless_asked(level: int, tmp_path:
         always = found.pop("always", 0)
         assert (found, output) == (expected, said)
         assert always == 0
+
+
+INLINE = """
+inline int twice(int x) { return 2 * x; }
+extern inline __attribute__((gnu_inline)) int thrice(int x) { return 3 * x; }
+int other(int x);
+"""
+
+
+@pytest.mark.parametrize("defined", [False, True])
+def test_what_the_compiler_of_the_program_inlines_needs_no_definition(
+    defined: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "inline.h").write_text(INLINE)
+    whole = "extern int twice(int);" if defined else ""
+    main = '#include "inline.h"\nint main(int n, char **v) { int (*f)(int) = thrice; (void)v;'
+    main += " return f ? twice(n) + thrice(n) + other(n) - 9 : 1; }"
+    if not defined:
+        main = main.replace("= thrice", "= other")
+    third = "\nint thrice(int x) { return 3 * x; }" if defined else ""
+    texts = {
+        "main": main,
+        "other": f'#include "inline.h"\n{whole}\nint other(int n) {{ return 2 * twice(n); }}',
+        "third": "int third;" + third,
+    }
+    files = [source(tmp_path, text, f"{name}.c") for name, text in texts.items()]
+    command = [sys.executable, "-m", "dse.profile", "cc", "-O2", *map(str, files), "-o", "program"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    for sources in ((tmp_path / "program",), tuple(files)):
+        built = build_program(Options(sources), tmp_path)
+        profile, _ = run_built(built, (), b"")
+        assert profile.run.exit_status == 0
+        calls = {f.name: f.invocations for f in profile.functions}
+        assert calls == {"main": 1, "twice": 2, "thrice": 1, "other": 1}

@@ -280,6 +280,68 @@ def test_library_functions_read_and_write_memory(tmp_path: Path) -> None:
     assert {f.name for f in profile.functions if f.foreign} >= {"memcpy", "sscanf", "realloc"}
 
 
+SUMMED_AGAIN = """
+#include <stdlib.h>
+static volatile int at;
+static void start(void) { at = 1; }
+static void stop(void) { at = 2; }
+int main(int count, char **given) {
+    (void)given;
+    int *p = malloc(400), s = 0;
+    for (int i = 0; i < 100; i++) p[i] = i;
+    for (int i = 0; i < 100; i++) s += p[i];
+    start();
+    malloc(40);
+    if (count == 1) p = realloc(p, 800000);
+    for (int i = 0; i < 100; i++) s += p[i];
+    stop();
+    return s != 9900;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("region", "argument", "moved", "words"),
+    [(None, (), 1, 200), (None, ("stay",), 0, 100), ("start..stop", ("stay",), 0, 100)],
+)
+def test_what_was_read_before_it_moved_or_before_the_region_is_touched_again(
+    region: str | None, argument: tuple[str, ...], moved: int, words: int, tmp_path: Path
+) -> None:
+    profile = profile_text(tmp_path, SUMMED_AGAIN, *argument, region=region)
+    assert profile.run.exit_status == 0
+    assert sum(f.invocations for f in profile.functions if f.name == "realloc") == moved
+    [main] = [f for f in profile.functions if f.name == "main"]
+    assert main.working_set == 4 * (words + 1)  # `at`, by what it calls
+
+
+ALTERNATING = """
+#include <string.h>
+static int a[1 << 14] __attribute__((aligned(1 << 16)));
+static int even(int i) { return a[i]; }
+static int odd(int i) { return a[i]; }
+static void whole(int x) { memset(a, x, sizeof a); }
+int main(void) {
+    int s = 0;
+    for (int i = 0; i < 1 << 14; i += 2) s += even(i) + odd(i + 1);
+    for (int i = 0; i < 3000; i++) whole(i);
+    return s;
+}
+"""
+
+
+def test_what_is_different_word_by_word_takes_no_square_of_the_time(tmp_path: Path) -> None:
+    profile = profile_text(tmp_path, ALTERNATING, limits=Limits(seconds=10))
+    assert profile.run.complete
+    words = {f.name: f.working_set // 4 for f in profile.functions}
+    assert words == {
+        "main": 1 << 14,
+        "even": 1 << 13,
+        "odd": 1 << 13,
+        "whole": 1 << 14,
+        "memset": 1 << 14,
+    }
+
+
 def test_unmodelled_functions_are_reported(tmp_path: Path) -> None:
     text = """
     #include <stdlib.h>

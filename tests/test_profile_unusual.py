@@ -52,6 +52,26 @@ def test_what_is_refused_is_refused_when_it_is_called_alone(
         run_built(built, ("now",), b"")
 
 
+def test_what_a_pointer_may_call_is_of_the_library(tmp_path: Path) -> None:
+    text = """
+    #include <stdio.h>
+    typedef int (*printer)(void *, const char *, ...);
+    static void put(printer print, void *to, int x) { print(to, "%d", x); }
+    int main(int count, char **given) {
+        char text[20];
+        (void)given;
+        for (int i = 0; i < 3; i++) {
+            put((printer)fprintf, stderr, i);
+            put((printer)sprintf, text, count);
+        }
+        return text[0] != '1';
+    }"""
+    profile = profile_text(tmp_path, text, optimisation=2)
+    assert "!callees" in (tmp_path / "program.ll").read_text()
+    calls = {f.name: f.invocations for f in profile.functions}
+    assert calls["fprintf"] == calls["sprintf"] == 3
+
+
 def test_a_mapped_file_is_input(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(bytes(range(200)))

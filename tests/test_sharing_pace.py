@@ -10,6 +10,7 @@ import pytest
 
 from dse.testing import check_model
 from objectives.sharing import blocking_interval, engine_line, stream_interval
+from objectives.sharing.pace import _distinct
 
 
 @pytest.mark.parametrize("model", [stream_interval, engine_line])
@@ -68,3 +69,22 @@ def test_designs_of_many_windows_are_followed_together_as_alone() -> None:
         for q, t in zip(window, travel, strict=True)
     ]
     assert found.tolist() == alone
+
+
+def test_equal_designs_are_one_kind_and_equal_hashes_alone_are_not() -> None:
+    rng = np.random.default_rng(2)
+    table = rng.integers(0, 3, (4, 500)).astype(np.float64)
+    first, same = _distinct(table)
+    assert len(first) == len(np.unique(table, axis=1).T) == 81
+    assert np.array_equal(table[:, first[same]], table)
+
+    def mixed(number: float) -> int:  # what the hash of a first value leaves for the next one
+        once = int(np.float64(number).view(np.uint64)) * 0x9E3779B97F4A7C15 % 2**64
+        return once ^ once >> 29
+
+    one = int(np.float64(5.0).view(np.uint64))
+    other = np.uint64(one ^ mixed(1.0) ^ mixed(2.0)).view(np.float64)
+    clash = np.array([[1.0, 2.0, 1.0], [5.0, other, 5.0]])
+    first, same = _distinct(clash)
+    assert np.array_equal(clash[:, first[same]], clash, equal_nan=True)
+    assert same.tolist() == [0, 1, 2]  # each for itself, as the hash cannot tell

@@ -51,6 +51,16 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
         ["missing input 'computational_index' [cycle/B]", "(0, inf)", "speedup", "break_even"],
     ),
     "missing sections": ([(STUDY, "")], "", ["study", "space", "objective"]),
+    "empty input": (
+        [("computational_index = 90", "computational_index = {}")],
+        "",
+        ["inputs.computational_index: {} is an empty table", "1 KiB", "1 problem"],
+    ),
+    "empty condition": (
+        [('granularity = "1 KiB"', "granularity = {}")],
+        "",
+        ["objective[1].at.granularity: {} is an empty table", "1 KiB", "1 problem"],
+    ),
     "dead knob": (
         [(LATENCY, LATENCY + "\ntarget_speedup = { values = [1, 2] }")],
         "",

@@ -213,3 +213,16 @@ def test_a_model_that_raises_is_named_and_the_error_travels() -> None:
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - our own bytes
     assert str(again) == str(caught.value)
     assert again.model == "broken"
+
+
+def test_what_an_input_does_not_reach_is_not_run_again() -> None:
+    wired = wiring([AREA, TIME, COST], ["lanes"], size=8.0)
+    columns = {"lanes": LANES}
+    runs = wired.done([("cost", {})], columns)
+    assert sorted(key[0] for key in runs) == ["area", "cost", "time"]
+    CALLS.clear()
+    changed = columns | {"size": np.full(3, 16.0)}
+    (cost,) = wired.evaluate([("cost", {})], changed, wired.unmoved(runs, "size"))
+    assert CALLS == ["time", "cost"]
+    assert cost.tolist() == wired.evaluate([("cost", {})], changed)[0].tolist() == [160.0] * 3
+    assert wired.unmoved(runs, "lanes") == {}

@@ -109,18 +109,38 @@ class Evaluator:
         count = len(next(iter(points.values())))
         return self.evaluate_columns(self.space.columns(points), count)
 
-    def objective_values(self, columns: Mapping[str, Array], count: int) -> Array:
-        """Return the objectives (designs, objectives) of designs given as columns."""
-        if count > (most := self._together):
+    def objective_values(
+        self,
+        columns: Mapping[str, Array],
+        count: int,
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
+    ) -> Array:
+        """Return the objectives (designs, objectives) of designs given as columns.
+
+        `known` as in `Wiring.evaluate`.
+        """
+        if not known and count > (most := self._together):
             parts = _blocks(columns, count, most)
             return np.concatenate([self.objective_values(*part) for part in parts])
-        requests = [(o.quantity, o.conditions) for o in self.objectives]
-        return self._objectives(iter(self.wiring.evaluate(requests, columns)), count)
+        answers = self.wiring.evaluate(self._objective_requests(), columns, known)
+        return self._objectives(iter(answers), count)
+
+    def objective_runs(
+        self, columns: Mapping[str, Array], count: int
+    ) -> dict[Key, Mapping[str, Array]]:
+        """Return what `objective_values` runs, for `Wiring.unmoved`; nothing of many designs."""
+        if count > self._together:
+            return {}
+        return self.wiring.done(self._objective_requests(), columns)
+
+    def _objective_requests(self) -> list[tuple[str, Conditions]]:
+        return [(o.quantity, o.conditions) for o in self.objectives]
 
     def requests(self) -> list[tuple[str, Conditions]]:
         """Return every quantity that judging a design takes, with what is bound for it."""
-        requests = [(o.quantity, o.conditions) for o in self.objectives]
-        return requests + [(name, c.conditions) for c in self.constraints for name in c.names]
+        return self._objective_requests() + [
+            (name, c.conditions) for c in self.constraints for name in c.names
+        ]
 
     def evaluate_columns(
         self,
@@ -133,7 +153,7 @@ class Evaluator:
             return _joined([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
         answers = iter(self.wiring.evaluate(self.requests(), columns, known))
         objectives = self._objectives(answers, count)
-        constrained = np.empty((count, len(self.constraints)))
+        constrained = np.empty((count, len(self.constraints)), order="F")  # written by column
         with np.errstate(all="ignore"):
             for k, constraint in enumerate(self.constraints):
                 values = {name: next(answers) for name in constraint.names}
@@ -144,7 +164,7 @@ class Evaluator:
         return Evaluated(objectives, constrained, np.asarray(feasible))
 
     def _objectives(self, answers: Iterator[Array], count: int) -> Array:
-        found = np.empty((count, len(self.objectives)))
+        found = np.empty((count, len(self.objectives)), order="F")  # written by column
         for i, objective in enumerate(self.objectives):
             found[:, i] = objective.reduced(next(answers), count)
         return found

@@ -177,6 +177,21 @@ class Wiring:
         evaluation = _Evaluation(self, columns, dict(known or {}))
         return [evaluation.value(name, conditions) for name, conditions in requests]
 
+    def done(
+        self, requests: Iterable[tuple[str, Conditions]], columns: Mapping[str, Array]
+    ) -> dict[Key, Mapping[str, Any]]:
+        """Return the outputs of every run that these requests take, as `evaluate` does them."""
+        evaluation = _Evaluation(self, columns, {})
+        for name, conditions in requests:
+            evaluation.value(name, conditions)
+        return evaluation.done
+
+    def unmoved(
+        self, done: Mapping[Key, Mapping[str, Any]], name: str
+    ) -> dict[Key, Mapping[str, Any]]:
+        """Return those runs that an input does not reach: they are `known` if it alone changes."""
+        return {key: run for key, run in done.items() if name not in self.upstream[key[0]]}
+
     def given(
         self, model: Model, conditions: Conditions, columns: Mapping[str, Array]
     ) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from dse.study.resolve.figures import Stated
 from dse.study.tier import TIERS, Tier, worst
 
 TITLE = "Where the numbers come from"
-_NAMED = 3  # figures to check, in the answer
+_NAMED = 3  # figures to check, and defaults, in the answer
 _ROWS = 40  # figures in the report
 _LITTLE = 0.0005  # of the front: what moves it less is not told
 _NUMBERS = ("no", "one", "two", "three")
@@ -71,6 +71,7 @@ class Founded:
         count, every = self.tiers[last], len(self.figures)
         of = "All" if count == every else str(count)
         said = f"{of} of its {plural(every, 'figure')} {'is' if count == 1 else 'are'} {_as(last)}"
+        said += self._defaults()
         if not self.first:
             none = "none that may be off moves the front" if self.checks else ""
             return f"{said}; {none}." if none else f"{said}."
@@ -78,14 +79,25 @@ class Founded:
         told = listed(_told(check) for check in self.first)
         return f"{said}. Check {these} before you build: {told}."
 
+    def _defaults(self) -> str:
+        """Name the figures that the study leaves to models, all of which are assumed."""
+        left = [worded(figure.label) for figure in self.figures if figure.default]
+        if not left:
+            return ""
+        more = [f"{len(left) - _NAMED} more"] if len(left) > _NAMED else []
+        is_one = "is a default of its model" if len(left) == 1 else "are defaults of models"
+        return f" ({listed([*left[:_NAMED], *more])} {is_one})"
+
 
 def _as(tier: Tier) -> str:
     return "from data sheets" if tier == "data sheet" else tier
 
 
 def _told(check: Check) -> str:
-    """Return a figure with its range and what that does."""
-    moved = f"{check.told or 'half to double'} moves the front by {share(check.moves)}"
+    """Return a figure with its tier, its range and what that does."""
+    tier = check.figure.tier
+    founded = tier if tier == "assumed" else f"{tier} but uncertain"
+    moved = f"{founded}, {check.told or 'half to double'} moves the front by {share(check.moves)}"
     if check.overturns:
         moved += " and overturns the choice"
     return f"{worded(check.figure.label)} ({moved})"

@@ -6,6 +6,9 @@ import numpy as np
 
 from dse.model.quantity import Array
 
+_LEAST = np.finfo(np.float64).smallest_subnormal
+"""The size of 0, so that 0 is no change from 0."""
+
 
 def distance(before: Array, after: Array) -> float:
     """Return by which share the points of one front miss the other, on average; the greater way.
@@ -22,14 +25,23 @@ def distance(before: Array, after: Array) -> float:
     """
     if not len(before) or not len(after):
         return float(len(before) != len(after))
-    lost = _lack(before[:, None], after[None])  # what `after` lacks where `before` was
-    gained = _lack(after[:, None], before[None])
-    return float(max(lost.min(axis=1).mean(), gained.min(axis=1).mean()))
+    return float(max(_lack(before, after).mean(), _lack(after, before).mean()))
 
 
 def _lack(wanted: Array, had: Array) -> Array:
-    """Return what points lack against wanted ones: the greatest share over objectives."""
-    return np.asarray(change(wanted, had).clip(0.0).max(axis=-1))
+    """Return what each wanted point lacks where others were had: that to the nearest of them.
+
+    Nothing, if it is one of them.
+    """
+    there = {*map(tuple, had.tolist())}
+    rows = np.array([k for k, one in enumerate(map(tuple, wanted.tolist())) if one not in there])
+    found = np.zeros(len(wanted))
+    if len(rows):
+        worst = np.zeros((len(rows), len(had)))
+        for one, other in zip(wanted[rows].T, had.T, strict=True):  # an objective: fewer at once
+            np.maximum(worst, change(one[:, None], other[None]), out=worst)
+        found[rows] = worst.min(axis=1)
+    return found
 
 
 def change(before: Array, after: Array) -> Array:
@@ -38,7 +50,9 @@ def change(before: Array, after: Array) -> Array:
     From −2 to 2; 1 in size if one alone is infinite.
     """
     with np.errstate(all="ignore"):
-        size = np.maximum(np.abs(before), np.abs(after))
-        share = (after - before) / size
-    share = np.where(np.isinf(size), np.where(after > before, 1.0, -1.0), share)
-    return np.where(before == after, 0.0, share)
+        size = np.maximum(np.maximum(np.abs(before), _LEAST), np.abs(after))
+        share: Array = np.asarray((after - before) / size)
+    if np.isinf(before).any() or np.isinf(after).any():
+        share = np.where(np.isinf(size), np.where(after > before, 1.0, -1.0), share)
+        share = np.where(before == after, 0.0, share)
+    return share

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dse.evaluate.certain import without_draws
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
+from dse.evaluate.wiring import Key
 from dse.explain.sensitivity import common, gain, improvable, improved
 from dse.model.quantity import Array, Quantity
 from dse.model.values import listed, show, worded
@@ -140,10 +141,17 @@ def sweep(
 
     names = list(inputs)
 
-    def along(x: Array, rows: NDArray[np.int64], which: NDArray[np.int64]) -> Array:
+    requests = [(objective.quantity, objective.conditions)]
+
+    def along(
+        x: Array,
+        rows: NDArray[np.int64],
+        which: NDArray[np.int64],
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
+    ) -> Array:
         """Return the objective of designs at points of the axis, each with one input improved.
 
-        `which` says which of the inputs; -1 for none.
+        `which` says which of the inputs; -1 for none. `known` as in `Wiring.evaluate`.
         """
         here = {n: v[rows] for n, v in columns.items()} | {axis: x}
         changed: dict[str, Array] = {}
@@ -155,7 +163,7 @@ def sweep(
             values[mine] = improved(wiring, name, values[mine], rule.factor, some)
             changed[name] = values
         here |= changed
-        (value,) = wiring.evaluate([(objective.quantity, objective.conditions)], here)
+        (value,) = wiring.evaluate(requests, here, known)
         return objective.reduced(value, len(x))
 
     def helps(x: Array, rows: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -165,9 +173,12 @@ def sweep(
 
     every = np.repeat(np.arange(count), len(grid))
     points = np.tile(grid, count)
-    base = along(points, every, np.full(len(points), -1)).reshape(count, len(grid))
+    runs = wiring.done(requests, {n: v[every] for n, v in columns.items()} | {axis: points})
+    base = along(points, every, np.full(len(points), -1), runs).reshape(count, len(grid))
     curves = {
-        name: along(points, every, np.full(len(points), k)).reshape(count, len(grid))
+        name: along(points, every, np.full(len(points), k), wiring.unmoved(runs, name)).reshape(
+            count, len(grid)
+        )
         for k, name in enumerate(names)
     }
     inside = {name: gain(objective, base, curves[name]) >= wanted for name in names}

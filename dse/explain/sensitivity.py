@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import SUBSET, Choice, Space, Variable
-from dse.evaluate.wiring import ModelError, Wiring
+from dse.evaluate.wiring import Key, ModelError, Wiring
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
@@ -113,12 +113,14 @@ def sensitivities(
     constants = evaluator.wiring.constants
     owners = evaluator.space.quantities()
     found: list[list[Sensitivity]] = [[] for _ in range(count)]
+    runs = _runs(evaluator, columns, count)
     for name, quantity in improvable(evaluator).items():
         if name not in columns and name not in constants:
             continue
         value = np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
         better = improved(evaluator.wiring, name, value, rule.factor, columns)
-        after = _values(evaluator, {**columns, name: better}, count)
+        known = evaluator.wiring.unmoved(runs, name)
+        after = _values(evaluator, {**columns, name: better}, count, known)
         kind, beyond = kind_of(evaluator.space, owners.get(name)), np.zeros(count, dtype=bool)
         if kind == SPACE:
             beyond = _beyond(evaluator.space.variables[owners[name]], name, better)
@@ -147,10 +149,25 @@ def sensitivities(
     return [tuple(sorted(each, key=_descending)) for each in found]
 
 
-def _values(evaluator: Evaluator, columns: Mapping[str, Array], count: int) -> Array:
+def _runs(
+    evaluator: Evaluator, columns: Mapping[str, Array], count: int
+) -> dict[Key, Mapping[str, Array]]:
+    """Return the runs for designs as they are; nothing if a model raises."""
+    try:
+        return evaluator.objective_runs(columns, count)
+    except ModelError:
+        return {}
+
+
+def _values(
+    evaluator: Evaluator,
+    columns: Mapping[str, Array],
+    count: int,
+    known: Mapping[Key, Mapping[str, Array]] | None = None,
+) -> Array:
     """Return the objectives of designs given as columns; NaN for one on which a model raises."""
     try:
-        return evaluator.objective_values(columns, count)
+        return evaluator.objective_values(columns, count, known)
     except ModelError:
         if count == 1:
             return np.full((1, len(evaluator.objectives)), np.nan)

@@ -19,7 +19,7 @@ _FILE = click.Path(path_type=Path)
     help="Known, such as overhead=5us. May be given several times.",
 )
 @click.option("--json", "record", type=_FILE, help="Write data for scripts.")
-@click.option("-o", "catalog", type=_FILE, help="Write a catalog for studies.")
+@click.option("-o", "--out", "catalog", type=_FILE, help="Write a catalog for studies.")
 @click.option("--html", type=_FILE, help="Write a page with plots.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 def fit(

@@ -11,13 +11,13 @@ With requests offered at a rate r whether or not others are done, and a capacity
     T(r) = o + s / (1 - r / c)
 
 which is the mean of M/M/1 if one request is all that s serves, and of batches that come together
-if s is longer than one takes at the capacity.
+if s is longer than one takes at the capacity. Latencies that do not rise give o + s alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import optimize, stats
@@ -28,8 +28,12 @@ FEWEST = 4
 MOST = 4_096
 """Requests in flight that are followed, one after another."""
 _ABSENT = 1e-6  # of the least latency: an overhead below it is none
+_CHANCE = 0.05  # of taking latencies that do not rise for ones that do
+_FAR_OFF = 0.2  # relative error: what is that far off does not explain latencies
+_EXACT = 1e-18  # mean square of a relative error that is rounding alone
 _HALVINGS = 12
 _FAR = 20.0  # in logarithms: beyond it an interval is open
+_KNEE, _SUM = 0, 1  # places behind those of the values that are fitted
 _JUMP = 8.0  # between neighbouring loads: the queue is full from there on
 
 
@@ -46,12 +50,15 @@ class Load:
         Mean seconds of a request.
     in_flight : bool
         Whether `load` counts requests in flight.
+    unit : str
+        Of a rate, for people.
     """
 
     name: str
     load: Array
     latency: Array
     in_flight: bool
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,9 @@ class LoadFit:
     series : Load
     parameters : mapping of str to float
         ``service_time`` and ``overhead`` [s], ``capacity`` of a rate; and ``knee``: the requests
-        in flight beyond which more of them wait, or the rate at which latency has doubled.
+        in flight beyond which more of them wait, or the rate at which latency has doubled. If the
+        latencies do not tell the two times apart: ``overhead_and_service_time``, their sum, and
+        a capacity and a knee of inf.
     intervals : mapping of str to (float, float)
         95 %, by profile likelihood.
     errors : ndarray, shape (points,)
@@ -104,8 +113,10 @@ def fit_load(series: Load) -> LoadFit:
     grown = series.latency[1:] / series.latency[:-1]
     over = np.flatnonzero(grown > _JUMP) if not series.in_flight else np.zeros(0, dtype=int)
     end = int(over[0]) + 1 if over.size and over[0] + 1 >= FEWEST else len(series.load)
-    kept = Load(series.name, series.load[:end], series.latency[:end], series.in_flight)
+    kept = replace(series, load=series.load[:end], latency=series.latency[:end])
     best = _best(kept)
+    if not series.in_flight and _is_flat(kept, best):
+        return _flat(series, kept, best)
     names = ["overhead", "service_time", *([] if series.in_flight else ["capacity"]), "knee"]
     values = [*np.exp(best), knee(series.in_flight, np.exp(best))]
     intervals = {}
@@ -116,6 +127,41 @@ def fit_load(series: Load) -> LoadFit:
     values[0] = 0.0 if values[0] < 10.0 * _ABSENT * kept.latency.min() else values[0]
     told = dict(zip(names, map(float, values), strict=True))
     return LoadFit(series, told, intervals, errors, len(series.load) - end)
+
+
+def _is_flat(series: Load, best: Array) -> bool:
+    """Tell whether one time explains latencies, and a queue no better: the F test at 5 %."""
+    freedom = len(series.load) - len(best)
+    least = float((_residuals(series, best) ** 2).sum())
+    level = 2.0 * (np.sqrt(series.latency / _level(series.latency)) - 1.0)
+    noise = max(least / max(freedom, 1), _EXACT)
+    more = float((level**2).sum()) - least
+    return bool(
+        np.median(np.abs(level)) < _FAR_OFF
+        and more < 2.0 * noise * stats.f.ppf(1.0 - _CHANCE, 2, max(freedom, 1))
+    )
+
+
+def _flat(series: Load, kept: Load, best: Array) -> LoadFit:
+    """Return what latencies say that do not rise with the load: one time."""
+    count = len(kept.load)
+    rest = (np.delete(kept.latency, i) for i in range(count))
+    errors = np.array([_level(r) / y - 1.0 for r, y in zip(rest, kept.latency, strict=True)])
+    level, carried = _level(kept.latency), lowest(kept.load, False, "capacity")
+    low, high = _interval(kept, best, len(best) + _SUM)
+    told = {"overhead_and_service_time": level, "capacity": np.inf, "knee": np.inf}
+    spans = {
+        "overhead_and_service_time": (min(low, level), max(high, level)),
+        "capacity": (max(_interval(kept, best, 2)[0], carried), np.inf),
+        "knee": (_interval(kept, best, len(best) + _KNEE)[0], np.inf),
+    }
+    return LoadFit(series, told, spans, errors, len(series.load) - count)
+
+
+def _level(times: Array) -> float:
+    """Return the one time of least loss."""
+    roots = np.sqrt(times)
+    return float((times.sum() / roots.sum()) ** 2)
 
 
 def lowest(load: Array, in_flight: bool, name: str) -> float:
@@ -158,7 +204,8 @@ def _best(
     Parameters
     ----------
     held : int, optional
-        The place of one that has a given value; behind the last one is the knee.
+        The place of one that has a given value; behind the last one are the knee, and the sum
+        of overhead and service time.
     near : ndarray, optional
         Where to begin.
     """
@@ -175,9 +222,12 @@ def _best(
 
     found = []
     for start in _starts(series) if near is None else [near]:
-        free = start if held is None else np.delete(start, min(held, len(start) - 1))
-        ends = np.delete(low[: len(start)], min(held, len(start) - 1)) if held is not None else low
-        ends = ends[: len(free)]
+        free, ends = start, low[: len(start)]
+        if held is not None:
+            gone = 0 if held == len(start) + _SUM else min(held, len(start) - 1)
+            free, ends = np.delete(start, gone), np.delete(ends, gone)
+        if held == len(start) + _SUM:
+            free[0] = min(free[0], value - np.log(2.0))  # the service time is a part of the sum
         found.append(
             optimize.least_squares(loss, np.maximum(free, ends + 1e-9), bounds=(ends, np.inf))
         )
@@ -189,6 +239,9 @@ def _with(series: Load, free: Array, held: int, value: float) -> Array:
     count = 2 if series.in_flight else 3
     if held < count:
         return np.insert(free, held, value)
+    if held == count + _SUM:
+        with np.errstate(all="ignore"):
+            return np.array([np.log(np.exp(value) - np.exp(free[0])), *free])
     if series.in_flight:  # of the knee, the service time follows from the overhead
         with np.errstate(all="ignore"):
             return np.array([free[0], free[0] - np.log(np.expm1(value))])
@@ -201,9 +254,10 @@ def _interval(series: Load, best: Array, place: int) -> tuple[float, float]:
     """Return the 95 % interval of a value: how far the loss lets it be moved."""
     freedom = max(len(series.load) - len(best), 1)
     least = float((_residuals(series, best) ** 2).sum())
-    noise = max(least / freedom, 1e-18)
+    noise = max(least / freedom, _EXACT)
     limit = least + noise * float(stats.t.ppf(0.975, freedom)) ** 2
-    here = best[place] if place < len(best) else np.log(knee(series.in_flight, np.exp(best)))
+    behind = np.log(knee(series.in_flight, np.exp(best))), np.logaddexp(best[0], best[1])
+    here = best[place] if place < len(best) else behind[place - len(best)]
 
     def rise(value: float) -> float:
         found = _best(series, place, value, best)
@@ -228,6 +282,6 @@ def _interval(series: Load, best: Array, place: int) -> tuple[float, float]:
 def _missed(series: Load, point: int, best: Array) -> float:
     """Return the relative error at a point that is left out of the fit."""
     rest = np.delete(np.arange(len(series.load)), point)
-    other = Load(series.name, series.load[rest], series.latency[rest], series.in_flight)
+    other = replace(series, load=series.load[rest], latency=series.latency[rest])
     found = latency(series.load[[point]], series.in_flight, np.exp(_best(other, near=best)))[0]
     return float(found / series.latency[point] - 1.0)

@@ -11,4 +11,5 @@ if __name__ == "__main__":
     try:
         profile(prog_name="python -m dse.profile")
     except DseError as error:
-        sys.exit(str(error))
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)

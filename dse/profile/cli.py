@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,9 @@ import click
 if TYPE_CHECKING:
     from dse.profile.document import CacheLevels, Profile
 
+_HEAD = 4096  # bytes of a file that say what it is
+_PROFILE = re.compile(rb'\s*\{\s*"format": "dse profile"')
+_PAGE = re.compile(rb"Content-Security-Policy.*<title>[^<]* \xc2\xb7 profile</title>", re.DOTALL)
 PARTIAL = 3  # the exit code if the program did not complete and its profile is partial
 
 
@@ -44,10 +48,15 @@ class ProfileCommand(click.Command):
     type=click.Path(path_type=Path),
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Profile  [default: NAME.profile.json]"
+    "-o",
+    "--out",
+    "output",
+    type=click.Path(path_type=Path),
+    help="Profile  [default: NAME.profile.json]",
 )
 @click.option("--show", is_flag=True, help="Print hot functions, hot blocks and the transfers.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page to look at as well.")
+@click.option("--force", is_flag=True, help="Replace files that are no profile and no page of one.")
 @click.option(
     "--cache",
     "caches",
@@ -96,6 +105,7 @@ def profile(
     output: Path | None,
     show: bool,
     html: Path | None,
+    force: bool,
     quiet: bool,
     **settings: Any,
 ) -> None:
@@ -110,11 +120,12 @@ def profile(
     from dse.profile.document import Profile
 
     if [source.suffix for source in sources] == [".json"] and sources[0].name != DATABASE:
+        _check_targets(sources, None, html, force)
         found = Profile.load(sources[0])
         show = show or html is None
     else:
         target = output or Path(f"{sources[0].stem}.profile.json")
-        _check_writable(target, html)
+        _check_targets(sources, target, html, force)
         found = _measured(sources, ctx.meta["arguments"], settings, quiet)
         found.save(target)
         if not quiet:
@@ -160,22 +171,41 @@ def _measured(
     return profile_program(options, progress=shown, notice=told)
 
 
-def _check_writable(*files: Path | None) -> None:
-    """Raise InputError before the run, which may be long, if its result could not be written."""
+def _check_targets(
+    sources: Sequence[Path], profile: Path | None, html: Path | None, force: bool
+) -> None:
+    """Raise InputError before the run, which may be long, if its result could not be written.
+
+    What this command wrote it may write again; other files are replaced with `force`.
+    """
     from dse.problems import InputError, Problem
 
     problems = []
-    for file in files:
+    taken = {source.resolve(): "what is profiled" for source in sources}
+    for option, file in (("-o", profile), ("--html", html)):
         if file is None:
             continue
         if file.is_dir():
             problems.append(Problem(str(file), "is a folder", "give the name of a file"))
         elif not file.parent.is_dir():
             problems.append(Problem(str(file), f"there is no folder {file.parent}"))
+        elif file.resolve() in taken:
+            message = f"is {taken[file.resolve()]}"
+            problems.append(Problem(str(file), message, "give another name"))
         elif not os.access(file if file.exists() else file.parent, os.W_OK):
             problems.append(Problem(str(file), "may not be written"))
+        elif file.is_file() and not force and not _is_own(file):
+            problems.append(Problem(str(file), "is there already", "--force replaces it"))
+        taken.setdefault(file.resolve(), f"what {option} writes")
     if problems:
         raise InputError("profile", problems)
+
+
+def _is_own(file: Path) -> bool:
+    """Tell whether this command wrote a file: a profile, or the page of one."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEAD)
+    return _PROFILE.match(head) is not None or _PAGE.search(head) is not None
 
 
 def _cache(text: str) -> CacheLevels:

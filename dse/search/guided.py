@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from threadpoolctl import ThreadpoolController
 
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.judging import arrays_of, joined, of_arrays
@@ -80,6 +81,9 @@ class _Guided:
         known = arrays.get("lengths"), int(arrays.get("learned", np.zeros(1))[0])
         self._expected = Expected(evaluator, self._axes, *known)
         self._drawing = Drawing(evaluator, self._unit)
+        # its matrices are too small to share: on a busy machine its threads would wait for each
+        # other busily, and their number would decide the last bits of what is expected
+        self._linear_algebra = ThreadpoolController().select(user_api="blas")
         self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
@@ -88,7 +92,8 @@ class _Guided:
         while len(self._unit) < plan.evaluations:
             if self._judged is not None and is_late(until):
                 return
-            unit = self._generation()
+            with self._linear_algebra.limit(limits=1):
+                unit = self._generation()
             if len(unit) == 0:
                 self._ended = ENDED
                 return

@@ -91,14 +91,13 @@ class Tally:
         defined = ~np.isnan(judged.objectives).any(axis=1)
         count = len(constraints)
         amounts = violations(constraints, judged.constrained)
-        holds = amounts <= 0  # False if the violation is NaN
+        breaks = ~(amounts <= 0)  # True if the violation is NaN
+        broken = breaks.sum(axis=1, dtype=np.int32)
         least = np.full(count, np.inf)
         admitted = np.full(count, -1, dtype=np.int64)
         for k in range(count):
-            others = defined & ~np.isnan(amounts[:, k])
-            others &= np.delete(holds, k, axis=1).all(axis=1)
-            if others.any():
-                rows = np.flatnonzero(others)
+            rows = np.flatnonzero(defined & (broken == breaks[:, k]) & ~np.isnan(amounts[:, k]))
+            if len(rows):
                 best = rows[np.argmin(amounts[rows, k])]
                 least[k], admitted[k] = amounts[best, k], index[best]
         distance, nearest, missed = np.inf, -1, np.zeros(count)
@@ -114,14 +113,14 @@ class Tally:
             len(index),
             int(judged.feasible.sum()),
             int((~defined).sum()),
-            (~holds).sum(axis=0),
+            breaks.sum(axis=0),
             least,
             admitted,
             distance,
             nearest,
             missed,
             _odd(index, judged, domains, np.asarray((amounts > 0).any(axis=1))),
-            (~holds[defined & (holds.sum(axis=1) == count - 1)]).sum(axis=0),
+            breaks[defined & (broken == 1)].sum(axis=0),
             len(judged.failed),
             _first({int(index[row]): why for row, why in judged.failed.items()}),
         )

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.model.units import KNOWN_UNITS, UnitError, is_unit, split
+from dse.model.units import KNOWN_UNITS, UnitError, base, is_unit, split
 from dse.problems import InputError, Problem, check_regular, nearest
 from dse.study.tier import TIERS, Origin, Tier, sourced
 
@@ -293,7 +293,7 @@ def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[
         except UnitError as error:
             problems.append(Problem(where, str(error), f"a figure is {_EXAMPLE}"))
             return value, unit
-        if written and unit:
+        if written and unit and not _alike(written, unit):
             problems.append(
                 Problem(where, f"has two units, {written!r} and {unit!r}", "give one of them")
             )
@@ -321,6 +321,14 @@ def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[
             )
         )
     return value, unit
+
+
+def _alike(one: str, other: str) -> bool:
+    """Tell whether two units are one."""
+    try:
+        return base(one) == base(other)
+    except UnitError:
+        return one == other
 
 
 def _tier(table: Mapping[str, Any], where: str, around: Tier, problems: list[Problem]) -> Tier:

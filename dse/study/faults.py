@@ -9,6 +9,7 @@ from typing import Any
 
 from dse.problems import Problem, closest, nearest
 from dse.study.schema import KINDS, LISTS, NAMED, table_at
+from dse.study.uncertain import NO_SOURCE
 
 _SAY = {
     "missing": "is missing",
@@ -32,6 +33,8 @@ _VARIABLE = (
     "give exactly one of real = [low, high], integer = [low, high], values = [...], "
     'catalog = "name", rows = { option = {...} }'
 )
+_SOURCE = 'source = "…": a log, a document, where it was read'
+_ABSENT = ("missing", NO_SOURCE)
 _LENGTHS = {"min_length": "at least", "max_length": "at most"}
 _PLACE = re.compile(r"([\w-]+)(?:\[(\d+)\])?(?:\.([\w-]+)(?:\[(\d+)\])?)?")
 _KIND_AT = {"space": 2, "inputs": 2, "study": 3}
@@ -119,7 +122,7 @@ def _place(detail: Mapping[str, Any], content: Any) -> tuple[str, Any]:
         elif isinstance(here, list) and isinstance(step, int) and step < len(here):
             here = here[step]
             words[-1] += f"[{step + 1}]"
-    if detail["type"] == "missing":
+    if detail["type"] in _ABSENT and words[-1:] != [str(loc[-1])]:
         words.append(str(loc[-1]))
     return ".".join(words), here
 
@@ -133,12 +136,16 @@ def _fault(where: str, found: Sequence[Mapping[str, Any]], content: Any) -> Prob
     if "finite_number" in kinds:
         return Problem(where, f"{value} is not finite", _UNIT if "string_type" in kinds else "")
     if {"int_type", "string_type"} <= kinds:
+        if value == "{}":
+            return Problem(where, "{} is an empty table", _UNIT)
         return Problem(where, f"{value} is neither a number nor a text", _UNIT)
     if {"int_type", "float_type"} <= kinds:
         return Problem(where, f"{value} is not a number")
     message = _SAY.get(detail["type"]) or _reworded(detail["msg"])
     context = detail.get("ctx", {})
     wanted = [f"{word} {context[key]}" for key, word in _LENGTHS.items() if key in context]
+    if detail["type"] == NO_SOURCE:
+        return Problem(where, message, _SOURCE)
     if detail["type"] == "missing":
         return Problem(where, message)
     one, many = _NOUNS[detail["type"].startswith("string")]

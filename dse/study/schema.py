@@ -149,7 +149,7 @@ def _input_kind(value: Any) -> str:
         return "uncertain"
     if is_sourced(value):
         return "sourced"
-    return "row" if isinstance(value, dict | CatalogRow) else "number"
+    return "row" if value and isinstance(value, dict | CatalogRow) else "number"
 
 
 def _model_kind(value: Any) -> str:

@@ -10,6 +10,8 @@ Tier: TypeAlias = Literal["measured", "fitted", "data sheet", "derived", "assume
 """Measured; fitted to measurements; printed by its maker or in a paper; calculated; assumed."""
 TIERS: tuple[Tier, ...] = get_args(Tier)
 """The best founded first."""
+SOURCED: tuple[Tier, ...] = ("measured", "fitted", "data sheet")
+"""Those that are worth nothing without a source."""
 
 
 @dataclass(frozen=True)

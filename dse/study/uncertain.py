@@ -13,17 +13,22 @@ from pydantic import (
     StrictInt,
     StrictStr,
     Tag,
+    ValidationInfo,
+    field_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from dse.problems import closest
 from dse.study.entry import Number, Table
-from dse.study.tier import Origin, Tier, sourced
+from dse.study.tier import SOURCED, Origin, Tier, sourced
 
 Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 """The lesser and the greater of two numbers."""
 LAWS = ("between", "uniform", "normal", "lognormal", "triangular")
 """The keys that say how a number is uncertain: one of them is given."""
 _KEYS = (*LAWS, "deviation", "factor")
+NO_SOURCE = "no_source"
+"""Type of the error of a figure that must have a source."""
 _ALIKE = 0.75  # a key that surely stands for another
 
 
@@ -31,7 +36,20 @@ class OriginTable(Table):
     """Where a figure is from."""
 
     tier: Tier = Field("assumed", description="how well it is founded")
-    source: StrictStr = Field("", description="what it is taken from")
+    source: StrictStr = Field(
+        "", validate_default=True, description="what it is taken from; not of derived and assumed"
+    )
+
+    @field_validator("source")
+    @classmethod
+    def _is_told(cls, source: str, info: ValidationInfo) -> str:
+        """Demand a source of what is not this study's own."""
+        tier = info.data.get("tier")
+        if tier in SOURCED and not source.strip():
+            kind = "is from a data sheet" if tier == "data sheet" else f"is {tier}"
+            told = "is missing: what {kind} has a source"
+            raise PydanticCustomError(NO_SOURCE, told, {"kind": kind})
+        return source
 
     @property
     def origin(self) -> Origin:
@@ -66,7 +84,7 @@ class UncertainTable(OriginTable):
 def _figure_kind(value: Any) -> str:
     if is_sourced(value):
         return "sourced"
-    return "uncertain" if isinstance(value, dict | UncertainTable) else "number"
+    return "uncertain" if value and isinstance(value, dict | UncertainTable) else "number"
 
 
 def _as_number(table: SourcedTable) -> float | str:

@@ -78,7 +78,7 @@ def blocks_table(
             "block": graph.name,
             "line": graph.line,
             "executions": graph.executions,
-            "operations": graph.operations + graph.casts,
+            "operations": graph.operations.sum(axis=1),
             "accesses": graph.hits.sum(axis=1),
             "area": graph.area,
             "movable": graph.movable,

@@ -10,6 +10,7 @@ and that read for lines that the other core left unwritten (docs/partition.md).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -112,8 +113,8 @@ class Totals:
 
     Parameters
     ----------
-    operations : tuple of float
-        Instructions on registers of CPU and accelerator, casts of the accelerator left out.
+    operations : tuple of tuple of float
+        Instructions on registers of CPU and accelerator, by class.
     cpu_hits, accelerator_hits : tuple of float
         Accesses by level.
     controls : float
@@ -126,7 +127,7 @@ class Totals:
         How many of lines in L1: each reader once.
     """
 
-    operations: tuple[float, float]
+    operations: tuple[tuple[float, ...], tuple[float, ...]]
     cpu_hits: tuple[float, ...]
     accelerator_hits: tuple[float, ...]
     controls: float
@@ -150,17 +151,18 @@ def totals(graph: Graph, moved: NDArray[np.bool_]) -> Totals:
     passed = moved[graph.registers.source] != moved[graph.registers.target]
     in_one, in_two, pairs = _crossed(graph.crossings, moved)
     return Totals(
-        operations=(
-            float((graph.operations + graph.casts)[cpu].sum()),
-            float(graph.operations[moved].sum()),
-        ),
-        cpu_hits=tuple(graph.hits[cpu].sum(axis=0).tolist()),
-        accelerator_hits=tuple(graph.hits[moved].sum(axis=0).tolist()),
+        operations=(_counts(graph.operations[cpu]), _counts(graph.operations[moved])),
+        cpu_hits=_counts(graph.hits[cpu]),
+        accelerator_hits=_counts(graph.hits[moved]),
         controls=float(graph.controls.transfers[apart].sum()),
         registers=Registers(*(column[passed] for column in graph.registers)),
         crossings=(in_one, in_two),
         pairs=pairs,
     )
+
+
+def _counts(rows: Array) -> tuple[float, ...]:
+    return tuple(rows.sum(axis=0).tolist())
 
 
 def _crossed(c: Crossings, moved: NDArray[np.bool_]) -> tuple[Crossing, Crossing, Crossing]:
@@ -199,10 +201,12 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     """
     sums, a = totals(graph, moved), architecture
     memory = latencies(a)
-    execution = sums.operations[0] * np.asarray(a.cpu_efficiency)
-    execution = execution + sums.operations[1] * np.asarray(a.accelerator_efficiency)
-    access = _access(sums.cpu_hits, memory.cpu)
-    access = access + _access(sums.accelerator_hits, memory.accelerator)
+    execution = _sum(sums.operations[0], a.cpu_costs) * np.asarray(a.cpu_efficiency)
+    execution = execution + (
+        _sum(sums.operations[1], a.accelerator_costs) * np.asarray(a.accelerator_efficiency)
+    )
+    access = _sum(sums.cpu_hits, memory.cpu)
+    access = access + _sum(sums.accelerator_hits, memory.accelerator)
     crossing = np.where(
         np.asarray(a.pairwise_crossings) == 1,
         _sum(sums.pairs, memory.level1),
@@ -218,13 +222,8 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     return Estimate(sum(columns[1:], columns[0]), *columns)
 
 
-def _sum(counts: Crossing, costs: Crossing) -> Array:
-    return np.asarray(sum(n * cost for n, cost in zip(counts, costs, strict=True)))
-
-
-def _access(hits: tuple[float, ...], latency: tuple[Array, Array, Array]) -> Array:
-    level1, level2, memory = latency
-    return np.asarray(hits[0] * level1 + hits[1] * level2 + hits[2] * memory)
+def _sum(counts: Sequence[Floats], costs: Sequence[Floats]) -> Array:
+    return np.asarray(sum(n * np.asarray(cost) for n, cost in zip(counts, costs, strict=True)))
 
 
 def register_time(registers: Registers, push: Floats, pull: Floats) -> Array:
@@ -255,8 +254,8 @@ def block_times(graph: Graph, architecture: Architecture) -> Array:
     They add up to :func:`cpu_time`. Of an architecture of numbers, no arrays.
     """
     memory = np.array(latencies(architecture._replace(shared_level=3.0)).cpu, dtype=np.float64)
-    operations = (graph.operations + graph.casts) * architecture.cpu_efficiency
-    return np.asarray(operations + graph.hits @ memory)
+    costs = np.array(architecture.cpu_costs, dtype=np.float64) * architecture.cpu_efficiency
+    return np.asarray(graph.operations @ costs + graph.hits @ memory)
 
 
 def theoretical_time(graph: Graph, architecture: Architecture) -> Array:
@@ -266,6 +265,6 @@ def theoretical_time(graph: Graph, architecture: Architecture) -> Array:
     (section III-A). Casts are free here as well.
     """
     a = architecture
-    alone = latencies(a._replace(shared_level=3.0)).cpu
-    access = _access(tuple(graph.hits.sum(axis=0).tolist()), alone)
-    return np.asarray(graph.operations.sum() * np.asarray(a.accelerator_efficiency) + access)
+    access = _sum(_counts(graph.hits), latencies(a._replace(shared_level=3.0)).cpu)
+    operations = _sum(_counts(graph.operations), a.accelerator_costs)
+    return np.asarray(operations * np.asarray(a.accelerator_efficiency) + access)

@@ -5,7 +5,7 @@ of CPU-Accelerator Architectures", 2010, section II-A. What the paper leaves ope
 docs/partition.md gives the reasons.
 
 * t_e counts every instruction but loads, stores, block copies (memory accesses), phi nodes and
-  stack allocations (no instructions of a machine). Casts are counted apart: free in hardware.
+  stack allocations (no instructions of a machine), by class: casts are free in hardware.
 * Control passes along the edges of the control-flow graphs, from a call to the callee's entry, and
   from the callee's returns back to the calling block. If a function returns from several
   blocks, each call is shared among them as the returns are.
@@ -38,6 +38,8 @@ COPIES = frozenset({"memcpy", "memmove", "memset"})
 COPY_AREA = 8
 """Instructions of a loop that copies: a phi, two addresses, a load, a store, an addition, a
 comparison, a branch."""
+COSTED = ("logical", "multiply", "divide", "float", "float_divide", "cast")
+"""Classes of instructions that may take more or less than others."""
 _NO_OPERATION = ("load", "store", "copy", "phi", "alloca")
 
 
@@ -96,8 +98,9 @@ class Graph:
         Line of the source.
     executions : ndarray, shape (blocks,)
         How often each ran.
-    operations, casts : ndarray, shape (blocks,)
-        Instructions with register operands of the whole run, casts apart.
+    operations : ndarray, shape (blocks, classes)
+        Instructions with register operands of the whole run: those of no class of its own, and
+        those of `COSTED`.
     hits : ndarray, shape (blocks, 3)
         Loads and stores of the whole run, by the level that answers: L1, L2, main memory.
     area : ndarray of int, shape (blocks,)
@@ -120,7 +123,6 @@ class Graph:
     line: Indices
     executions: Array
     operations: Array
-    casts: Array
     hits: Array
     area: Indices
     movable: NDArray[np.bool_]
@@ -179,7 +181,6 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
     for access in profile.accesses:
         if access.block in place:
             hits[place[access.block]] += access.hits[cache]
-    casts = np.array([b.executions * b.instructions.get("cast", 0) for b in blocks], float)
     return Graph(
         program=program,
         block=np.array([b.id for b in blocks], np.int64),
@@ -187,8 +188,7 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
         name=tuple(b.name for b in blocks),
         line=np.array([b.line for b in blocks], np.int64),
         executions=np.array([b.executions for b in blocks], float),
-        operations=np.array([_operations(b) for b in blocks], float) - casts,
-        casts=casts,
+        operations=np.array([_operations(b) for b in blocks], float).reshape(-1, 1 + len(COSTED)),
         hits=hits,
         area=np.array([COPY_AREA if b.function in copies else b.area for b in blocks], np.int64),
         movable=_movable(profile, blocks),
@@ -205,9 +205,10 @@ def _text(profile: Profile, blocks: list[Block]) -> tuple[str, ...]:
     return found if any(found) else ()
 
 
-def _operations(block: Block) -> int:
-    counted = sum(n for kind, n in block.instructions.items() if kind not in _NO_OPERATION)
-    return block.executions * counted
+def _operations(block: Block) -> list[int]:
+    every = sum(n for kind, n in block.instructions.items() if kind not in _NO_OPERATION)
+    costed = [block.instructions.get(kind, 0) for kind in COSTED]
+    return [block.executions * n for n in (every - sum(costed), *costed)]
 
 
 def _copies(profile: Profile) -> set[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, moves
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
-from objectives.partition.graph import Graph
+from objectives.partition.graph import COSTED, Graph
 from objectives.partition.quantities import (
     AcceleratorSize,
     Architecture,
@@ -27,10 +27,22 @@ _NOT_OF_THE_CPU = (
     " =accelerator_size =shared_level =accelerator_cache =shared_penalty =interface_latency_factor"
     " =control_latency =register_push_latency =register_pull_latency"
 )
+_ON_CPU, _ON_ACCELERATOR = (
+    [f"{core}_efficiency", *(f"{core}_{name}_cost" for name in COSTED)]
+    for core in ("cpu", "accelerator")
+)
+
+
+def _all(sign: str, names: list[str]) -> str:
+    return "".join(f" {sign}{name}" for name in names)
+
+
 _MOVES = {
-    "cpu_time": "+cpu_efficiency =accelerator_efficiency +level1_latency +level2_latency"
-    " +memory_latency" + _NOT_OF_THE_CPU,
-    "theoretical_speedup": "+cpu_efficiency -accelerator_efficiency" + _NOT_OF_THE_CPU,
+    "cpu_time": _all("+", _ON_CPU)
+    + _all("=", _ON_ACCELERATOR)
+    + " +level1_latency +level2_latency +memory_latency"
+    + _NOT_OF_THE_CPU,
+    "theoretical_speedup": _all("+", _ON_CPU) + _all("-", _ON_ACCELERATOR) + _NOT_OF_THE_CPU,
 }
 """A count times each cost. What a partition gives is not here: the greedy one jumps, and the search
 for the best one may stop before it is proven."""

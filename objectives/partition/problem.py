@@ -164,8 +164,9 @@ def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
     saved = np.array(
         [float(x) - float(y) for x, y in zip(memory.accelerator, memory.cpu, strict=True)]
     )
-    cost = graph.operations * (float(a.accelerator_efficiency) - float(a.cpu_efficiency))
-    cost = cost - graph.casts * float(a.cpu_efficiency) + graph.hits @ saved
+    slower = np.array(a.accelerator_costs, float) * float(a.accelerator_efficiency)
+    slower -= np.array(a.cpu_costs, float) * float(a.cpu_efficiency)
+    cost = graph.operations @ slower + graph.hits @ saved
     factor = float(a.interface_latency_factor)
     control = graph.controls.transfers * (float(a.control_latency) * factor)
     reg = graph.registers

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple, TypeAlias
 
 from dse.model import Floats, Quantity, Resource
+from objectives.partition.graph import COSTED
 from objectives.partition.workloads import Workloads
 
 Profiles: TypeAlias = Annotated[
@@ -135,10 +136,21 @@ MemoryLatency: TypeAlias = Annotated[
 ]
 
 
+_CPU, _ACC = "CPU's", "accelerator's"
+_FLOAT = "a sum, difference or product in floating point"
+_FLOAT_DIVIDE = "a quotient, root or function in floating point"
+
+
+def _cost(core: str, instructions: str) -> Quantity:
+    about = f"{core} time for {instructions}, in other instructions on registers"
+    return Quantity("1", about, low=0.0, better="lower", typical=(1.0, 32.0))
+
+
 class Architecture(NamedTuple):
     """CPU, accelerator, interface and memory: numbers, or arrays that broadcast.
 
-    Defaults are those of Table I.
+    Defaults are those of Table I, and of section III for the classes of instructions: all take
+    the same time, but for casts, which are wires on the accelerator.
     """
 
     shared_level: SharedLevel = 2.0
@@ -154,6 +166,30 @@ class Architecture(NamedTuple):
     level2_latency: Level2Latency = 15.0
     memory_latency: MemoryLatency = 200.0
     pairwise_crossings: PairwiseCrossings = 0.0
+    cpu_logical_cost: Annotated[Floats, _cost(_CPU, "a logical operation or shift")] = 1.0
+    cpu_multiply_cost: Annotated[Floats, _cost(_CPU, "a product of integers")] = 1.0
+    cpu_divide_cost: Annotated[Floats, _cost(_CPU, "a quotient or remainder of integers")] = 1.0
+    cpu_float_cost: Annotated[Floats, _cost(_CPU, _FLOAT)] = 1.0
+    cpu_float_divide_cost: Annotated[Floats, _cost(_CPU, _FLOAT_DIVIDE)] = 1.0
+    cpu_cast_cost: Annotated[Floats, _cost(_CPU, "a cast")] = 1.0
+    accelerator_logical_cost: Annotated[Floats, _cost(_ACC, "a logical operation or shift")] = 1.0
+    accelerator_multiply_cost: Annotated[Floats, _cost(_ACC, "a product of integers")] = 1.0
+    accelerator_divide_cost: Annotated[
+        Floats, _cost(_ACC, "a quotient or remainder of integers")
+    ] = 1.0
+    accelerator_float_cost: Annotated[Floats, _cost(_ACC, _FLOAT)] = 1.0
+    accelerator_float_divide_cost: Annotated[Floats, _cost(_ACC, _FLOAT_DIVIDE)] = 1.0
+    accelerator_cast_cost: Annotated[Floats, _cost(_ACC, "a cast")] = 0.0
+
+    @property
+    def cpu_costs(self) -> tuple[Floats, ...]:
+        """How many `cpu_efficiency` an instruction takes: of no class of its own, then COSTED."""
+        return (1.0, *(getattr(self, f"cpu_{name}_cost") for name in COSTED))
+
+    @property
+    def accelerator_costs(self) -> tuple[Floats, ...]:
+        """How many `accelerator_efficiency` it takes."""
+        return (1.0, *(getattr(self, f"accelerator_{name}_cost") for name in COSTED))
 
     @property
     def effective(self) -> Architecture:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model import Array, Floats, Quantity, at_least, model
 from objectives.quantities import CallsInFlight, ClockPeriod
@@ -28,7 +29,7 @@ _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
 _COUNTED = 64
 """Calls in each half of the count at least: the pace is between their mean ends."""
-_ROWS = 1 << 12
+_ROWS = 1 << 13
 """Designs followed at a time: their columns stay in the cache."""
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
@@ -123,11 +124,30 @@ def _paces(table: Array) -> Array:
         pace: Array = np.maximum(set_up, slots)
         followed = np.flatnonzero(np.isfinite(alone) & (alone > window * pace))
     pace[np.isinf(alone)] = np.inf
-    order = followed[np.argsort(window[followed], kind="stable")]
-    for first in range(0, order.size, _ROWS):
-        block = order[first : first + _ROWS]
-        pace[block] = np.maximum(pace[block], _follow(table[:, block]))  # may be less by rounding
+    first, same = _distinct(table[:, followed])
+    found = np.empty(first.size)
+    order = np.argsort(window[followed[first]], kind="stable")
+    for low in range(0, order.size, _ROWS):
+        block = order[low : low + _ROWS]
+        found[block] = _follow(table[:, followed[first[block]]])
+    pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
+
+
+def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return a design of each kind, and of which kind each design is: equal designs are one kind.
+
+    Kinds are told apart by a hash; if two share one, which a sum of products of 64 bits leaves to
+    chance, each design is a kind of its own.
+    """
+    mixed = np.zeros(table.shape[1], np.uint64)
+    for row in np.ascontiguousarray(table).view(np.uint64):
+        mixed = (mixed ^ row) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    _, first, same = np.unique(mixed, return_index=True, return_inverse=True)
+    if not np.array_equal(table[:, first[same]], table):
+        first = same = np.arange(mixed.size)
+    return first, same
 
 
 def _follow(table: Array) -> Array:
@@ -137,33 +157,56 @@ def _follow(table: Array) -> Array:
     """
     length, _, depth, period, batch, window, set_up, travel, wait, busy = table
     window = np.maximum(window, 1).astype(np.int64)
-    most, columns = int(window.max()), np.arange(window.size)
-    same = bool(np.all(window == most))
-    window = window[:1] if same else window
+    most, designs = int(window.max()), window.size
     before, half = np.maximum(_SETTLING, 2 * window), window * -(-_COUNTED // window)
-    ends = np.zeros((most, columns.size))
-    thread, free = np.zeros_like(length), np.zeros_like(length)
-    early, late, held = np.zeros_like(length), np.zeros_like(length), Held.of(wait, busy)
+    early, late = _Sum.of(before, before + half), _Sum.of(before + half, before + 2 * half)
+    ends = np.zeros((most, designs))  # of the latest calls
+    earlier = np.arange(designs) - window * designs  # where the call is that ends a window
+    thread, free, held = np.zeros(designs), np.zeros(designs), _Held.of(wait, busy)
     for call in range(int(np.max(before + 2 * half))):
-        at = call % most if same else (call % window, columns)
-        thread = np.maximum(thread, ends[at]) + set_up
+        row = call % most
+        np.maximum(thread, ends.take(earlier + row * designs, mode="wrap"), out=thread)
+        thread += set_up
         arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
-        slot = np.maximum(next_slot(arrived, length, depth, period), free)
-        free = slot + batch
-        end = ends[at] = end_of(free - 1, length, depth, period)
-        np.add(early, end, out=early, where=(call >= before) & (call < before + half))
-        np.add(late, end, out=late, where=(call >= before + half) & (call < before + 2 * half))
-    return np.asarray((late - early) / half**2)
+        free = np.maximum(_next_slot(arrived, length, depth, period), free) + batch
+        ends[row] = _end_of(free - 1, length, depth, period)
+        early.add(call, ends[row])
+        late.add(call, ends[row])
+    return np.asarray((late.total - early.total) / half**2)
 
 
-class Held(NamedTuple):
+class _Sum(NamedTuple):
+    """A sum over calls, from one on and before another; those that differ by design are few."""
+
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    bounds: tuple[int, int, int, int]
+    total: Array
+
+    @classmethod
+    def of(cls, low: NDArray[np.int64], high: NDArray[np.int64]) -> _Sum:
+        """Take the bounds of each design."""
+        bounds = int(low.min()), int(low.max()), int(high.min()), int(high.max())
+        return cls(low, high, bounds, np.zeros(low.size))
+
+    def add(self, call: int, values: Array) -> None:
+        """Add what a call gives to the designs that count it."""
+        first, every, until, end = self.bounds
+        if every <= call < until:
+            np.add(self.total, values, out=self.total)
+        elif first <= call < end:
+            counted = (call >= self.low) & (call < self.high)
+            np.add(self.total, values, out=self.total, where=counted)
+
+
+class _Held(NamedTuple):
     """A wait on the way: nothing beyond the chance `busy`, else evenly spread with a mean."""
 
     longest: Array
     slope: Array
 
     @classmethod
-    def of(cls, wait: Array, busy: Array) -> Held:
+    def of(cls, wait: Array, busy: Array) -> _Held:
         """Take the mean of all waits, and the chance of one."""
         longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
         return cls(longest, np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0))
@@ -173,15 +216,26 @@ class Held(NamedTuple):
         return np.maximum(self.longest - chance * self.slope, 0.0)
 
 
-def next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Array:
+def _next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Array:
     """Return the number of the first slot of the stream not before a clock; the first is at 0."""
-    early = arrived - _ON_THE_SLOT
-    rounds = np.floor(early / length)
-    into = np.ceil((early - rounds * length) / depth)
-    return np.asarray(rounds * period + np.clip(into, 0.0, period))  # of a huge clock, rounding
+    into = arrived - _ON_THE_SLOT
+    rounds = np.floor(into / length)
+    into -= rounds * length
+    into /= depth
+    np.ceil(into, out=into)
+    np.minimum(np.maximum(into, 0.0, out=into), period, out=into)  # of a huge clock, rounding
+    rounds *= period
+    into += rounds
+    return into
 
 
-def end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
+def _end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
     """Return the clock at which what entered in a slot leaves the pipeline."""
-    rounds = np.floor(slot / period)
-    return np.asarray(rounds * length + (slot - rounds * period + 1) * depth)
+    rounds = slot / period
+    np.floor(rounds, out=rounds)
+    into = slot - rounds * period
+    into += 1
+    into *= depth
+    rounds *= length
+    rounds += into
+    return rounds

@@ -19,6 +19,7 @@ from typing import Any
 from dse.problems import InputError, Problem
 from dse.profile.build.analysis import Analysis, analyse
 from dse.profile.build.counters import Counters, place_counters
+from dse.profile.build.frontend import with_inline_bodies
 from dse.profile.build.hooks import Hooks
 from dse.profile.build.instrument import instrument
 from dse.profile.build.irtext import parse_module
@@ -120,7 +121,8 @@ def _parsed(content: bytes) -> Any:
 
     if content.startswith(b"BC"):
         module = binding.parse_bitcode(content)
-        if not any(b"optnone" in part for f in module.functions for part in f.attributes):
+        without = any(b"optnone" in part for f in module.functions for part in f.attributes)
+        if not without and b".__uniq." not in content:
             return module
         content = str(module).encode()
     # The instruction namer passes by functions that are not to be optimised.
@@ -128,7 +130,7 @@ def _parsed(content: bytes) -> Any:
         _OPTNONE.sub("", line) if line.startswith("attributes #") else line
         for line in content.decode().splitlines()
     )
-    return binding.parse_assembly(text)
+    return binding.parse_assembly(with_inline_bodies(text))
 
 
 def _fields(each: Any) -> dict[str, Any]:

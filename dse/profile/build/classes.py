@@ -6,6 +6,10 @@ import re
 
 CLASSES = (
     "arithmetic",
+    "multiply",
+    "divide",
+    "float",
+    "float_divide",
     "logical",
     "compare",
     "select",
@@ -20,28 +24,15 @@ CLASSES = (
     "alloca",
     "other",
 )
-COMPUTATION = ("arithmetic", "logical", "compare", "select")
+COMPUTATION = CLASSES[:8]
 """What counts as computation: arithmetic and logical instructions, no data or control transfer."""
 
 _BY_OPCODE = {
-    **dict.fromkeys(
-        [
-            "add",
-            "sub",
-            "mul",
-            "udiv",
-            "sdiv",
-            "urem",
-            "srem",
-            "fadd",
-            "fsub",
-            "fmul",
-            "fdiv",
-            "frem",
-            "fneg",
-        ],
-        "arithmetic",
-    ),
+    **dict.fromkeys(["add", "sub"], "arithmetic"),
+    "mul": "multiply",
+    **dict.fromkeys(["udiv", "sdiv", "urem", "srem"], "divide"),
+    **dict.fromkeys(["fadd", "fsub", "fmul", "fneg"], "float"),
+    **dict.fromkeys(["fdiv", "frem"], "float_divide"),
     **dict.fromkeys(["shl", "lshr", "ashr", "and", "or", "xor"], "logical"),
     **dict.fromkeys(["icmp", "fcmp"], "compare"),
     **dict.fromkeys(
@@ -81,12 +72,16 @@ _BY_OPCODE = {
     "getelementptr": "address",
     **{name: name for name in ("load", "store", "select", "phi", "alloca")},
 }
-_LOGICAL = "ctpop|ctlz|cttz|bswap|bitreverse|fshl|fshr"
+_LOGICAL = r"ctpop|ctlz|cttz|bswap|bitreverse|fshl|fshr|vector\.reduce\.(?:and|or|xor)"
 _ARITHMETIC = (
-    r"abs|[su](?:max|min)|[su](?:add|sub|mul|shl)\.(?:with\.overflow|sat)|fma|fmuladd|sqrt|pow|powi|"
-    r"sin|cos|tan|exp2?|exp10|log2?|log10|fabs|minnum|maxnum|minimum|maximum|copysign|floor|ceil|"
-    r"trunc|rint|nearbyint|round|roundeven|lround|llround|lrint|llrint|ldexp|is\.fpclass|"
-    r"[su]cmp|vector\.reduce"
+    r"abs|[su](?:max|min)|[su](?:add|sub|shl)\.(?:with\.overflow|sat)|[su]cmp|"
+    r"vector\.reduce\.(?:add|[su](?:max|min))"
+)
+_MULTIPLY = r"[su]mul\.(?:with\.overflow|fix(?:\.sat)?)|vector\.reduce\.mul"
+_FLOAT_DIVIDE = r"sqrt|pow|powi|a?(?:sin|cos|tan)h?|atan2|sincos(?:pi)?|exp2?|exp10|log2?|log10"
+_FLOAT = (
+    r"fma|fmuladd|fabs|minnum|maxnum|minimum|maximum|copysign|floor|ceil|trunc|rint|nearbyint|"
+    r"round|roundeven|lround|llround|lrint|llrint|ldexp|is\.fpclass|vector\.reduce\.f\w+"
 )
 _MACHINE_MEMORY = (
     r"(?:x86|aarch64)\..*(?:load|store|ld\d|st\d|gather|scatter|fence|pause|prefetch|rdtsc|clflush|"
@@ -112,7 +107,7 @@ def classify(opcode: str, callee: str = "") -> str:
     Examples
     --------
     >>> classify("fmul"), classify("call", "llvm.ctpop.i32"), classify("call", "llvm.assume")
-    ('arithmetic', 'logical', '')
+    ('float', 'logical', '')
     >>> classify("call", "llvm.x86.aesni.aesenc"), classify("call", "llvm.x86.sse2.pause")
     ('arithmetic', 'other')
     """
@@ -123,6 +118,10 @@ def classify(opcode: str, callee: str = "") -> str:
             ("memcpy|memmove|memset", "copy"),
             (_LOGICAL, "logical"),
             (_ARITHMETIC, "arithmetic"),
+            (_MULTIPLY, "multiply"),
+            (_FLOAT, "float"),
+            (r"fpto[su]i\.sat", "cast"),
+            (_FLOAT_DIVIDE, "float_divide"),
             (_MACHINE_MEMORY, "other"),
             ("x86|aarch64", "arithmetic"),  # what the processor alone has: AES, vectors
         ):

@@ -47,6 +47,29 @@ def library_calls() -> list[str]:
     return [f"-fno-builtin-{name}" for name in modelled_functions() if not name.startswith("_")]
 
 
+def inline_bodies(compiler: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags that keep the bodies of inline functions of C (:func:`with_inline_bodies`).
+
+    An object of C has none for other objects, and the program may have none at all, since its own
+    compiler inlines them. Older compilers than zig's cannot; C++ has its own rules.
+    """
+    return ("-mllvm", "-avail-extern-to-local") if compiler[-1] == "cc" else ()
+
+
+_BODY = re.compile(r"(?m)^define internal (.*?)@([-\w.$]+)\.__uniq\.[0-9a-f]{32}\(")
+
+
+def with_inline_bodies(text: str) -> str:
+    """Let a module's bodies of inline functions stand in for definitions that the program lacks."""
+    names = [match[2] for match in _BODY.finditer(text)]
+    if not names:
+        return text
+    listed = "|".join(map(re.escape, names))
+    text = re.sub(rf"(?m)^declare [^\n]*@(?:{listed})\(.*\n", "", text)
+    text = _BODY.sub(r"define linkonce_odr \1@\2(", text)
+    return re.sub(rf"\b({listed})\.__uniq\.[0-9a-f]{{32}}\b", r"\1", text)
+
+
 def is_cxx(sources: Sequence[Path]) -> bool:
     """Tell whether any source is C++: the program is then linked as C++.
 
@@ -112,7 +135,7 @@ def compile_to_ir(
         compiler = toolchain.cxx if source.suffix in CXX_SUFFIXES else toolchain.c
         # what a program says of its own place must not move its other constants
         place = f"-fmacro-prefix-map={source.parent}/="
-        command = [*compiler, *kept, *toolchain.baseline, place, *flags]
+        command = [*compiler, *kept, *inline_bodies(compiler), *toolchain.baseline, place, *flags]
         command += ["-S", "-emit-llvm", "-o", str(target), str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode or not target.is_file():

@@ -85,9 +85,8 @@ def instrument(
     for part in parts:
         if isinstance(part, FunctionText):
             out += rewriter.function(part)
-        elif part.startswith(("attributes #", "declare ")) and "@llvm." not in part:
-            # a group of attributes may not be empty
-            out.append(re.sub(r"\{ *\}", '{ "dse" }', _ASSUMPTIONS.sub("", part)))
+        elif part.startswith(("attributes #", "declare ")):
+            out.append(without_assumptions(part))
         elif structors := re.match(r"@llvm\.global_([cd])tors = ", part):
             out += started(part, {"c": "init", "d": "fini"}[structors[1]])
         elif part.startswith("@"):
@@ -96,6 +95,18 @@ def instrument(
             out.append(part)
     tables = _tables(analysis, counters, hooks)
     return "\n".join([*_renamed(out, wrapped), _DECLARATIONS, *tables])
+
+
+def without_assumptions(line: str) -> str:
+    """Return a group of attributes, or a declaration, without what a compiler has inferred.
+
+    >>> without_assumptions("attributes #0 = { nofree memory(none) }")
+    'attributes #0 = { "dse" }'
+    """
+    if "@llvm." in line:
+        return line
+    # a group of attributes may not be empty
+    return re.sub(r"\{ *\}", '{ "dse" }', _ASSUMPTIONS.sub("", line))
 
 
 def _is_header(part: str | FunctionText) -> bool:
@@ -108,8 +119,12 @@ def _renamed(lines: list[str], names: Mapping[str, str]) -> list[str]:
     if not names:
         return lines
     pattern = re.compile(rf"@({'|'.join(map(re.escape, names))})(?![-\w.$])")
+    # metadata: what a pointer can point to, but not the names and texts that it quotes
+    quoting = re.compile(rf'("[^"]*")|{pattern.pattern}')
     return [
-        line if line.startswith("!") else pattern.sub(lambda m: "@" + names[m[1]], line)
+        quoting.sub(lambda m: m[1] or "@" + names[m[2]], line)
+        if line.startswith("!")
+        else pattern.sub(lambda m: "@" + names[m[1]], line)
         for line in lines
     ]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dse.problems import InputError
-from dse.profile.build.frontend import faithful, library_calls, link
+from dse.profile.build.frontend import faithful, inline_bodies, library_calls, link
 from dse.profile.build.toolchain import compilers
 from dse.profile.compiler import elf
 from dse.profile.compiler.arguments import (
@@ -96,6 +96,8 @@ class Driver:
         with tempfile.TemporaryDirectory(prefix="dse-cc-") as folder:
             target = Path(folder) / "ir.bc"
             line = [*self.compiler, "-O1", *self.plain(command), *flags, *faithful(flags)]
+            if source.language == "c":
+                line += inline_bodies(self.compiler)
             line += [*library_calls(), "-w", "-x", source.language, "-c", "-emit-llvm"]
             line += [source.path, "-o", str(target)]
             done = subprocess.run(  # noqa: S603

@@ -13,7 +13,7 @@ from dse.profile.document.check import WRITTEN, field_problems, reference_proble
 from dse.profile.document.schema import Document
 from dse.profile.errors import cannot
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 _BYTES = 1 << 30  # of a profile
 

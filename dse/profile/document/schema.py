@@ -109,7 +109,9 @@ class Block(_Part):
     executions: Count
     exits: int = Field(description="executions that left the function here")
     area: Count = Field(description="instructions that hardware would hold")
-    instructions: dict[str, Count] = Field(description="instructions by class, of one execution")
+    instructions: dict[str, Count] = Field(
+        description="instructions of one execution by class, of those it has"
+    )
 
 
 class Edge(_Part):
@@ -227,7 +229,7 @@ class Document(_Part):
     """The fields of a profile: blocks, edges, memory, functions and the data between them."""
 
     format: Literal["dse profile"] = "dse profile"
-    version: Literal[3] = 3
+    version: Literal[4] = 4
     program: Program
     settings: Settings
     run: Run

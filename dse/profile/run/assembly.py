@@ -173,7 +173,9 @@ class Assembly:
                 executions=self.executions[i],
                 exits=self.executions[i] - followed[i],
                 area=sum(b["instructions"].values()),
-                instructions={name: b["instructions"].get(name, 0) for name in CLASSES},
+                instructions={
+                    name: b["instructions"][name] for name in CLASSES if name in b["instructions"]
+                },
             )
             for i, b in enumerate(self.tables["blocks"])
         ]
@@ -187,7 +189,7 @@ class Assembly:
                     executions=calls,
                     exits=calls,
                     area=0,
-                    instructions=dict.fromkeys(CLASSES, 0),
+                    instructions={},
                 )
             )
         return blocks

@@ -12,7 +12,7 @@ from dse.evaluate.wiring import Wiring
 from dse.study.resolve.context import Context, shown
 from dse.study.resolve.uncertain import in_words as in_draws
 from dse.study.resolve.uncertain import read_figure
-from dse.study.tier import origin_of
+from dse.study.tier import ASSUMED, origin_of
 from dse.study.uncertain import UncertainTable
 
 _SCENARIOS = 100_000
@@ -32,10 +32,14 @@ def read_conditions(
             if not isinstance(number, UncertainTable):
                 ctx.readable(place, number)
             continue
+        if (origin := origin_of(number)) != ASSUMED and not isinstance(number, UncertainTable):
+            key = "source" if origin.source else "tier"
+            message = f"'{key}' has no effect: what is asked is no figure unless it is uncertain"
+            ctx.add(place, message, f"{name} = {shown(number)}")
         value = read_figure(ctx, wiring, place, name, number, clock)
         if value is not None:
             conditions[name] = value
-            ctx.origins[place, "", name] = origin_of(number)
+            ctx.origins[place, "", name] = origin
     return conditions
 
 

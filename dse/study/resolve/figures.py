@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dse.evaluate.draws import Drawn, Middle
 from dse.evaluate.evaluator import Evaluator
@@ -39,6 +39,8 @@ class Stated:
         The variable that chooses its row, and the row; empty if it is the same for all designs.
     bound : bool
         Whether it is a condition of one objective or constraint, and uncertain.
+    default : bool
+        Whether it is a model's default that the study leaves as it is.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Stated:
     variable: str = ""
     option: str = ""
     bound: bool = False
+    default: bool = False
 
 
 def stated(ctx: Context, evaluator: Evaluator) -> tuple[Stated, ...]:
@@ -82,7 +85,8 @@ def stated(ctx: Context, evaluator: Evaluator) -> tuple[Stated, ...]:
                     label = f"{name} of {option}"
                     found.append(made(name, label, row[name], origin, (key, option)))
     for name, value, model in _defaults(evaluator.wiring, used):
-        found.append(made(name, name, value, Origin(source=f"default of {model}"), ("", "")))
+        figure = made(name, name, value, Origin(source=f"default of {model}"), ("", ""))
+        found.append(replace(figure, default=True))
     return (*found, *_bound(ctx, evaluator))
 
 

@@ -15,20 +15,18 @@
 #define DSE_CACHE_H
 #include "history.h"
 #include "trace.h"
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 enum { MEMBERS = 8 };
 
+/* What a way of L1 holds. */
 struct line {
-    u64 tag; /* line number + 1; 0 is empty */
-    u64 used;
     u32 stay, stay2; /* in L1, in L2 */
     u32 next;        /* the place of the next member */
-    u32 second;      /* where L2 has it */
+    u32 second;      /* the way of L2 that has it */
     u32 members[MEMBERS]; /* places not yet taken repeat the owner */
-};
-struct second {
-    u64 tag, used;
-    u32 stay; /* unless L1 has the line */
 };
 
 /* A stay: the set of its readers, and of OWNER with twice the owner, plus one if it wrote. With no reader yet,
@@ -36,12 +34,53 @@ struct second {
 #define OWNER ((u32)1 << 31)
 
 #ifdef DSE_CACHES
+/* The tags of a set stand side by side, the number of a line plus one, or 0 if empty; behind them stands when
+ * each was used, in L2 also the stays of lines that L1 has not. So those of a set are compared at once. */
 struct cache {
     u64 clock;
-    u32 *latest; /* by L1 set of several ways: the way touched last */
+    u64 *ways2;
     u64 (*hits)[3]; /* by site */
     u64 *first, *second; /* stays in L1 and L2 that were counted, by set */
 };
+
+/* Which of four numbers equal one, as bits. */
+FAST u32 equal_of_4(const u64 *x, u64 to) {
+#ifdef __AVX2__
+    __m256i equal = _mm256_cmpeq_epi64(_mm256_loadu_si256((const __m256i *)x), _mm256_set1_epi64x((long long)to));
+    return (u32)_mm256_movemask_pd(_mm256_castsi256_pd(equal));
+#else
+    return (x[0] == to) | (u32)(x[1] == to) << 1 | (u32)(x[2] == to) << 2 | (u32)(x[3] == to) << 3;
+#endif
+}
+
+/* The first of some numbers that equals one; `count` if none does. */
+FAST u32 first_equal(const u64 *x, const u32 count, u64 to) {
+    u32 i = 0;
+    for (; i + 16 <= count; i += 16) {
+        u32 equal = equal_of_4(x + i, to) | equal_of_4(x + i + 4, to) << 4 | equal_of_4(x + i + 8, to) << 8 |
+                    equal_of_4(x + i + 12, to) << 12;
+        if (equal)
+            return i + (u32)__builtin_ctz(equal);
+    }
+    u32 equal = (u32)1 << (count - i);
+    for (u32 bit = 0; i + 4 <= count; i += 4, bit += 4)
+        equal |= equal_of_4(x + i, to) << bit;
+    for (; i < count; i++)
+        equal |= (u32)(x[i] == to) << (i % 16);
+    return count / 16 * 16 + (u32)__builtin_ctz(equal);
+}
+
+FAST u32 least(const u64 *x, const u32 count) {
+    u64 low = x[0];
+    for (u32 i = 1; i < count; i++)
+        low = x[i] < low ? x[i] : low;
+    return first_equal(x, count, low);
+}
+
+#define SECOND(ways) ((u64)(ways) * 2 + ((ways) + 1) / 2) /* numbers of a set of L2 */
+FAST u32 *stay_of(u64 *ways2, const u32 w2, u32 second) {
+    return (u32 *)(ways2 + second / w2 * SECOND(w2) + 2 * w2) + second % w2;
+}
 
 FAST u32 owned(u32 block, int write) { return OWNER | 2 * block | (u32)write; }
 
@@ -122,98 +161,92 @@ FAST void meet(struct cache *c, struct line *l, u32 block, const int write) {
 }
 
 /* Brings a line into L1, and into L2 if it is not there: 1 or 2, as `touch`. */
-FAST int fill(struct cache *c, struct line *l1, const int s1, const int w1, struct second *l2,
-              const int s2, const int w2, u64 number, u32 block, int write) {
-    struct second *set = l2 + (number & ((1u << s2) - 1)) * w2, *found = set;
-    int level = 2;
-    for (int i = 0; i < w2; i++) {
-        if (set[i].tag == number + 1) {
-            found = &set[i];
-            level = 1;
-            break;
+FAST int fill(struct cache *c, struct line *lines, u64 *ways1, const int s1, const u32 w1, const int s2, const u32 w2,
+              u64 number, u32 block, int write) {
+    u64 set2 = number & ((1u << s2) - 1), set = number & ((1u << s1) - 1);
+    u64 *tags2 = c->ways2 + set2 * SECOND(w2), *used2 = tags2 + w2, *tags = ways1 + set * 2 * w1, *used = tags + w1;
+    u32 *stays2 = (u32 *)(used2 + w2), way2 = first_equal(tags2, w2, number + 1), stay2 = owned(block, write);
+    int level = way2 < w2 ? 1 : 2;
+    if (level == 2) {
+        way2 = least(used2, w2);
+        if (tags2[way2]) { /* inclusion: what leaves L2 leaves L1 */
+            u64 *old = ways1 + ((tags2[way2] - 1) & ((1u << s1) - 1)) * 2 * w1;
+            u32 way = first_equal(old, w1, tags2[way2]);
+            if (way < w1)
+                old[way] = old[w1 + way] = 0;
         }
-        if (set[i].used < found->used)
-            found = &set[i];
-    }
-    if (level == 2 && found->tag) { /* inclusion: what leaves L2 leaves L1 */
-        struct line *old = l1 + ((found->tag - 1) & ((1u << s1) - 1)) * w1;
-        for (int i = 0; i < w1; i++)
-            if (old[i].tag == found->tag)
-                old[i].tag = old[i].used = 0;
-    }
-    u32 stay2 = owned(block, write);
-    if (level == 1 && COUNTING) {
-        u32 more = join(found->stay, block);
-        count_stay(c->second, found->stay, more);
+    } else if (COUNTING) {
+        u32 more = join(stays2[way2], block);
+        count_stay(c->second, stays2[way2], more);
         stay2 = write ? stay2 : more;
-    } else if (level == 1 && !write) {
-        stay2 = found->stay;
+    } else if (!write) {
+        stay2 = stays2[way2];
     }
-    found->tag = number + 1;
-    found->used = ++c->clock;
-    struct line *lines = l1 + (number & ((1u << s1) - 1)) * w1, *l = lines;
-    for (int i = 1; i < w1; i++)
-        if (lines[i].used < l->used)
-            l = &lines[i];
-    if (l->tag)
-        l2[l->second].stay = l->stay2;
-    l->tag = number + 1;
-    l->used = c->clock;
-    if (w1 > 1)
-        c->latest[number & ((1u << s1) - 1)] = (u32)(l - lines);
+    u32 way = w1 > 1 ? least(used, w1) : 0;
+    struct line *l = lines + set * w1 + way;
+    if (tags[way])
+        *stay_of(c->ways2, w2, l->second) = l->stay2;
+    tags2[way2] = tags[way] = number + 1;
+    used2[way2] = used[way] = ++c->clock;
     own(l, block, write);
     l->stay2 = stay2;
-    l->second = (u32)(found - l2);
+    l->second = (u32)(set2 * w2 + way2);
     return level;
 }
 
-#define DECLARE(k, s1, w1, s2, w2, shift)                                                    \
-    static struct cache cache_##k;                                                           \
-    static struct line *const first_##k = (struct line *)PLACE(PLACE_CACHES + (k));          \
-    static struct second *second_##k;                                                        \
-    static __attribute__((noinline)) int fill_##k(u64 number, u32 block, int write) {        \
-        return fill(&cache_##k, first_##k, s1, w1, second_##k, s2, w2, number, block, write); \
-    }                                                                                        \
-    /* One line touched by a block: 0 where L1 has it, 1 where L2 has it, 2 for memory. */   \
-    FAST int touch_##k(u64 number, u32 block, const int write) {                             \
-        struct line *l = first_##k + (number & ((1u << (s1)) - 1)) * (w1);                   \
-        for (int i = 0; i < (w1); i++, l++)                                                  \
-            if (likely(l->tag == number + 1)) {                                              \
-                if ((w1) > 1) {                                                              \
-                    l->used = ++cache_##k.clock;                                             \
-                    cache_##k.latest[number & ((1u << (s1)) - 1)] = (u32)i;                  \
-                }                                                                            \
-                meet(&cache_##k, l, block, write);                                           \
-                return 0;                                                                    \
-            }                                                                                \
-        return fill_##k(number, block, write);                                               \
+#define DECLARE(k, s1, w1, s2, w2, shift)                                                          \
+    static struct cache cache_##k;                                                                 \
+    static struct line *const lines_##k = (struct line *)PLACE(PLACE_CACHES + (k));                \
+    static u64 *const ways_##k = (u64 *)(PLACE(PLACE_CACHES + (k)) + ((u64)1 << 29));              \
+    static __attribute__((noinline)) int fill_##k(u64 number, u32 block, int write) {              \
+        return fill(&cache_##k, lines_##k, ways_##k, s1, w1, s2, w2, number, block, write);        \
+    }                                                                                              \
+    FAST u64 *tags_##k(u64 number) { return ways_##k + (number & ((1u << (s1)) - 1)) * 2 * (w1); } \
+    FAST u32 way_##k(u64 number) {                                                                 \
+        return (w1) > 1 ? first_equal(tags_##k(number), w1, number + 1) : *tags_##k(number) != number + 1; \
+    }                                                                                              \
+    FAST struct line *line_##k(u64 number, u32 way) {                                              \
+        return lines_##k + (number & ((1u << (s1)) - 1)) * (w1) + ((w1) > 1 ? way : 0);            \
+    }                                                                                              \
+    FAST void use_##k(u64 number, u32 way) {                                                       \
+        if ((w1) > 1)                                                                              \
+            tags_##k(number)[(w1) + way] = ++cache_##k.clock;                                      \
+    }                                                                                              \
+    /* One line touched by a block: 0 where L1 has it, 1 where L2 has it, 2 for memory. */         \
+    FAST int touch_##k(u64 number, u32 block, const int write) {                                   \
+        u32 way = way_##k(number);                                                                 \
+        if (way == (w1))                                                                           \
+            return fill_##k(number, block, write);                                                 \
+        use_##k(number, way);                                                                      \
+        meet(&cache_##k, line_##k(number, way), block, write);                                     \
+        return 0;                                                                                  \
     }
 DSE_CACHES(DECLARE)
 
 static void cache_start(void) {
-#define START_CACHE(k, s1, w1, s2, w2, shift)                                                          \
-    cache_##k.first = reserve(sizeof(u64) * HISTORY_LIMIT);                                            \
-    cache_##k.second = reserve(sizeof(u64) * HISTORY_LIMIT);                                           \
-    reserve_at((u64)first_##k, sizeof(struct line) * ((u64)(w1) << (s1)));                             \
-    if ((w1) > 1)                                                                                      \
-        cache_##k.latest = reserve(sizeof(u32) << (s1));                                               \
-    second_##k = reserve(sizeof(struct second) * ((u64)(w2) << (s2)));                                 \
+#define START_CACHE(k, s1, w1, s2, w2, shift)                                \
+    cache_##k.first = reserve(sizeof(u64) * HISTORY_LIMIT);                  \
+    cache_##k.second = reserve(sizeof(u64) * HISTORY_LIMIT);                 \
+    reserve_at((u64)lines_##k, sizeof(struct line) * ((u64)(w1) << (s1)));   \
+    reserve_at((u64)ways_##k, 2 * sizeof(u64) * ((u64)(w1) << (s1)));        \
+    cache_##k.ways2 = reserve(sizeof(u64) * SECOND(w2) << (s2));             \
+    madvise(cache_##k.ways2, sizeof(u64) * SECOND(w2) << (s2), MADV_HUGEPAGE); \
     cache_##k.hits = reserve(24 * ((u64)__dse_site_count + 1));
     DSE_CACHES(START_CACHE)
 }
 
-/* The everyday case, without a call: the line is in L1, the last one touched of its set, and this block is
- * among its members. Its use stays the latest, so that nothing changes. */
+/* The everyday case, without a call: the line is in L1, and this block is among its members. */
 FAST int cache_again(u64 a, const u32 size, u32 site, u32 block, const int write) {
 #define AGAIN(k, s1, w1, s2, w2, shift)                                               \
-    struct line *l##k = first_##k + ((a >> (shift)) & ((1u << (s1)) - 1)) * (w1);     \
-    if ((w1) > 1)                                                                     \
-        l##k += cache_##k.latest[(a >> (shift)) & ((1u << (s1)) - 1)];                \
-    if (unlikely(l##k->tag != (a >> (shift)) + 1 || !member(l##k, block) ||           \
+    u64 n##k = a >> (shift);                                                          \
+    u32 way##k = way_##k(n##k);                                                       \
+    struct line *l##k = line_##k(n##k, way##k);                                       \
+    if (unlikely(way##k == (w1) || !member(l##k, block) ||                            \
                  (a & ((1u << (shift)) - 1)) + size > 1u << (shift)))                 \
         return 0;
     DSE_CACHES(AGAIN)
 #define COUNT_AGAIN(k, s1, w1, s2, w2, shift) \
+    use_##k(n##k, way##k);                    \
     if (write) {                              \
         own(l##k, block, 1);                  \
         l##k->stay2 = l##k->stay;             \

@@ -119,6 +119,10 @@ static SLOW u32 walk_anew(struct walk *at, const struct walk *w, u64 bytes) {
     return at->after;
 }
 
+/* What the first read of an own value counts, the same for all of an invocation's. */
+static u32 own_invocation, own_history;
+static u64 *own_bytes;
+
 /* The invocation now running reads `bytes` bytes that `writer` wrote, `reader` read last, and whose
  * history is `kept`; return the new one. */
 static __attribute__((noinline)) u32 credit(u32 writer, u32 reader, u32 kept, u64 bytes) {
@@ -129,6 +133,11 @@ static __attribute__((noinline)) u32 credit(u32 writer, u32 reader, u32 kept, u6
     if (writer == current) {
         if (COUNTING)
             local_bytes[from] += bytes;
+        if (!reader) {
+            own_invocation = current;
+            own_history = kept;
+            own_bytes = &local_bytes[from];
+        }
         return kept;
     }
     const struct frame *top = &frames[depth];

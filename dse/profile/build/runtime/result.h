@@ -101,8 +101,7 @@ static void finish(u32 reason, u32 detail) {
     section(file, "run words", 8, functions, run_words);
     section(file, "call words", 8, functions, call_words);
     section_table(file, "reads", all_reads());
-    u64 shadow = shadow_pages * sizeof(struct page);
-    section(file, "shadow", 8, 1, &shadow);
+    section(file, "shadow", 8, 1, &shadow_bytes);
 #endif
     section(file, "end", 8, 0, 0);
     close(file);

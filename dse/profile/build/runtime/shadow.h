@@ -1,42 +1,11 @@
-/* Who last wrote and who last read each chunk of memory, and the bytes that moved between them.
- *
- * A cell is the writing invocation (low half) and the last reading one (high half; 0: none since the
- * write). For each word of memory (4 bytes, or a larger chunk) stands the block that last wrote in it,
- * plus one (0: no block of the program). Both live in pages on demand: 64 KiB of memory each.
- *
- * `kept` is the history of a chunk's value since it was written, void if nobody read it since;
- * `touched` that of a word, and `toucher` the invocation that touched it last (flows.h). */
+/* What reading and writing changes in shadow memory, and the bytes that moved between those who did. */
 #ifndef DSE_SHADOW_H
 #define DSE_SHADOW_H
 #include "flows.h"
 #include "origins.h"
-
-#ifndef DSE_CHUNK
-#define DSE_CHUNK 0 /* log2 of the chunk's bytes */
-#endif
+#include "pages.h"
 
 #ifdef DSE_TRANSFERS
-enum { PAGE = 16, WORD = DSE_CHUNK > 2 ? DSE_CHUNK : 2, WORDS = 1 << (PAGE - WORD), CELLS = 1 << (PAGE - DSE_CHUNK), WRITTEN_BY_NONE = 1 + UNKNOWN };
-
-#ifdef DSE_WIDE
-typedef u32 place; /* a block plus one */
-#else
-typedef u16 place;
-#endif
-enum { NO_BLOCK = 0xffffffffu };
-
-struct page {
-    u64 cells[CELLS];
-    place blocks[WORDS];
-    u32 kept[CELLS], touched[WORDS], toucher[WORDS];
-};
-enum { TOP = 1 << 15, BELOW = 1 << 16 };
-static struct page ***const shadow_top = (struct page ***)PLACE(PLACE_SHADOW);
-static struct page **const shadow_empty = (struct page **)(PLACE(PLACE_SHADOW) + 8 * TOP);
-static u64 shadow_pages;
-static char *shadow_arena;
-static u64 shadow_room;
-
 /* Bytes that each access read of what each block wrote: (block plus one, site). An access that reads
  * from the same block as before adds to `recent` alone. */
 static struct table reads;
@@ -45,56 +14,32 @@ static struct source {
     u32 block; /* plus one */
 } *recent; /* by site */
 
-static SLOW struct page *shadow_page(u64 a) {
-    struct page ***slot = &shadow_top[(a >> 32) & 0x7fff];
-    if (*slot == shadow_empty)
-        *slot = reserve(8 * BELOW);
-    struct page **page = &(*slot)[(a >> PAGE) & 0xffff];
-    if (!*page) {
-        if (shadow_room < sizeof **page) {
-            shadow_room = 64 << 20;
-            shadow_arena = reserve(shadow_room);
-            madvise(shadow_arena, shadow_room, MADV_HUGEPAGE);
-        }
-        *page = (struct page *)shadow_arena;
-        shadow_arena += sizeof **page;
-        shadow_room -= sizeof **page;
-        shadow_pages++;
+/* How many elements from the first on equal it, in all arrays given: to look through one of them and then
+ * through the next would take the square of the time if the runs of the one are long. Blocks are compared at once. */
+#define RUN(name, differ, ...)                                   \
+    static u64 name(u64 count, __VA_ARGS__) {                    \
+        u64 j = 1;                                               \
+        while (j + 16 <= count) {                                \
+            __typeof__(x[0] + 0) other = 0;                      \
+            for (u64 stop = j + 16; j < stop; j++)               \
+                other |= differ;                                 \
+            if (other) {                                         \
+                j -= 16;                                         \
+                break;                                           \
+            }                                                    \
+        }                                                        \
+        while (j < count && !(differ))                           \
+            j++;                                                 \
+        return j;                                                \
     }
-    return *page;
-}
-
-/* The page of an address, null where nothing touched it yet, and the place in it. */
-FAST struct page *shadow_seen(u64 a) { return shadow_top[(a >> 32) & 0x7fff][(a >> PAGE) & 0xffff]; }
-FAST u64 shadow_at(u64 a) { return (a & ((1 << PAGE) - 1)) >> DSE_CHUNK; }
-FAST u64 word_at(u64 a) { return (a & ((1 << PAGE) - 1)) >> WORD; }
-FAST struct page *shadow_of(u64 a) {
-    struct page *page = shadow_seen(a);
-    return likely(page) ? page : shadow_page(a);
-}
-
-/* How many numbers from the first on equal it; blocks of them are compared at once. */
-#define RUN(name, type)                               \
-    static u64 name(const type *x, u64 count) {       \
-        u64 i = 1;                                    \
-        for (; i + 16 <= count; i += 16) {            \
-            type other = 0;                           \
-            for (u32 k = 0; k < 16; k++)              \
-                other |= x[i + k] ^ x[0];             \
-            if (other)                                \
-                break;                                \
-        }                                             \
-        while (i < count && x[i] == x[0])             \
-            i++;                                      \
-        return i;                                     \
-    }
-RUN(equal_cells, u64)
-RUN(equal_words, u32)
+RUN(equal_cells, x[j] ^ x[0], const u64 *x)
+RUN(equal_kept, (x[j] ^ x[0]) | (y[j] ^ y[0]), const u64 *x, const u32 *y)
+RUN(equal_touched, (x[j] ^ x[0]) | (y[j] ^ y[0]), const u32 *x, const u32 *y)
+RUN(equal_places, x[j] ^ x[0], const place *x)
 
 static SLOW u64 touch_run(struct page *page, u64 word, u64 stop) {
     u32 toucher = page->toucher[word], touched = page->touched[word];
-    u64 end = word + equal_words(page->toucher + word, stop - word);
-    end = word + equal_words(page->touched + word, end - word);
+    u64 end = word + equal_touched(stop - word, page->toucher + word, page->touched + word);
     u32 more = touch(toucher, touched, end - word);
     for (u64 i = word; i < end; i++)
         page->toucher[i] = current;
@@ -112,21 +57,44 @@ FAST void touch_words(struct page *page, u64 word, u64 stop) {
         word = unlikely(page->toucher[word] < current) ? touch_run(page, word, stop) : word + 1;
 }
 
-static __attribute__((noinline)) void shadow_read_cells(u64 a, u64 *cell, u32 *kept, u64 cells) {
+/* The invocation now running reads cells of `1 << unit` bytes each; returns how many, up to a split word. */
+FAST u64 read_cells(u64 a, u64 *cell, u32 *kept, u64 cells, const u32 unit) {
     for (u64 i = 0, end; i < cells; i = end) {
         u64 old = cell[i];
         u32 history = kept[i], reader = (u32)(old >> 32);
-        end = i + equal_cells(cell + i, cells - i);
+        int whole = !reader || reader == current; /* else with their histories */
+        end = i + (whole ? equal_cells(cells - i, cell + i) : equal_kept(cells - i, cell + i, kept + i));
         if (reader == current)
             continue;
-        if (reader)
-            end = i + equal_words(kept + i, end - i);
-        u32 writer = (u32)old ? (u32)old : shadow_origin(a + (i << DSE_CHUNK));
-        u32 more = credit(writer, reader, history, (end - i) << DSE_CHUNK);
+        if (is_split(old))
+            return i;
+        u32 writer = (u32)old ? (u32)old : shadow_origin(a + (i << unit));
+        u32 more = credit(writer, reader, history, (end - i) << unit);
         for (u64 k = i; k < end; k++)
             cell[k] = (u64)current << 32 | (u32)old;
         for (u64 k = i; k < end; k++)
             kept[k] = more;
+    }
+    return cells;
+}
+
+/* Reads chunks of one word, those from `at` to before `end`. */
+static void read_parts(struct page *page, u64 a, u64 at, u64 end) {
+    if (at >= end || page->cells[at / PARTS] >> 32 == current)
+        return;
+    split(page, at / PARTS);
+    read_cells(a, page->parts->cells + at, page->parts->kept + at, end - at, DSE_CHUNK);
+    merge(page, at / PARTS);
+}
+
+static void read_words(struct page *page, u64 a, u64 word, u64 stop) {
+    for (;; word++, a += 1 << WORD) {
+        u64 seen = read_cells(a, page->cells + word, page->kept + word, stop - word, WORD);
+        word += seen;
+        a += seen << WORD;
+        if (word >= stop)
+            return;
+        read_parts(page, a, word * PARTS, word * PARTS + PARTS);
     }
 }
 
@@ -144,15 +112,12 @@ static void count_read(u32 site, u32 block, u64 bytes) {
 }
 
 static void count_reads(u64 a, u64 bytes, const struct page *page, u32 site) {
-    u64 end = a + bytes, at = word_at(a);
+    u64 end = a + bytes, at = word_at(a), stop = word_at(end - 1) + 1;
     while (a < end) {
-        u64 start = a;
-        place from = page->blocks[at];
-        do {
-            a = ((a >> WORD) + 1) << WORD;
-            at++;
-        } while (a < end && page->blocks[at] == from);
-        count_read(site, from, (a < end ? a : end) - start);
+        u64 start = a, run = equal_places(stop - at, page->blocks + at);
+        a = ((a >> WORD) + run) << WORD;
+        count_read(site, page->blocks[at], (a < end ? a : end) - start);
+        at += run;
     }
 }
 
@@ -162,27 +127,56 @@ static u64 in_page(u64 a, u64 bytes) {
     return bytes < room ? bytes : room;
 }
 
+/* A run of bytes in a page: its chunks, and which words it has whole. */
+struct extent {
+    u64 at, end, first, last; /* chunks before `end`, words before `last` */
+};
+FAST struct extent extent_of(u64 a, u64 n) {
+    struct extent e = {shadow_at(a), shadow_at(a + n - 1) + 1, 0, 0};
+    e.first = (e.at + PARTS - 1) / PARTS;
+    e.last = e.end / PARTS;
+    return e;
+}
+/* Where the part of a word ends that a run begins with, and where one begins that it ends with. */
+FAST u64 head_end(struct extent e) { return e.first * PARTS < e.end ? e.first * PARTS : e.end; }
+FAST u64 tail_start(struct extent e) { return e.first <= e.last ? e.last * PARTS : e.end; }
+
 static __attribute__((noinline)) void shadow_read(u64 a, u64 bytes, u32 site) {
     while (bytes) {
-        u64 n = in_page(a, bytes), first = a >> DSE_CHUNK, last = (a + n - 1) >> DSE_CHUNK;
+        u64 n = in_page(a, bytes), base = a >> PAGE << PAGE;
         struct page *page = shadow_of(a);
+        struct extent e = extent_of(a, n);
         count_reads(a, n, page, site);
-        u64 at = shadow_at(a);
-        shadow_read_cells(first << DSE_CHUNK, page->cells + at, page->kept + at, last - first + 1);
+        read_parts(page, base + (e.at << DSE_CHUNK), e.at, head_end(e));
+        if (e.first < e.last)
+            read_words(page, base + (e.first << WORD), e.first, e.last);
+        read_parts(page, base + (tail_start(e) << DSE_CHUNK), tail_start(e), e.end);
         touch_words(page, word_at(a), word_at(a + n - 1) + 1);
         a += n;
         bytes -= n;
     }
 }
 
+static void write_parts(struct page *page, u64 at, u64 end, u64 writer) {
+    if (at >= end || page->cells[at / PARTS] == writer)
+        return;
+    split(page, at / PARTS);
+    for (u64 i = at; i < end; i++)
+        page->parts->cells[i] = writer;
+    merge(page, at / PARTS);
+}
+
 /* Where memory is given out, by NO_BLOCK, a word that is not given out wholly keeps its block. */
 static __attribute__((noinline)) void shadow_write(u64 a, u64 bytes, u64 writer, u32 block) {
     u64 word = (1 << WORD) - 1;
     while (bytes) {
-        u64 n = in_page(a, bytes), at = shadow_at(a), end = shadow_at(a + n - 1);
+        u64 n = in_page(a, bytes);
         struct page *page = shadow_of(a);
-        for (u64 i = at; i <= end; i++)
+        struct extent e = extent_of(a, n);
+        write_parts(page, e.at, head_end(e), writer);
+        for (u64 i = e.first; i < e.last; i++)
             page->cells[i] = writer;
+        write_parts(page, tail_start(e), e.end, writer);
         u64 first = word_at(a), stop = word_at(a + n - 1) + 1;
         if (block == NO_BLOCK) {
             first += (a & word) != 0;
@@ -208,23 +202,19 @@ FAST int aligned(u64 a, const u32 size) {
     return ((a & ((1 << WORD) - 1)) + size - 1) >> WORD == (size - 1) >> WORD;
 }
 
-/* The everyday cases, without a call. Reading: this invocation read all of it before, and the site
- * reads from the block that it last read from. */
-FAST int shadow_known(u64 a, const u32 size, u32 site) {
-    const struct page *page = shadow_seen(a);
-    if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
-        return 0;
-    const u64 *cell = page->cells + shadow_at(a);
-    const place *block = page->blocks + word_at(a);
+/* Whether an invocation may have read words that it has not touched: since they moved, or before the region. */
+#ifdef DSE_REGION
+static int read_unseen = 1;
+#else
+static int read_unseen;
+#endif
+
+/* Count what a site reads of whole words if it is the block's that it last read from. */
+FAST int same_source(const struct page *page, u64 word, const u32 size, u32 site) {
     struct source *r = &recent[site];
-    u64 mine = (u64)current << 32, other = 0;
     place from = (place)r->block, another = 0;
-    for (u64 i = 0; i < cells_of(a, size); i++)
-        other |= (cell[i] ^ mine) & 0xffffffff00000000u;
-    if (unlikely(other != 0))
-        return 0;
     for (u64 i = 0; i < words_of(size); i++)
-        another |= block[i] ^ from;
+        another |= page->blocks[word + i] ^ from;
     if (unlikely(another != 0))
         return 0;
     if (COUNTING)
@@ -232,19 +222,56 @@ FAST int shadow_known(u64 a, const u32 size, u32 site) {
     return 1;
 }
 
-/* Writing: the page is there. */
+/* Whether there is a word that the invocation now running has not touched. */
+FAST int untouched(const struct page *page, u64 word, const u32 size) {
+    u32 another = 0;
+    for (u64 i = 0; i < words_of(size); i++)
+        another |= page->toucher[word + i] < current;
+    return another != 0;
+}
+
+/* The everyday cases, without a call. Reading: this invocation read all of it before, and the site
+ * reads from the block that it last read from. */
+FAST int shadow_known(u64 a, const u32 size, u32 site) {
+    const struct page *page = shadow_seen(a);
+    if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
+        return 0;
+    const u64 *cell = page->cells + word_at(a);
+    u64 mine = (u64)current << 32, other = 0;
+    for (u64 i = 0; i < words_of(size); i++)
+        other |= (cell[i] ^ mine) & 0xffffffff00000000u;
+    if (unlikely(read_unseen) && untouched(page, word_at(a), size))
+        return 0;
+    if (unlikely(other != 0)) {
+        if (size >= 1 << WORD || !is_split(cell[0]))
+            return 0;
+        const u64 *part = page->parts->cells + shadow_at(a);
+        for (u64 i = 0; i < cells_of(a, size); i++)
+            if (part[i] >> 32 != current)
+                return 0;
+    }
+    return same_source(page, word_at(a), size, site);
+}
+
+/* Writing: the page is there, and a part of a word is not its first to change. */
 FAST int shadow_take(u64 a, const u32 size, u32 block) {
     struct page *page = shadow_seen(a);
     if (unlikely(!page || !one_page(a, size) || !aligned(a, size)))
         return 0;
-    u64 at = shadow_at(a), word = word_at(a), me = current;
-    u32 another = 0;
-    for (u64 i = 0; i < words_of(size); i++)
-        another |= page->toucher[word + i] < current;
-    if (unlikely(another))
+    u64 word = word_at(a), me = current;
+    if (unlikely(untouched(page, word, size)))
         return 0;
-    for (u64 i = 0; i < cells_of(a, size); i++)
-        page->cells[at + i] = me;
+    if (PARTS == 1 || size >= 1 << WORD) {
+        for (u64 i = 0; i < words_of(size); i++)
+            page->cells[word + i] = me;
+    } else if (page->cells[word] != me) {
+        if (unlikely(!is_split(page->cells[word])))
+            return 0;
+        for (u64 i = 0; i < cells_of(a, size); i++)
+            page->parts->cells[shadow_at(a) + i] = me;
+        if (((a + size) & ((1 << WORD) - 1)) == 0)
+            merge(page, word);
+    }
     for (u64 i = 0; i < words_of(size); i++)
         page->blocks[word + i] = (place)(block + 1);
     return 1;
@@ -253,19 +280,28 @@ FAST int shadow_take(u64 a, const u32 size, u32 block) {
 /* Reading what another invocation wrote: all of it by the same one, as a rule. */
 FAST void shadow_learn(u64 a, const u32 size, u32 site) {
     struct page *page = shadow_seen(a);
-    if (DSE_CHUNK == 0 && likely(page && one_page(a, size))) {
-        u64 *cell = page->cells + shadow_at(a), old = cell[0], other = 0;
-        u32 *kept = page->kept + shadow_at(a);
-        for (u32 i = 0; i < size; i++)
+    if (likely(page && one_page(a, size) && aligned(a, size)) && (PARTS == 1 || size >= 1 << WORD)) {
+        u64 *cell = page->cells + word_at(a), old = cell[0], other = 0;
+        u32 *kept = page->kept + word_at(a);
+        for (u32 i = 1; i < words_of(size); i++)
             other |= (cell[i] ^ old) | (kept[i] ^ kept[0]);
-        if (likely(!other)) {
-            touch_words(page, word_at(a), word_at(a + size - 1) + 1);
-            count_reads(a, size, page, site);
+        if (likely(!other && !is_split(old))) {
+            touch_words(page, word_at(a), word_at(a) + words_of(size));
+            if (unlikely(!same_source(page, word_at(a), size, site)))
+                count_reads(a, size, page, site);
             if (old >> 32 == current)
                 return;
-            u32 writer = (u32)old ? (u32)old : shadow_origin(a);
-            u32 more = credit(writer, (u32)(old >> 32), kept[0], size);
-            for (u32 i = 0; i < size; i++) {
+            if (old == current && own_invocation == current && COUNTING) {
+                *own_bytes += words_of(size) << WORD;
+                for (u32 i = 0; i < words_of(size); i++) {
+                    cell[i] = (u64)current << 32 | (u32)old;
+                    kept[i] = own_history;
+                }
+                return;
+            }
+            u32 writer = (u32)old ? (u32)old : shadow_origin(a >> WORD << WORD);
+            u32 more = credit(writer, (u32)(old >> 32), kept[0], words_of(size) << WORD);
+            for (u32 i = 0; i < words_of(size); i++) {
                 cell[i] = (u64)current << 32 | (u32)old;
                 kept[i] = more;
             }
@@ -298,12 +334,36 @@ static void shadow_mapped(u64 a, u64 bytes, int input) {
     }
 }
 
+static void move_chunk(struct page *to, u64 t, struct page *from, u64 f) {
+    int parts = is_split(from->cells[f / PARTS]);
+    u64 cell = parts ? from->parts->cells[f] : from->cells[f / PARTS];
+    u32 kept = parts ? from->parts->kept[f] : from->kept[f / PARTS];
+    if (PARTS == 1) {
+        to->cells[t] = cell;
+        to->kept[t] = kept;
+        return;
+    }
+    split(to, t / PARTS);
+    to->parts->cells[t] = cell;
+    to->parts->kept[t] = kept;
+    if ((t + 1) % PARTS == 0)
+        merge(to, t / PARTS);
+}
+
 /* Memory whose content moved: its writers and readers move along. */
 static void shadow_move(u64 to, u64 from, u64 bytes) {
-    for (u64 i = 0; i < bytes; i += 1 << DSE_CHUNK) {
+    read_unseen = 1;
+    for (u64 i = 0, step; i < bytes; i += step) {
         struct page *target = shadow_of(to + i), *source = shadow_of(from + i);
-        target->cells[shadow_at(to + i)] = source->cells[shadow_at(from + i)];
-        target->kept[shadow_at(to + i)] = source->kept[shadow_at(from + i)];
+        u64 word = word_at(from + i);
+        step = 1 << DSE_CHUNK;
+        if (!(((to + i) | (from + i)) & ((1 << WORD) - 1)) && i + (1 << WORD) <= bytes && !is_split(source->cells[word])) {
+            target->cells[word_at(to + i)] = source->cells[word];
+            target->kept[word_at(to + i)] = source->kept[word];
+            step = 1 << WORD;
+        } else {
+            move_chunk(target, shadow_at(to + i), source, shadow_at(from + i));
+        }
     }
     for (u64 i = 0; i < bytes; i += 1 << WORD)
         shadow_of(to + i)->blocks[word_at(to + i)] = shadow_of(from + i)->blocks[word_at(from + i)];

@@ -1,0 +1,175 @@
+"""Accelerometer: the authors' lines, LogCA, closed forms of queues, and a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import erlang
+
+import dse
+from dse.testing import check_model
+from objectives import logca
+from objectives.accelerometer import core_wait, host_speedup, offload_time
+from tests.accelerometer_examples import ASYNC, SYNC, SYNC_OS, Setting, seen, told
+
+cycles = st.floats(0, 1e6)
+
+
+@pytest.mark.parametrize("model", [host_speedup, core_wait, offload_time])
+def test_conforms(model: Callable[..., Any]) -> None:
+    check_model(model, pairs=20_000)
+
+
+@given(st.floats(0, 1), st.floats(1e-9, 1e-2), cycles, cycles, cycles, cycles, st.floats(0.1, 1e3))
+def test_the_authors_lines(
+    alpha: float, rate: float, o0: float, latency: float, queue: float, o1: float, a: float
+) -> None:
+    c = 1e9
+    n = rate * c
+    sync = (1 - alpha) + alpha / a + n / c * (o0 + latency + queue)
+    sync_os = (1 - alpha) + n / c * (o0 + latency + queue + o1)
+    asynchronous = (1 - alpha) + n / c * (o0 + latency + queue)
+    found = host_speedup([0, 1, 2], alpha, rate, o0, latency, a, 1, queue, o1)
+    assert found.core_time == pytest.approx([sync, sync_os, asynchronous], rel=1e-9, abs=1e-12)
+    assert found.speedup == pytest.approx(1 / found.core_time)
+
+
+def test_all_switches_of_an_offload_count_once() -> None:
+    # a switch away and one back, of 150 cycles each, every 2,000 cycles
+    with_, without = (
+        host_speedup(1, 0.5, 1 / 2000, 20, 80, 10, 1, switch_time=o1) for o1 in (2 * 150, 0)
+    )
+    assert with_.core_time - without.core_time == pytest.approx(300 / 2000)
+
+
+@given(st.floats(1, 1e6), st.floats(1, 1e4), cycles, cycles, st.floats(0.5, 1e3))
+def test_sync_with_nothing_else_to_do_is_logca(
+    granularity: float, index: float, overhead: float, latency: float, acceleration: float
+) -> None:
+    of_call = logca.speedup(
+        granularity=granularity,
+        overhead=overhead,
+        latency=latency,
+        computational_index=index,
+        acceleration=acceleration,
+    )
+    of_core = host_speedup(0, 1.0, 1 / (index * granularity), overhead, latency, acceleration, 1)
+    assert of_core.speedup == pytest.approx(of_call.speedup, rel=1e-9)
+
+
+def test_the_wait_of_cores_is_that_of_the_chain() -> None:
+    # the chain of birth and death with 7 other cores: Z = 1,100 and s = 100 cycles
+    others, service, between = 7, 100.0, 1100.0
+    chances = np.cumprod([1.0, *((others - k) * service / between for k in range(others))])
+    chances /= chances.sum()
+    waits = core_wait(0, 0.5, 1 / 2000, 20, 80, 10, cores=[1, 8]).queue_time
+    assert waits == pytest.approx([0.0, service * (chances * np.arange(8)).sum()])
+    assert core_wait([1, 2], 0.5, 1 / 2000, 20, 80, 10, cores=8).queue_time.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("cores", "between"), [(1, 5.0), (8, 11.0), (16, 11.0), (200, 150.0), (4, 900.0)]
+)
+def test_the_tail_of_sync_is_that_of_the_sum_over_queues(cores: int, between: float) -> None:
+    service = 100.0
+    found = offload_time(0, 0.5, 0.5 / (service * between), 0, 0, cores, 0.0, 0.5, service)
+    chances = np.cumprod([1.0, *((cores - k) / between for k in range(1, cores))])
+    queues = np.arange(cores) + 1
+    slower = erlang.sf(float(found.offload_time_p99) / service, queues) @ chances / chances.sum()
+    assert slower == pytest.approx(0.01, rel=0.01 if between == 900 else 1e-9)  # there M/M/1
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        SYNC,
+        replace(SYNC, cores=8),
+        replace(SYNC, cores=16),
+        replace(SYNC_OS, cores=4),
+        replace(SYNC_OS, cores=8),
+        replace(ASYNC, cores=4),
+        replace(ASYNC, cores=8),
+    ],
+    ids=lambda setting: f"{setting.threading}-{setting.cores}",
+)
+def test_throughput_is_that_of_the_simulation(setting: Setting) -> None:
+    # 20,000 offloads of exponential work: 0.7 % of standard deviation
+    formula, simulated = told(setting), seen(setting)
+    assert formula["speedup"] == pytest.approx(simulated.speedup, rel=0.02)
+    assert formula["engine_utilization"] == pytest.approx(simulated.utilization, rel=0.03)
+    if setting.threading == "sync":
+        assert formula["engine_wait_time"] == pytest.approx(simulated.queue_time, rel=0.04)
+        assert formula["offload_time"] == pytest.approx(simulated.offload_times.mean(), rel=0.03)
+        p99 = np.quantile(simulated.offload_times, 0.99)
+        assert formula["offload_time_p99"] == pytest.approx(p99, rel=0.05)
+    else:  # offloads of few cores keep their distance: M/M/1 is on the safe side
+        assert 1 < formula["engine_wait_time"] / simulated.queue_time < 1.8
+        assert 1 < formula["offload_time"] / simulated.offload_times.mean() < 1.2
+        p99 = np.quantile(simulated.offload_times, 0.99)
+        assert 1 < formula["offload_time_p99"] / p99 < 1.2
+
+
+def test_an_engine_over_its_capacity() -> None:
+    setting = replace(ASYNC, cores=16)
+    formula, simulated = told(setting), seen(setting)
+    assert formula["engine_utilization"] > 1.4
+    assert formula["offload_time"] == formula["offload_time_p99"] == np.inf
+    assert formula["latency_reduction"] == 0
+    assert formula["speedup"] > 1.4 * simulated.speedup
+    # what the engine serves: one offload in 100 cycles, of 16 cores that did one in 2,000
+    assert simulated.speedup == pytest.approx(2000 / (16 * 100), rel=0.02)
+
+
+def test_requests_are_no_faster_than_their_offloads() -> None:
+    # one thread a core: its period is the time of a request that finds its core free
+    setting = replace(SYNC_OS, threads=1)
+    once, twice = told(replace(setting, switch=75)), told(setting)
+    assert twice["latency_reduction"] < seen(setting).speedup < once["latency_reduction"]
+    single = told(SYNC)  # a core that waits: throughput and latency are one
+    assert single["latency_reduction"] == pytest.approx(single["speedup"])
+    assert told(ASYNC)["latency_reduction"] < told(ASYNC)["speedup"]
+
+
+def study(**inputs: Any) -> dse.Study:
+    given: dict[str, Any] = {
+        "accelerable_share": 0.5,
+        "offload_rate": 5e-4,
+        "overhead": 20,
+        "latency": 80,
+        "switch_time": 300,
+        "cores": 16,
+    }
+    models = ("host_speedup", "core_wait", "offload_time")
+    return dse.from_mapping(
+        {
+            "study": {
+                "name": "service",
+                "models": [f"objectives.accelerometer:{name}" for name in models],
+            },
+            "inputs": given | inputs,
+            "space": {"threading": {"values": [0, 1, 2]}, "acceleration": {"integer": [2, 32]}},
+            "objective": [{"maximize": "speedup"}, {"minimize": "acceleration"}],
+        }
+    )
+
+
+def test_a_design_over_capacity_is_infeasible_in_a_study() -> None:
+    designs = study().run().front.designs
+    loads = 16 * designs["speedup"] * 0.5 / designs["acceleration"]
+    assert loads.max() < 1
+    asynchronous = designs[designs["threading"] == 2]
+    # 16 · 1.818 · 0.5 / A < 1
+    assert asynchronous["acceleration"].min() == 15
+    assert (designs["threading"] == 0).any()  # cores that wait never overload it
+
+
+def test_offloads_a_second_need_a_clock() -> None:
+    per_second = study(offload_rate="1e6 call/s", clock="2 GHz").run().front.designs
+    per_cycle = study().run().front.designs
+    assert per_second["speedup"].tolist() == pytest.approx(per_cycle["speedup"].tolist())

@@ -10,7 +10,7 @@ import pytest
 
 from objectives.partition import solved
 from objectives.partition.estimate import Crossing, Latencies
-from objectives.partition.graph import COPY_AREA
+from objectives.partition.graph import COPY_AREA, COSTED
 from objectives.partition.problem import problem_of
 from objectives.partition.quantities import Architecture
 from objectives.partition.solve import area_front
@@ -120,6 +120,15 @@ def pairs_and_cores(doc: Document) -> None:
 
 def given(doc: Document) -> None:
     """List what is not computed, with the reason."""
+    costs = {
+        getattr(DEFAULT, f"{core}_{kind}_cost")
+        for core in ("cpu", "accelerator")
+        for kind in COSTED[:-1]
+    }
+    costs |= {DEFAULT.cpu_cast_cost}
+    doc.says("`accelerator_CLASS_cost`, all @ but for", *costs)
+    doc.says("accelerator's casts, @. Area", DEFAULT.accelerator_cast_cost)
+    doc.given("an example", r"`cpu_divide_cost = 20` says", r"takes 20 ε")
     doc.given(
         "formulas and domains, tests/test_partition.py",
         r"may be below 1",

@@ -108,11 +108,16 @@ def literal_times(
     return {"t_e": t_e, "t_m": t_m, "t_c": t_c, "t_r": t_r}
 
 
+def _followed(function: dict[str, Any]) -> bool:
+    """Tell whether a function is the program's own or one of the library that copies memory."""
+    return not function["foreign"] or function["symbol"] in ("memcpy", "memmove", "memset")
+
+
 def _calls(profile: dict[str, Any]) -> list[tuple[int, int, float, int]]:
     found = []
     for call in profile["calls"]:
         for function in profile["functions"]:
-            if function["name"] == call["to"] and not function["foreign"]:
+            if function["name"] == call["to"] and _followed(function):
                 found.append((call["from"], function["entry"], call["count"], call["arguments"]))
     return found
 
@@ -121,7 +126,7 @@ def _returns(profile: dict[str, Any]) -> list[tuple[int, int, float, bool]]:
     leaving = defaultdict(list)
     for block in profile["blocks"]:
         leaving[block["function"]].append((block["id"], max(block["exits"], 0)))
-    own = {f["name"] for f in profile["functions"] if not f["foreign"]}
+    own = {f["name"] for f in profile["functions"] if _followed(f)}
     found = []
     for call in profile["calls"]:
         if call["to"] in own:

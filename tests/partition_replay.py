@@ -44,8 +44,17 @@ class Memory:
 class Replay:
     """Counts events by the bits of the mappings in which they happen."""
 
-    def __init__(self, moved: NDArray[np.bool_], levels: CacheLevels, memory: Memory) -> None:
-        """Take mappings, shape (mappings, blocks), by block number."""
+    def __init__(
+        self,
+        moved: NDArray[np.bool_],
+        levels: CacheLevels,
+        memory: Memory,
+        copies: dict[int, int] | None = None,
+    ) -> None:
+        """Take mappings, shape (mappings, blocks), by block number.
+
+        `copies` are the blocks of library functions that copy memory, by number of the function.
+        """
         self.all = (1 << len(moved)) - 1
         weights = [1 << i for i in range(len(moved))]
         self.bits = [
@@ -56,6 +65,7 @@ class Replay:
         self.cycles: Counter[tuple[int, float]] = Counter()  # by mappings and cycles
         self.controls: Counter[int] = Counter()
         self.stack = [-1]
+        self.copies = copies or {}
 
     def cores(self, block: int) -> tuple[int, int]:
         there = self.bits[block]
@@ -65,6 +75,9 @@ class Replay:
         for kind, _, number, block, size, address in trace:
             if kind == b"E":
                 self.stack.append(-1)
+                if number in self.copies:
+                    self._pass(self.copies[number])
+                    self.stack[-1] = self.copies[number]
             elif kind == b"X":
                 self._leave(number)
             elif kind == b"B":

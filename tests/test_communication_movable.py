@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from objectives.communication import (
 )
 from objectives.communication.movable import Kinds, staying, wrappers
 from objectives.communication.tree import CallTree
+from objectives.drafts.program import communication
 from tests.profile_examples import needs_compiler, profile_text, run_built, source
 
 JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
@@ -264,3 +266,27 @@ def test_a_source_that_does_not_tell_of_io_says_so(tmp_path: Path) -> None:
     old: Dataflow = load_dataflow(path)
     assert any("input or output is not told" in text for text in old.missing)
     assert "read_stream" in old.candidates
+
+
+@needs_compiler
+def test_a_draft_says_what_stays_and_why_if_nothing_could_move(
+    tmp_path: Path, compressor: Profile
+) -> None:
+    path = tmp_path / "compressor.json"
+    compressor.save(path)
+    text = communication(path, path.name, "draft")
+    assert "# all: 100.0 %; does I/O: fprintf" in text
+    assert "pack" in text and "hands its work to squeeze" in text
+    (chosen,) = tomllib.loads(text)["space"]["accelerated"]["of"]
+    assert chosen == "squeeze"
+    alone = """
+    #include <stdio.h>
+    static int all(void) {
+        int s = 0;
+        for (int i = 0; i < 99; i++) s += putchar('a' + i % 7);
+        return s;
+    }
+    int main(void) { return all() == 0; }"""
+    profile_text(tmp_path, alone).save(path)
+    with pytest.raises(InputError, match=r"no function could move: .*all: does I/O: putchar"):
+        communication(path, path.name, "draft")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dse.profile.command import Options, build_program
+from dse.profile.document import Profile
 from objectives.partition import Architecture, best_partition, estimate, graph, problem_of
 from tests.partition_examples import ORGANISATIONS, organisation
 from tests.partition_replay import Memory, Replay, execution
@@ -64,7 +65,7 @@ def test_time_is_that_of_a_replay_on_two_cores(
         moved[1] = best_partition(problem_of(program, a), 128).moved
         blocks = np.zeros((100, len(found.profile.blocks)), bool)
         blocks[:, program.block] = moved
-        replay = Replay(blocks, CACHES[cache], memory_of(a))
+        replay = Replay(blocks, CACHES[cache], memory_of(a), copies_of(found.profile))
         replay.follow(found.trace)
         model = [estimate(program, each, a) for each in moved]
         memory = np.array([float(each.memory_time) for each in model])
@@ -74,6 +75,15 @@ def test_time_is_that_of_a_replay_on_two_cores(
         values = np.array([float(each.register_time) for each in model])
         whole = replay.times() + instructions + 2.0 * replay.transfers() + values
         assert [float(e.accelerated_time) for e in model] == pytest.approx(whole, rel=0.01)
+
+
+def copies_of(profile: Profile) -> dict[int, int]:
+    """Return the blocks of library functions that copy memory, by number of the function."""
+    return {
+        number: function.entry or 0
+        for number, function in enumerate(profile.functions)
+        if function.foreign and function.symbol in ("memcpy", "memmove", "memset")
+    }
 
 
 def memory_of(a: Architecture) -> Memory:

@@ -135,8 +135,13 @@ def source_of(profile: Path) -> Source:
     check_one(profile)
     dataflow = load_dataflow(profile)
     if not dataflow.candidates:
-        message = "no function could move: those that compute call main, or are main itself"
-        remedy = "put the work into a function of its own that main calls, and profile again"
+        told = [
+            f"{name}: {why}"
+            for name, why in dataflow.staying.items()
+            if name not in dataflow.kinds.library
+        ]
+        message = f"no function could move: {'; '.join(told[:3]) or 'none computes anything'}"
+        remedy = "put the work into a function of its own, without I/O, and profile again"
         raise InputError(str(profile), [Problem("", message, remedy)])
     places, origin = load_program(profile, _told)
     return Source(dataflow, origin, places)
@@ -194,7 +199,7 @@ def _kept(program: Dataflow, setting: Setting) -> str:
     told = zip(table.index, table["share"], table["why"], strict=True)
     lines = [f"{name}: {percent(share)}; {why}" for name, share, why in told]
     lines = lines[:_KEPT] + ([f"and {len(lines) - _KEPT} more"] if len(lines) > _KEPT else [])
-    return "\n".join(comment(f"    {line}") for line in lines)
+    return "\n".join(comment(line) for line in lines or ["none"])
 
 
 def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:

@@ -11,7 +11,8 @@ docs/partition.md gives the reasons.
   blocks, each call is shared among them as the returns are.
 * A value is passed once for each pair of blocks (definition, use). The arguments of a call are
   values from the calling block to the callee's entry, its result one from the returning block back.
-* Library functions, and blocks that call one, stay on the CPU.
+* Library functions, and blocks that call one, stay on the CPU; but those that copy memory may move
+  like a function of one block, whose accesses are the copy's, and so may blocks that call them.
 * Blocks that were never executed cost nothing and are left out.
 """
 
@@ -32,6 +33,11 @@ from dse.profile.document import OUTSIDE, Block, Profile
 
 Indices = NDArray[np.int64]
 
+COPIES = frozenset({"memcpy", "memmove", "memset"})
+"""Library functions that compute nothing: the accesses in the profile are all that they do."""
+COPY_AREA = 8
+"""Instructions of a loop that copies: a phi, two addresses, a load, a store, an addition, a
+comparison, a branch."""
 COSTED = ("logical", "multiply", "divide", "float", "float_divide", "cast")
 """Classes of instructions that may take more or less than others."""
 _NO_OPERATION = ("load", "store", "copy", "phi", "alloca")
@@ -169,6 +175,7 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
             f"the profile has {len(profile.settings.caches)}"
         )
     blocks = [block for block in profile.blocks if block.executions > 0]
+    copies = _copies(profile)
     place = {block.id: i for i, block in enumerate(blocks)}
     hits = np.zeros((len(blocks), 3))
     for access in profile.accesses:
@@ -183,7 +190,7 @@ def graph(profile: Profile, program: str, cache: int = 0) -> Graph:
         executions=np.array([b.executions for b in blocks], float),
         operations=np.array([_operations(b) for b in blocks], float).reshape(-1, 1 + len(COSTED)),
         hits=hits,
-        area=np.array([b.area for b in blocks], np.int64),
+        area=np.array([COPY_AREA if b.function in copies else b.area for b in blocks], np.int64),
         movable=_movable(profile, blocks),
         controls=_controls(profile, place),
         registers=_registers(profile, place),
@@ -204,8 +211,14 @@ def _operations(block: Block) -> list[int]:
     return [block.executions * n for n in (every - sum(costed), *costed)]
 
 
+def _copies(profile: Profile) -> set[str]:
+    """Return the library functions that copy memory, by name."""
+    return {f.name for f in profile.functions if f.foreign and f.symbol in COPIES}
+
+
 def _movable(profile: Profile, blocks: list[Block]) -> NDArray[np.bool_]:
     foreign = {f.name for f in profile.functions if f.foreign} | {OUTSIDE}
+    foreign -= _copies(profile)
     calling = {call.source for call in profile.calls if call.to in foreign}
     return np.array([b.function not in foreign and b.id not in calling for b in blocks], bool)
 
@@ -224,7 +237,8 @@ class _Passage(NamedTuple):
 
 def _passages(profile: Profile) -> Iterator[_Passage]:
     """Yield calls and returns between blocks of the program."""
-    entries = {f.name: f.entry for f in profile.functions if not f.foreign}
+    copies = _copies(profile)
+    entries = {f.name: f.entry for f in profile.functions if not f.foreign or f.name in copies}
     returns: dict[str, list[tuple[int, int]]] = {}
     for block in profile.blocks:
         if block.exits > 0:

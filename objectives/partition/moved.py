@@ -86,8 +86,8 @@ def blocks(study: Study, result: StudyResult) -> Section:
                 f"{found.graph.program}: what design {design.name} moves, function by function",
                 functions.head(_FUNCTIONS),
                 f"Of {len(functions)} functions that ran. Share of the program's time on the CPU "
-                "alone, of the function's own blocks. Blocks that call library functions stay on "
-                "the CPU.",
+                "alone, of the function's own blocks. Blocks that call library functions, but for "
+                "memcpy, memmove and memset, stay on the CPU.",
             ),
             *_sources(found, str(design.name)),
             _lines(found, str(design.name)),

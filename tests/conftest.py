@@ -32,7 +32,7 @@ def crypto_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector of garbage pass by what stays to the end: modules, and the tests themselves.
+    """Let the collector of garbage pass by what stays to the end: modules and the tests.
 
     It would go through all of it again and again; simulations take half as long without that.
     """

@@ -183,7 +183,7 @@ def test_blocks_take_the_time_of_the_cpu_and_sizes_end_with_all_that_could_move(
             "accelerator_cache",
             "shared_penalty",
             "pairwise_crossings",
-        ):
+        ) and not name.endswith("_cost"):  # of classes of instructions: an option beside the paper
             assert written["inputs"][name] == value
 
 

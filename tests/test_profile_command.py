@@ -15,6 +15,7 @@ import pytest
 from dse.problems import InputError
 from dse.profile.command import Built, Options, build_program
 from dse.profile.document import CacheLevels, Profile
+from dse.profile.document.profile import FORMAT_VERSION
 from dse.profile.run.run import Limits
 from tests.profile_examples import (
     PROGRAMS,
@@ -193,7 +194,7 @@ def test_the_loader_names_what_is_wrong(tmp_path: Path, rotate: Built) -> None:
     profile, _ = run_built(rotate, ("i",), picture(8))
     path = tmp_path / "p.json"
     for old, new, words in (
-        ('"version": 3', '"version": 9', "version 9"),
+        (f'"version": {FORMAT_VERSION}', '"version": 9', "version 9"),
         ('"executions": ', '"executions": -', "greater than or equal to 0"),
         ('"chunk"', '"chunks"', "settings.chunk"),
         ('"format"', '"formats"', "this is not a profile"),

@@ -21,12 +21,12 @@ def told(setting: Setting) -> dict[str, float]:
     how = THREADING[setting.threading]
     work = {"accelerable_share": setting.kernel / before, "offload_rate": 1 / before}
     dispatch = {"overhead": setting.overhead, "latency": setting.latency}
-    engine = {"acceleration": setting.acceleration, "cores": setting.cores}
+    engine = {"acceleration": setting.acceleration, "cores_per_engine": setting.cores}
     queue = core_wait(how, **work, **dispatch, **engine).queue_time
     both = {"queue_time": queue, "switch_time": 2 * setting.switch}
     host = host_speedup(how, **work, **dispatch, **engine, **both)
     load = {name: getattr(host, name) for name in ("engine_utilization", "service_time")}
-    times = offload_time(how, **work, **dispatch, cores=setting.cores, **both, **load)
+    times = offload_time(how, **work, **dispatch, cores_per_engine=setting.cores, **both, **load)
     found = {"queue_time": queue} | vars(host) | vars(times)
     return {name: float(value) for name, value in found.items()}
 

@@ -68,9 +68,12 @@ def test_the_wait_of_cores_is_that_of_the_chain() -> None:
     others, service, between = 7, 100.0, 1100.0
     chances = np.cumprod([1.0, *((others - k) * service / between for k in range(others))])
     chances /= chances.sum()
-    waits = core_wait(0, 0.5, 1 / 2000, 20, 80, 10, cores=[1, 8]).queue_time
+    waits = core_wait(0, 0.5, 1 / 2000, 20, 80, 10, cores_per_engine=[1, 8]).queue_time
     assert waits == pytest.approx([0.0, service * (chances * np.arange(8)).sum()])
-    assert core_wait([1, 2], 0.5, 1 / 2000, 20, 80, 10, cores=8).queue_time.tolist() == [0, 0]
+    assert core_wait([1, 2], 0.5, 1 / 2000, 20, 80, 10, cores_per_engine=8).queue_time.tolist() == [
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def study(**inputs: Any) -> dse.Study:
         "overhead": 20,
         "latency": 80,
         "switch_time": 300,
-        "cores": 16,
+        "cores_per_engine": 16,
     }
     models = ("host_speedup", "core_wait", "offload_time")
     return dse.from_mapping(

@@ -66,10 +66,14 @@ class OffloadTime:
 @model
 @moves(
     queue_time="-threading +accelerable_share -offload_rate -overhead -latency -acceleration"
-    " +cores",
+    " +cores_per_engine",
 )
 def core_wait(
-    threading: Threading, work: Work, dispatch: Dispatch, acceleration: Acceleration, cores: Cores
+    threading: Threading,
+    work: Work,
+    dispatch: Dispatch,
+    acceleration: Acceleration,
+    cores_per_engine: Cores,
 ) -> CoreWait:
     """Return how long a core waits for an engine that works for other cores: Q of Sync.
 
@@ -87,13 +91,13 @@ def core_wait(
         0 Sync, 1 Sync-OS, 2 Async.
     work, dispatch, acceleration :
         As of :func:`~objectives.accelerometer.host_speedup`.
-    cores : array_like
+    cores_per_engine : array_like
         Cores that share one engine, 1 to 1,024. Time grows with the largest of them.
 
-    >>> core_wait(0, 0.5, 5e-4, 20, 80, acceleration=10, cores=[1, 8]).queue_time
+    >>> core_wait(0, 0.5, 5e-4, 20, 80, acceleration=10, cores_per_engine=[1, 8]).queue_time
     array([ 0.    , 96.0829])
     """
-    how, share, rate, a, count = arrays(threading, *work, acceleration, cores)
+    how, share, rate, a, count = arrays(threading, *work, acceleration, cores_per_engine)
     o, fixed = arrays(*dispatch)
     service = share / (rate * a)
     between = (1.0 - share) / rate + o + fixed
@@ -117,18 +121,21 @@ def core_wait(
 
 @model
 @moves(
-    engine_wait_time="=accelerable_share =offload_rate =overhead =latency =cores =switch_time"
+    engine_wait_time="=accelerable_share =offload_rate =overhead =latency =cores_per_engine"
+    " =switch_time"
     " +queue_time +engine_utilization +service_time",
-    offload_time="=accelerable_share =offload_rate +overhead +latency =cores =switch_time"
+    offload_time="=accelerable_share =offload_rate +overhead +latency =cores_per_engine"
+    " =switch_time"
     " +queue_time +engine_utilization +service_time",
-    latency_reduction="-overhead -latency =cores -switch_time -queue_time -engine_utilization"
+    latency_reduction="-overhead -latency =cores_per_engine -switch_time -queue_time"
+    " -engine_utilization"
     " -service_time",
 )
 def offload_time(
     threading: Threading,
     work: Work,
     dispatch: Dispatch,
-    cores: Cores,
+    cores_per_engine: Cores,
     queue_time: QueueTime,
     engine_utilization: Annotated[Floats, ENGINE_UTILIZATION],
     service_time: Annotated[Floats, SERVICE_TIME],
@@ -146,7 +153,7 @@ def offload_time(
     threading, work, dispatch, switch_time :
         As of :func:`~objectives.accelerometer.host_speedup`. A switch away may overlap with the
         engine, so that the latency reduction of Sync-OS is a lower bound.
-    cores : array_like
+    cores_per_engine : array_like
         Cores that share one engine.
     queue_time : array_like
         Q [cycle]. In Sync-OS and Async it is spent before the wait at the engine.
@@ -167,7 +174,13 @@ def offload_time(
     (300.0, 1021.034, 1.5385)
     """
     how, share, rate, count, switch, queue, load, s = arrays(
-        threading, *work, cores, switch_time, queue_time, engine_utilization, service_time
+        threading,
+        *work,
+        cores_per_engine,
+        switch_time,
+        queue_time,
+        engine_utilization,
+        service_time,
     )
     o, fixed = arrays(*dispatch)
     beside = o + fixed + np.where(how == SYNC, 0.0, queue)

@@ -54,31 +54,35 @@ class HostSpeedup:
 )
 @model
 @moves(
-    speedup="-offload_rate -overhead -latency +acceleration =cores -queue_time -switch_time",
-    core_time="+offload_rate +overhead +latency -acceleration =cores +queue_time +switch_time",
+    speedup="-offload_rate -overhead -latency +acceleration =cores_per_engine -queue_time"
+    " -switch_time",
+    core_time="+offload_rate +overhead +latency -acceleration =cores_per_engine +queue_time"
+    " +switch_time",
     core_work_time="=threading -accelerable_share =offload_rate =overhead =latency =acceleration"
-    " =cores =queue_time =switch_time",
+    " =cores_per_engine =queue_time =switch_time",
     core_engine_time="-threading +accelerable_share =offload_rate =overhead =latency -acceleration"
-    " =cores =queue_time =switch_time",
+    " =cores_per_engine =queue_time =switch_time",
     core_overhead_time="=threading =accelerable_share +offload_rate +overhead =latency"
-    " =acceleration =cores =queue_time =switch_time",
+    " =acceleration =cores_per_engine =queue_time =switch_time",
     core_latency_time="=threading =accelerable_share +offload_rate =overhead +latency"
-    " =acceleration =cores =queue_time =switch_time",
+    " =acceleration =cores_per_engine =queue_time =switch_time",
     core_queue_time="=threading =accelerable_share +offload_rate =overhead =latency =acceleration"
-    " =cores +queue_time =switch_time",
-    core_switch_time="=accelerable_share +offload_rate =overhead =latency =acceleration =cores"
+    " =cores_per_engine +queue_time =switch_time",
+    core_switch_time="=accelerable_share +offload_rate =overhead =latency =acceleration"
+    " =cores_per_engine"
     " =queue_time +switch_time",
-    engine_utilization="+accelerable_share -offload_rate -overhead -latency -acceleration +cores"
+    engine_utilization="+accelerable_share -offload_rate -overhead -latency -acceleration"
+    " +cores_per_engine"
     " -queue_time -switch_time",
     service_time="=threading +accelerable_share -offload_rate =overhead =latency -acceleration"
-    " =cores =queue_time =switch_time",
+    " =cores_per_engine =queue_time =switch_time",
 )
 def host_speedup(
     threading: Threading,
     work: Work,
     dispatch: Dispatch,
     acceleration: Acceleration,
-    cores: Cores,
+    cores_per_engine: Cores,
     queue_time: QueueTime = 0.0,
     switch_time: SwitchTime = 0.0,
 ) -> HostSpeedup:
@@ -110,7 +114,7 @@ def host_speedup(
         o0 and L of an offload [cycle], which the core spends whatever the threading.
     acceleration : array_like
         A, > 0; may be infinite.
-    cores : array_like
+    cores_per_engine : array_like
         Cores that share one engine, 1 to 1,024; all are busy.
     queue_time : array_like
         Q [cycle]; what the core waits itself, not what an offload waits while the core works.
@@ -121,12 +125,12 @@ def host_speedup(
 
     Half of the time in a kernel that an engine does ten times as fast, in calls of 1,000 cycles:
 
-    >>> found = host_speedup([0, 1, 2], 0.5, 5e-4, 20, 80, acceleration=10, cores=8,
+    >>> found = host_speedup([0, 1, 2], 0.5, 5e-4, 20, 80, acceleration=10, cores_per_engine=8,
     ...                      switch_time=300)
     >>> found.speedup, found.engine_utilization
     (array([1.6667, 1.4286, 1.8182]), array([0.6667, 0.5714, 0.7273]))
     """
-    how, share, rate, a, count = arrays(threading, *work, acceleration, cores)
+    how, share, rate, a, count = arrays(threading, *work, acceleration, cores_per_engine)
     o, fixed, queue, switch = arrays(*dispatch, queue_time, switch_time)
     engine = share / a
     parts = np.broadcast_arrays(

@@ -15,6 +15,7 @@ from dse.profile.document import (
     Function,
     Profile,
     Program,
+    Recursion,
     Run,
     Settings,
     Transfer,
@@ -195,6 +196,7 @@ def profile_of(trace: Trace) -> Profile:
         fetched=_rows(fetched),
         returned=_rows(returned),
         call_tree=tree,
+        recursions=_recursions(trace, tree),
         blocks=tuple(
             Block(
                 id=i,
@@ -247,6 +249,22 @@ def _contexts(trace: Trace) -> tuple[Context, ...]:
         )
         for way, node in place.items()
     )
+
+
+def _recursions(trace: Trace, tree: tuple[Context, ...]) -> tuple[Recursion, ...]:
+    """Return the calls of functions that live already; here they are always the caller."""
+    place = {_way(tree, node): node for node in range(len(tree))}
+    counts = Counter[int]()
+    for call in trace.invocations:
+        names = [trace.invocations[at].function for at in call.path]
+        if len(names) > 1 and names[-1] == names[-2]:
+            counts[place[tuple(dict.fromkeys(names))]] += 1
+    return tuple(Recursion(source=node, to=node, count=n) for node, n in sorted(counts.items()))
+
+
+def _way(tree: tuple[Context, ...], node: int) -> tuple[str, ...]:
+    above = tree[node].parent
+    return (*(_way(tree, above) if above >= 0 else ()), tree[node].function)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def test_what_is_wrong_is_told_with_its_place(where: str, tmp_path: Path) -> Non
 
 def test_a_file_with_most_fields_missing_is_one_problem(tmp_path: Path) -> None:
     path = tmp_path / "hollow.json"
-    path.write_text('{"format": "dse profile", "version": 3}')
+    path.write_text('{"format": "dse profile", "version": 4}')
     with pytest.raises(
         InputError, match="not a whole profile: without program, settings"
     ) as raised:

@@ -30,6 +30,7 @@ class Work(NamedTuple):
     working_set: Array
     whole_working_set: Array
     calls: Array
+    callbacks: Array
     accelerators: Array
     units: Array
 
@@ -60,7 +61,9 @@ def design_work(dataflow: Dataflows, workload: Floats, selection: Floats) -> Wor
 
 
 _NO_BYTES = Moved(np.nan, np.nan, np.nan, np.nan)
-_NOTHING = Split(np.nan, np.nan, np.nan, _NO_BYTES, _NO_BYTES, np.nan, np.nan, np.nan, np.nan, ())
+_NOTHING = Split(
+    np.nan, np.nan, np.nan, _NO_BYTES, _NO_BYTES, np.nan, np.nan, np.nan, np.nan, np.nan, ()
+)
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from dse.model import Array
 from dse.problems import InputError, Problem
@@ -13,7 +15,7 @@ from dse.profile.document import Profile
 from objectives.communication.contexts import expand
 from objectives.communication.dataflow import Chain, Dataflow, Dataflows
 from objectives.communication.movable import Kinds
-from objectives.communication.tree import CallTree, entered, inclusive_transfers, shares_inside
+from objectives.communication.tree import CallTree, inclusive_transfers, shares_inside
 from objectives.programs import Counts, Program, load_program, load_programs
 
 _BOUNDED = (
@@ -24,6 +26,10 @@ _BOUNDED = (
 _UNBOUNDED = (
     "which values wait for one another is not told, so that nothing bounds how fast accelerators "
     "compute"
+)
+_RECURSIVE = (
+    "functions call each other in a circle: how often an accelerator of one would call back to the "
+    "host is not told, and costs nothing"
 )
 _IO_UNTOLD = (
     "which functions do input or output is not told, so that they may move: exclude those that must"
@@ -78,8 +84,16 @@ def from_counts(counts: Counts) -> Dataflow:
         touched,
         (),
         tree,
-        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNTOLD),
+        (*counts.missing, _BOUNDED, _UNBOUNDED, _IO_UNTOLD, *[_RECURSIVE] * _circular(counts)),
     )
+
+
+def _circular(counts: Counts) -> bool:
+    """Tell whether several functions call each other in a circle."""
+    size = len(counts.names)
+    ends = np.array(list(counts.calls), dtype=np.int64).reshape(-1, 2).T
+    graph = csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
+    return bool(connected_components(graph, connection="strong")[0] < size)
 
 
 def from_profile(profile: Profile, program: str = "") -> Dataflow:
@@ -176,14 +190,11 @@ def _tree(profile: Profile, at: dict[str, int]) -> CallTree:
     function = np.array([at[node.function] for node in nodes], dtype=np.int64)
     invocations = _floats([node.invocations for node in nodes])
     computation = _floats([node.computation for node in nodes])
-    tree = CallTree(parent, function, invocations, invocations, computation)
-    homes = {block.id: at[block.function] for block in profile.blocks}
-    calls = [
-        (homes[call.source], at[call.to], float(call.count))
-        for call in profile.calls
-        if call.to in at
-    ]
-    return CallTree(parent, function, invocations, entered(tree, calls, len(at)), computation)
+    recursions = tuple((r.source, r.to, float(r.count)) for r in profile.recursions)
+    again = np.zeros(len(nodes))
+    for _, to, count in recursions:
+        again[to] += count
+    return CallTree(parent, function, invocations, invocations - again, computation, recursions)
 
 
 def _chains(profile: Profile, at: dict[str, int]) -> Iterator[Chain]:

@@ -64,13 +64,7 @@ def functions(study: Study, result: StudyResult) -> Section:
             Table(
                 f"{program.program}: each function, with everything it calls, accelerated alone",
                 table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
-                "Share of the time on the host; ceiling: speedup if its accelerator computes "
-                "and reaches its own store in no time; computing at most: how many times as fast "
-                "its longest chain of values lets it compute, an instruction and a load of a chain "
-                "taking a cycle of the host each, chains through memory not seen (inf: none seen); "
-                "bytes in and out of a call, and from how "
-                "many on it pays (LogCA's g and break-even); change: the smallest that makes it "
-                "worth an accelerator.",
+                _LEGEND,
             )
         )
         kept = kept_table(program, setting)
@@ -99,12 +93,24 @@ _VERDICT = {
     "factor_limit": "computing at most",
     "bound": "bound",
     "calls": "calls",
+    "callbacks": "callbacks",
     "granularity": "bytes a call [B]",
     "break_even": "break-even [B]",
     "reason": "reason",
     "change": "change",
 }
 """Columns of the verdicts that the report shows, with their headings."""
+
+
+_LEGEND = (
+    "Share of the time on the host; ceiling: speedup if its accelerator computes and reaches its "
+    "own store in no time; computing at most: how many times as fast its longest chain of values "
+    "lets it compute, an instruction and a load of a chain taking a cycle of the host each; chains "
+    "through memory, and decisions, are not seen (inf: no chain is); callbacks: calls from inside "
+    "of functions on the host, which cost as much as calls; bytes in and out of a call or "
+    "callback, without what passes in registers, and from how many on it pays (LogCA's g and "
+    "break-even); change: the smallest that makes it worth an accelerator."
+)
 
 
 def _cut_in_words(program: Dataflow, setting: Setting) -> str:

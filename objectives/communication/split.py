@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dse.model import Array
 from objectives.communication.dataflow import Dataflow
+from objectives.communication.tree import callbacks
 
 
 class Moved(NamedTuple):
@@ -59,6 +60,9 @@ class Split(NamedTuple):
     whole_working_set: float
     """Bytes that the program touches."""
     calls: float
+    """Of the accelerators, and from them: each callback to the host is one as well."""
+    callbacks: float
+    """Of these, calls from inside of functions that live above, on the host."""
     units: tuple[Unit, ...]
 
     @property
@@ -120,6 +124,7 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     out = dataflow.returned[functions, :] * taken[functions, None]  # by reading function
     to_host = float((out @ host).sum())
     back = float(np.einsum("fr,rf->", out, weight))
+    back_calls = sum(callbacks(tree, contexts).values())
     into, once = (
         _entering(dataflow, matrix[:, functions] * taken[functions], weight, host)
         for matrix in (dataflow.transfers_into, dataflow.fetched)
@@ -133,7 +138,8 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
         float(dataflow.call_working_set[functions].sum()),
         float(dataflow.working_set[functions].sum()),
         float(dataflow.working_set.max(initial=0.0)),
-        float(tree.calls[list(contexts)].sum()),
+        float(tree.calls[list(contexts)].sum()) + back_calls,
+        back_calls,
         _hardware(dataflow, unit, functions),
     )
 

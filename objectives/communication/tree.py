@@ -28,6 +28,8 @@ class CallTree:
         Without recursive ones: how often the context was entered.
     computation : ndarray, shape (nodes,)
         The node's own [instruction].
+    recursions : tuple of (int, int, float)
+        Calls from a node that are counted at it or at a node above: both positions, how many.
     """
 
     parent: NDArray[np.int64]
@@ -35,6 +37,7 @@ class CallTree:
     invocations: Array
     calls: Array
     computation: Array
+    recursions: tuple[tuple[int, int, float], ...] = ()
 
     @functools.cached_property
     def inclusive(self) -> Array:
@@ -128,23 +131,21 @@ def inclusive_transfers(transfers: Array, inside: Array) -> tuple[Array, Array]:
     return into, out
 
 
-def entered(tree: CallTree, function_calls: Sequence[tuple[int, int, float]], size: int) -> Array:
-    """Return how often each context was entered other than by recursion, shape (nodes,).
+def callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
+    """Return the calls from inside of contexts to functions that live above, by function.
 
     Parameters
     ----------
     tree : CallTree
-        Its `calls` are not read.
-    function_calls : sequence of (caller, function, calls)
-        By positions in the names.
-    size : int
-        Number of names.
+        The tree.
+    contexts : sequence of int
+        Positions, none below another.
     """
-    inside = shares_inside(tree, size)
-    invocations = np.bincount(tree.function, weights=tree.invocations, minlength=size)
-    recursive = np.zeros(size)
-    for caller, function, calls in function_calls:
-        recursive[function] += calls * inside[caller, function]
-    outer = np.clip(np.round(invocations - recursive), np.minimum(invocations, 1.0), invocations)
-    part = np.divide(outer, invocations, out=np.ones(size), where=invocations > 0)
-    return np.asarray(tree.invocations * part[tree.function])
+    top = np.full(len(tree.parent), -1)
+    for context in contexts:
+        top[tree.below(context)] = context
+    found: dict[int, float] = {}
+    for source, to, count in tree.recursions:
+        if 0 <= to < top[source]:
+            found[int(tree.function[to])] = found.get(int(tree.function[to]), 0.0) + count
+    return found

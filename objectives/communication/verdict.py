@@ -14,10 +14,11 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from dse.model.values import number
+from dse.model.values import number, plural
 from objectives.communication.dataflow import Dataflow
 from objectives.communication.setting import Setting
 from objectives.communication.split import outermost, split, whole
+from objectives.communication.tree import callbacks
 from objectives.power_law import crossings, gain
 
 Knob = Literal["computation", "store", "medium", "interface", "calls", "everything"]
@@ -80,8 +81,9 @@ class Verdict(NamedTuple):
     limited_by: Knob
     """The largest of the four parts of that time."""
     calls: float
+    """From outside; `callbacks` cost as much and are not among them."""
     granularity: float
-    """LogCA's g: bytes in and out of a call [B]."""
+    """LogCA's g: bytes in and out of a call or callback [B]; what passes in registers is none."""
     computational_index: float
     """LogCA's C: time on the host for each of them [cycle/B]."""
     acceleration: float
@@ -100,6 +102,8 @@ class Verdict(NamedTuple):
     """Single changes that make it so, the smallest first; if none does, everything together."""
     stays: str = ""
     """Why it stays on the host all the same, unless a study includes it; empty if it may move."""
+    callbacks: str = ""
+    """Calls from inside of functions that live above, on the host, and of which; empty if none."""
 
     @property
     def change(self) -> Change | None:
@@ -122,7 +126,8 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         If there is no such function.
     """
     setting = setting or Setting()
-    work = split(dataflow, outermost(dataflow, [dataflow.position(function)]))
+    contexts = outermost(dataflow, [dataflow.position(function)])
+    work = split(dataflow, contexts)
     parts = setting.parts(work)
     total = setting.time(whole(dataflow))
     rest = float(parts.host_computation + parts.host_communication)
@@ -147,13 +152,14 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
         _over(total, rest),
         "computation" if spent["computation"] >= taken - spent["computation"] else "communication",
         limited_by,
-        work.calls,
+        work.calls - work.callbacks,
         *_logca(work.calls, setting.medium_bytes(work), own, spent, setting),
         waiting,
         _over(float(setting.instruction_time * work.accelerator_instructions), waiting),
         reason="" if worth else _reason(spent, waiting, budget, _over(total, rest), setting),
         changes=() if worth else _changes(spent, setting.parallel(work), waiting, budget),
         stays=dataflow.staying.get(function, ""),
+        callbacks=_called_back(dataflow, contexts),
     )
 
 
@@ -241,6 +247,14 @@ def _reason(
         f"its accelerator takes {taken / budget:.3g} times as long as it may; "
         f"{_TAKES[limited_by]} {_percent(spent[limited_by] / taken)} of it"
     )
+
+
+def _called_back(dataflow: Dataflow, contexts: tuple[int, ...]) -> str:
+    found = callbacks(dataflow.tree, contexts)
+    names = [dataflow.names[f] for f in sorted(found, key=lambda f: -found[f])]
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    told = f"{plural(int(sum(found.values())), 'callback')} to {', '.join(names[:2])}{more}"
+    return f"{told} on the host" if found else ""
 
 
 def _percent(share: float) -> str:

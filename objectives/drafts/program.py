@@ -60,8 +60,9 @@ class Source:
         """Return what is to be known of a function before it is moved."""
         place = self.places.get(verdict.function, Place("", 0))
         at = f"{place.file}:{place.line}; " if place.file and place.line else ""
+        back = f", {verdict.callbacks}" if verdict.callbacks else ""
         calls = f"{verdict.calls:,.0f} call{'' if verdict.calls == 1 else 's'}"
-        return f"{at}{percent(verdict.share)} of the time with all that it calls, {calls}"
+        return f"{at}{percent(verdict.share)} of the time with all that it calls, {calls}{back}"
 
 
 def communication(profile: Path, named: str, name: str) -> str:

@@ -133,3 +133,11 @@ def _tree(profile: Document) -> Iterator[Problem]:
         if node.parent >= i:
             message = f"{node.parent} is not an earlier node"
             yield Problem(f"call_tree.{i}.parent", message, f"below {i}, or -1 for a root")
+            return
+    for i, row in enumerate(profile.recursions):
+        at = row.source if row.source < len(profile.call_tree) else -1
+        while at > row.to:
+            at = profile.call_tree[at].parent
+        if at != row.to:
+            message = f"{row.to} is not {row.source}, nor above it in the call tree"
+            yield Problem(f"recursions.{i}.to", message, "a position on the way to the root")

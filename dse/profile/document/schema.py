@@ -202,6 +202,16 @@ class Context(_Part):
     computation: Count
 
 
+class Recursion(_Part):
+    """Calls of a function that a context above the caller's, or the caller's own, stands for."""
+
+    source: Count = Field(
+        validation_alias="from", serialization_alias="from", description="position in `call_tree`"
+    )
+    to: Count = Field(description="position of that context")
+    count: Count
+
+
 class SourceLine(_Part):
     """A line of a source, in which a block begins."""
 
@@ -250,6 +260,9 @@ class Document(_Part):
         description="bytes that left a function and its callees, for readers that keep them",
     )
     call_tree: tuple[Context, ...]
+    recursions: tuple[Recursion, ...] = Field(
+        default=(), description="calls that the call tree counts at a context above the caller's"
+    )
     blocks: tuple[Block, ...]
     edges: tuple[Edge, ...]
     calls: tuple[Call, ...]

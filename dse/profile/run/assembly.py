@@ -61,7 +61,8 @@ class Assembly:
         counts = result.sections["counts"].astype(np.int64)
         self.executions = [int(counts[slots].sum()) for slots in tables["counters"]]
         self.edge_counts = [int(counts[slots].sum()) for _, _, slots in tables["edges"]]
-        self.contexts, self.inclusive = folded_tree(result.nodes, self.names)
+        self.tree = folded_tree(result.nodes, self.names)
+        self.contexts, self.inclusive = self.tree.contexts, self.tree.inclusive
         self.foreign_calls = self._foreign_calls()
 
     def profile(self, program: Program, settings: Settings, run: Run) -> Profile:
@@ -77,7 +78,8 @@ class Assembly:
             transfers_out=self._transfers("out"),
             fetched=self._transfers("into", 3),
             returned=self._transfers("out", 3),
-            call_tree=tuple(self.contexts),
+            call_tree=self.contexts,
+            recursions=self.tree.recursions,
             blocks=tuple(self._blocks()),
             edges=tuple(
                 Edge(source=a, to=b, count=count)

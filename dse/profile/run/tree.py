@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.profile.document import Context
+from dse.profile.document import Context, Recursion
 from dse.profile.run.names import ORIGINS
 
 
-def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> tuple[list[Context], dict[int, int]]:
-    """Return the contexts, a recursion in one, and computation with callees by function.
+class Folded(NamedTuple):
+    """A call tree, a recursion in one context with the call that it repeats."""
+
+    contexts: tuple[Context, ...]
+    recursions: tuple[Recursion, ...]
+    """The calls that were folded into a context above."""
+    inclusive: dict[int, int]
+    """Computation with callees, by function."""
+
+
+def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> Folded:
+    """Return the call tree of a run.
 
     Parameters
     ----------
@@ -30,6 +40,7 @@ def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> tuple[list[Context
     folded: list[list[int]] = []  # parent, function, invocations, work
     place: dict[int, int] = {0: -1}
     children: dict[tuple[int, int], int] = {}
+    again: dict[tuple[int, int], int] = {}
     for at in range(1, len(nodes)):
         node = nodes[at]
         function = int(node["function"])
@@ -44,10 +55,15 @@ def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> tuple[list[Context
             up = children.setdefault((parent, function), len(folded))
             if up == len(folded):
                 folded.append([parent, function, 0, 0])
+        else:
+            again[parent, up] = again.get((parent, up), 0) + int(node["invocations"])
         place[at] = up
         folded[up][2] += int(node["invocations"])
         folded[up][3] += int(node["work"])
-    contexts = [
+    contexts = tuple(
         Context(parent=p, function=names[f], invocations=n, computation=w) for p, f, n, w in folded
-    ]
-    return contexts, inclusive
+    )
+    recursions = tuple(
+        Recursion(source=a, to=b, count=n) for (a, b), n in sorted(again.items()) if n
+    )
+    return Folded(contexts, recursions, inclusive)

@@ -3,10 +3,9 @@
     python benchmarks/profile.py [--runs 5] [PROGRAM...]
 
 Native is the program as it is profiled, without instrumentation: the same compiler, level and flags
-(-O1, nothing inlined). Callgrind runs on that same binary. Every figure is a median over the runs, in
-seconds of the processor's work,
-divided by native's; the column "-O2" is native's own slow-down over the program at -O2. Callgrind
-runs once a program: it takes long and varies little beside that.
+(-O1, nothing inlined). Callgrind runs on that same binary. Every figure is a median over the runs,
+in seconds of the processor's work, divided by native's; the column "-O2" is native's own slow-down
+over the program at -O2. Callgrind runs once a program: it takes long and varies little beside that.
 """
 
 from __future__ import annotations

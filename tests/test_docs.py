@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dse
+from benchmarks.debian_programs import PACKAGES
 from dse.profile import Profile
 from dse.result import shared, status
 from tests import docs_figures
@@ -125,7 +126,22 @@ def test_figures_of_the_profile_format() -> None:
         "the format, tests/test_profile.py", r"`size` 0 is", r"words of 4 bytes", r"-1 for a root"
     )
     doc.given("how the program is laid out, tests/test_profile_addresses.py", r"16 MiB and 256 KiB")
-    doc.given("benchmarks/profile.py", r"14\.5 bytes for", r"pages of 64 KiB, and 4 bytes")
+    doc.given(
+        "benchmarks/profile.py",
+        r"5\.5 bytes for",
+        r"pages of 64 KiB, 12 more in",
+        r"4 bytes for each",
+    )
+    rows = doc.table("## What it costs")
+    assert [doc.at(cell) for cell in rows["program"]] == list(PACKAGES)
+    for cell, package in zip(rows["built by"], PACKAGES.values(), strict=True):
+        tool = "CMake" if "cmake" in package.build else "makefile"
+        doc.exactly(cell, tool if package.own else "compiler alone")
+    doc.given(
+        "benchmarks/built_programs.py",
+        r"\| [\w.-]+ \| (?:makefile|CMake|compiler alone) \|[^\n]*",
+        r"four caches of 2 to 16 ways",
+    )
     doc.check()
 
 

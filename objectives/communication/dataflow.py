@@ -16,7 +16,7 @@ import numpy as np
 
 from dse.model import Array
 from dse.problems import InputError, Problem, nearest
-from objectives.communication.movable import Kinds, staying, wrappers
+from objectives.communication.movable import Kinds, bound, staying, wrappers
 from objectives.communication.tree import CallTree, shares_inside
 
 MAX_CANDIDATES = 20
@@ -188,6 +188,12 @@ class Dataflow:
         handed = wrappers(self.tree, own, self.kinds, work, movable)
         kept |= {name: f"hands its work to {to}" for name, to in handed.items()}
         return {name: kept[name] for name in self._busy if name in kept}
+
+    @functools.cached_property
+    def on_host(self) -> frozenset[int]:
+        """Functions that no accelerator holds, not even if its function calls them."""
+        kept = bound(self.tree, self.names[: self.functions], self.kinds)
+        return frozenset(f for f, name in enumerate(self.names) if name in kept)
 
     @functools.cached_property
     def _passed(self) -> Array:

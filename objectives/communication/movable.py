@@ -43,6 +43,17 @@ def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str
     kinds : Kinds
         What is known of them.
     """
+    found = bound(tree, names, kinds)
+    found |= dict.fromkeys(kinds.system, "not the program's own: a header of the system defines it")
+    found |= dict.fromkeys(kinds.library, "a library function: what it computes is not known")
+    found |= dict.fromkeys(kinds.excluded, "the study excludes it") | {
+        "main": "the program's frame"
+    }
+    return {n: why for n, why in found.items() if n not in kinds.included}
+
+
+def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
+    """Return why functions cannot be part of an accelerator, not even called by its function."""
     callers = set(tree.parent.tolist())
     roots = {
         names[f]
@@ -50,6 +61,7 @@ def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str
         if tree.parent[v] < 0 and v in callers
     }
     found = dict.fromkeys(roots, "a root of the call tree: no function calls it")
+    found |= dict.fromkeys(kinds.excluded, "the study excludes it")
     found |= {
         name: f"calls {way[-1]}, which no accelerator is for"
         for name, way in _ways(tree, names, kinds.excluded, kinds.included).items()
@@ -58,11 +70,6 @@ def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str
         name: f"does I/O: {_told(way)}"
         for name, way in _ways(tree, names, kinds.io, kinds.included).items()
         if name not in kinds.library
-    }
-    found |= dict.fromkeys(kinds.system, "not the program's own: a header of the system defines it")
-    found |= dict.fromkeys(kinds.library, "a library function: what it computes is not known")
-    found |= dict.fromkeys(kinds.excluded, "the study excludes it") | {
-        "main": "the program's frame"
     }
     return {n: why for n, why in found.items() if n not in kinds.included}
 

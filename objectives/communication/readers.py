@@ -194,7 +194,9 @@ def _tree(profile: Profile, at: dict[str, int]) -> CallTree:
     again = np.zeros(len(nodes))
     for _, to, count in recursions:
         again[to] += count
-    return CallTree(parent, function, invocations, invocations - again, computation, recursions)
+    calls = invocations - again
+    told = [c if n.entered is None else n.entered for n, c in zip(nodes, calls, strict=True)]
+    return CallTree(parent, function, invocations, calls, computation, recursions, _floats(told))
 
 
 def _chains(profile: Profile, at: dict[str, int]) -> Iterator[Chain]:

@@ -8,7 +8,7 @@ medium. Each accelerated function has an accelerator, which does everything that
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +62,7 @@ class Split(NamedTuple):
     calls: float
     """Of the accelerators, and from them: each callback to the host is one as well."""
     callbacks: float
-    """Of these, calls from inside of functions that live above, on the host."""
+    """Of these, calls from inside of functions that live above and stay on the host."""
     units: tuple[Unit, ...]
 
     @property
@@ -124,7 +124,7 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     out = dataflow.returned[functions, :] * taken[functions, None]  # by reading function
     to_host = float((out @ host).sum())
     back = float(np.einsum("fr,rf->", out, weight))
-    back_calls = sum(callbacks(tree, contexts).values())
+    back_calls = sum(called_back(dataflow, contexts).values())
     into, once = (
         _entering(dataflow, matrix[:, functions] * taken[functions], weight, host)
         for matrix in (dataflow.transfers_into, dataflow.fetched)
@@ -138,10 +138,33 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
         float(dataflow.call_working_set[functions].sum()),
         float(dataflow.working_set[functions].sum()),
         float(dataflow.working_set.max(initial=0.0)),
-        float(tree.calls[list(contexts)].sum()) + back_calls,
+        _entries(dataflow, contexts) + back_calls,
         back_calls,
         _hardware(dataflow, unit, functions),
     )
+
+
+def _entries(dataflow: Dataflow, contexts: Sequence[int]) -> float:
+    """Return the calls of accelerators from the host.
+
+    What an accelerator calls again through functions that it holds is inside; if it calls back to
+    the host, what comes from there again is not.
+    """
+    tree = dataflow.tree
+    outermost = tree.calls if tree.outermost is None else tree.outermost
+    return float(
+        sum((tree.calls if called_back(dataflow, (v,)) else outermost)[v] for v in contexts)
+    )
+
+
+def called_back(dataflow: Dataflow, contexts: Sequence[int]) -> dict[int, float]:
+    """Return the calls from inside of these contexts to functions that stay on the host.
+
+    By function. Other functions that live above are held by the accelerator as well, like all that
+    it calls.
+    """
+    found = callbacks(dataflow.tree, contexts)
+    return {f: count for f, count in found.items() if f in dataflow.on_host}
 
 
 class _Entering(NamedTuple):

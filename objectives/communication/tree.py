@@ -30,6 +30,8 @@ class CallTree:
         The node's own [instruction].
     recursions : tuple of (int, int, float)
         Calls from a node that are counted at it or at a node above: both positions, how many.
+    outermost : ndarray, shape (nodes,), optional
+        Of the calls, those while no other one of the function lived; all if it is not told.
     """
 
     parent: NDArray[np.int64]
@@ -38,6 +40,7 @@ class CallTree:
     calls: Array
     computation: Array
     recursions: tuple[tuple[int, int, float], ...] = ()
+    outermost: Array | None = None
 
     @functools.cached_property
     def inclusive(self) -> Array:

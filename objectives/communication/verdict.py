@@ -17,8 +17,7 @@ import pandas as pd
 from dse.model.values import number, plural
 from objectives.communication.dataflow import Dataflow
 from objectives.communication.setting import Setting
-from objectives.communication.split import outermost, split, whole
-from objectives.communication.tree import callbacks
+from objectives.communication.split import called_back, outermost, split, whole
 from objectives.power_law import crossings, gain
 
 Knob = Literal["computation", "store", "medium", "interface", "calls", "everything"]
@@ -103,7 +102,7 @@ class Verdict(NamedTuple):
     stays: str = ""
     """Why it stays on the host all the same, unless a study includes it; empty if it may move."""
     callbacks: str = ""
-    """Calls from inside of functions that live above, on the host, and of which; empty if none."""
+    """Calls from inside of functions that live above and stay on the host; empty if none."""
 
     @property
     def change(self) -> Change | None:
@@ -250,7 +249,7 @@ def _reason(
 
 
 def _called_back(dataflow: Dataflow, contexts: tuple[int, ...]) -> str:
-    found = callbacks(dataflow.tree, contexts)
+    found = called_back(dataflow, contexts)
     names = [dataflow.names[f] for f in sorted(found, key=lambda f: -found[f])]
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     told = f"{plural(int(sum(found.values())), 'callback')} to {', '.join(names[:2])}{more}"

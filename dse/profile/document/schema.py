@@ -200,6 +200,10 @@ class Context(_Part):
     function: str
     invocations: Count
     computation: Count
+    entered: Count | None = Field(
+        default=None,
+        description="invocations while no other one of the function lived; null: not told",
+    )
 
 
 class Recursion(_Part):

@@ -37,7 +37,7 @@ def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> Folded:
     for at in range(len(nodes) - 1, 0, -1):
         total[nodes["parent"][at]] += total[at]
     inclusive: dict[int, int] = defaultdict(int)
-    folded: list[list[int]] = []  # parent, function, invocations, work
+    folded: list[list[int]] = []  # parent, function, invocations, work, entered
     place: dict[int, int] = {0: -1}
     children: dict[tuple[int, int], int] = {}
     again: dict[tuple[int, int], int] = {}
@@ -54,14 +54,16 @@ def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> Folded:
         if up < 0:
             up = children.setdefault((parent, function), len(folded))
             if up == len(folded):
-                folded.append([parent, function, 0, 0])
+                folded.append([parent, function, 0, 0, 0])
         else:
             again[parent, up] = again.get((parent, up), 0) + int(node["invocations"])
         place[at] = up
         folded[up][2] += int(node["invocations"])
         folded[up][3] += int(node["work"])
+        folded[up][4] += int(node["invocations"]) * int(node["outermost"])
     contexts = tuple(
-        Context(parent=p, function=names[f], invocations=n, computation=w) for p, f, n, w in folded
+        Context(parent=p, function=names[f], invocations=n, computation=w, entered=e)
+        for p, f, n, w, e in folded
     )
     recursions = tuple(
         Recursion(source=a, to=b, count=n) for (a, b), n in sorted(again.items()) if n

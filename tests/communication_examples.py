@@ -21,6 +21,7 @@ from dse.profile.document import (
     Transfer,
     Unaccounted,
 )
+from objectives.communication.tree import CallTree
 
 INPUT = "(input)"
 ADDRESSES = 24
@@ -317,3 +318,15 @@ def _fetched(here: Home, there: Home, had: list[Home], sent: bool, costs: Costs)
     if here in had or (costs.keeps and here[0] in {name for name, _ in had}):
         return False
     return not (there[0] and costs.shared)
+
+
+def antichains(tree: CallTree, nodes: list[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every set of nodes none of which is below another."""
+    if not nodes:
+        yield ()
+        return
+    first, rest = nodes[0], nodes[1:]
+    yield from antichains(tree, rest)
+    below = set(tree.below(first))
+    for others in antichains(tree, [v for v in rest if v not in below]):
+        yield (first, *others)

@@ -29,7 +29,7 @@ from objectives.communication.dataflow import Chain
 from objectives.communication.split import split, whole
 from objectives.communication.tree import CallTree
 from objectives.logca import speedup
-from tests.communication_examples import Machine, profile_of
+from tests.communication_examples import Machine, antichains, profile_of
 
 JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
 PROGRAM = from_profile(profile_of(Machine(11, functions=12).trace), "random")
@@ -206,18 +206,6 @@ def test_a_bad_setting_is_told_with_all_its_problems() -> None:
         "least_speedup",
     ]
     assert "call: [0, inf) cycle\n" in str(error.value)
-
-
-def antichains(tree: CallTree, nodes: list[int]) -> Any:
-    """Yield every set of nodes none of which is below another."""
-    if not nodes:
-        yield ()
-        return
-    first, rest = nodes[0], nodes[1:]
-    yield from antichains(tree, rest)
-    below = set(tree.below(first))
-    for others in antichains(tree, [v for v in rest if v not in below]):
-        yield (first, *others)
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,22 +22,10 @@ from objectives.communication import (
 from objectives.communication.split import split, whole
 from objectives.communication.tree import CallTree
 from objectives.communication.within import best_within
-from tests.communication_examples import Machine, profile_of
+from tests.communication_examples import Machine, antichains, profile_of
 
 JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
 COSTS = AreaCosts(instruction_area=32, memory_area_per_bit=1 / 64, bank_area=50, interface_area=500)
-
-
-def antichains(tree: CallTree, nodes: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield every set of nodes none of which is below another."""
-    if not nodes:
-        yield ()
-        return
-    first, rest = nodes[0], nodes[1:]
-    yield from antichains(tree, rest)
-    below = set(tree.below(first))
-    for others in antichains(tree, [v for v in rest if v not in below]):
-        yield (first, *others)
 
 
 def random_tree(rng: np.random.Generator, size: int) -> CallTree:

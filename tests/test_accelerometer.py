@@ -176,3 +176,14 @@ def test_offloads_a_second_need_a_clock() -> None:
     per_second = study(offload_rate="1e6 call/s", clock="2 GHz").run().front.designs
     per_cycle = study().run().front.designs
     assert per_second["speedup"].tolist() == pytest.approx(per_cycle["speedup"].tolist())
+
+
+def test_cores_that_wait_never_ask_for_more_than_the_engine_serves() -> None:
+    """By rounding some did at saturation, and were infeasible; those with no wait still are."""
+    given = (0.9, 1e-4, 10.0, 20.0, np.arange(1.0, 33.0))  # share, rate, overhead, latency, A
+    for cores in (32, 48, 64, 96, 128, 256, 1024):
+        wait = core_wait(0, *given, cores).queue_time
+        found = host_speedup(0, *given, cores, wait)
+        assert (found.engine_utilization < 1).all()
+        assert found.engine_utilization[0] > 0.9
+    assert host_speedup(0, *given[:4], 1.0, 1024).engine_utilization > 900

@@ -185,6 +185,13 @@ def test_defaults_and_tiers_are_named() -> None:
     assert "latency (assumed, between 500 and 2000 moves" in rests
 
 
+def test_which_program_is_asked_about_is_no_figure() -> None:
+    """A default chose the only program of a profile, and counted as assumed."""
+    study = dse.load(Path(__file__).parents[1] / "studies" / "compress.toml")
+    assert "workload" not in [figure.label for figure in study.figures]
+    assert "shared_store" in [figure.label for figure in study.figures if figure.default]
+
+
 def test_the_distance_of_fronts_is_a_share() -> None:
     one, other = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 2.5], [2.0, 1.0]])
     assert distance(one, one) == 0.0

@@ -134,6 +134,11 @@ def test_a_source_and_the_other_output_are_never_replaced(tmp_path: Path) -> Non
     assert done.returncode == 2
     assert b"is what is profiled" in done.stderr
     assert path.read_text() == text
+    (tmp_path / "hard.json").hardlink_to(path)
+    done = command(str(path), "-o", str(tmp_path / "hard.json"), "--force")
+    assert done.returncode == 2
+    assert b"is what is profiled" in done.stderr
+    assert path.read_text() == text
     both = command(str(path), "-o", str(tmp_path / "x"), "--html", str(tmp_path / "x"))
     assert both.returncode == 2
     assert b"is what -o writes" in both.stderr

@@ -61,6 +61,16 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
         "",
         ["objective[1].at.granularity: {} is an empty table", "1 KiB", "1 problem"],
     ),
+    "infinite text": (
+        [("computational_index = 90", 'computational_index = "inf"')],
+        "",
+        ["inputs.computational_index: 'inf' is not finite", "cycle/B", "1 problem"],
+    ),
+    "infinite option": (
+        [(ACCELERATION, '{ values = [4, "inf"] }')],
+        "",
+        ["space.acceleration", "'inf' is not finite"],
+    ),
     "dead knob": (
         [(LATENCY, LATENCY + "\ntarget_speedup = { values = [1, 2] }")],
         "",

@@ -189,9 +189,8 @@ def _check_targets(
             problems.append(Problem(str(file), "is a folder", "give the name of a file"))
         elif not file.parent.is_dir():
             problems.append(Problem(str(file), f"there is no folder {file.parent}"))
-        elif file.resolve() in taken:
-            message = f"is {taken[file.resolve()]}"
-            problems.append(Problem(str(file), message, "give another name"))
+        elif what := next((said for one, said in taken.items() if _same(one, file)), ""):
+            problems.append(Problem(str(file), f"is {what}", "give another name"))
         elif not os.access(file if file.exists() else file.parent, os.W_OK):
             problems.append(Problem(str(file), "may not be written"))
         elif file.is_file() and not force and not _is_own(file):
@@ -199,6 +198,13 @@ def _check_targets(
         taken.setdefault(file.resolve(), f"what {option} writes")
     if problems:
         raise InputError("profile", problems)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Tell whether two names are of one file, by a hard link too; neither need be there."""
+    if one == other.resolve():
+        return True
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _is_own(file: Path) -> bool:

@@ -52,10 +52,11 @@ class OffloadTime:
         Array, Quantity("cycle", "mean wait of an offload for the engine", low=0)
     ]
     offload_time: Annotated[
-        Array, Quantity("cycle", "mean time from the set-up of an offload to its result", low=0)
+        Array,
+        Quantity("cycle", "mean time from set-up of an offload to result, no switches", low=0),
     ]
     offload_time_p99: Annotated[
-        Array, Quantity("cycle", "time that 99 % of the offloads do not exceed", low=0)
+        Array, Quantity("cycle", "time that 99 % of the offloads do not exceed, no switches", low=0)
     ]
     latency_reduction: Annotated[
         Array,

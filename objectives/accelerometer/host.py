@@ -23,6 +23,8 @@ from objectives.accelerometer.quantities import (
 from objectives.power_law import arrays
 from objectives.quantities import Acceleration
 
+_ROUNDING = 1e-12
+
 
 def _part(about: str) -> Quantity:
     return Quantity("1", about, low=0, part_of="core_time")
@@ -145,5 +147,8 @@ def host_speedup(
     with np.errstate(divide="ignore"):
         speedup = 1.0 / total
         load = np.where(engine > 0, count * (engine / total), 0.0)
+    # cores that wait never ask for more than the engine serves: what is above it by rounding is not
+    rounded = (how == SYNC) & (load >= 1.0) & (load <= 1.0 + _ROUNDING)
+    load = np.where(rounded, np.nextafter(1.0, 0.0), load)
     found = [speedup, total, *(part.copy()[()] for part in parts), load[()], (engine / rate)[()]]
     return HostSpeedup(*found)

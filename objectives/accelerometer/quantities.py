@@ -78,6 +78,7 @@ class Work(NamedTuple):
             "calls of the kernel a cycle, on a busy core that does all itself",
             "n/C",
             above=0,
+            high=1,
             typical=(1e-7, 1e-4),
         ),
     ]

@@ -143,7 +143,7 @@ _FLOAT_DIVIDE = "a quotient, root or function in floating point"
 
 def _cost(core: str, instructions: str) -> Quantity:
     about = f"{core} time for {instructions}, in other instructions on registers"
-    return Quantity("1", about, low=0.0, better="lower", typical=(1.0, 32.0))
+    return Quantity("1", about, low=0.0, high=1e6, better="lower", typical=(1.0, 32.0))
 
 
 class Architecture(NamedTuple):

@@ -60,7 +60,8 @@ def stated(ctx: Context, evaluator: Evaluator) -> tuple[Stated, ...]:
     """Return the figures that objectives or constraints depend on.
 
     What `at` and `over` bind is what is asked, not what is known: it is no figure unless it is
-    uncertain. Neither is an input that relations alone name, which is a bound.
+    uncertain. Neither is an input that relations alone name, which is a bound, nor a default that
+    chooses something in a file, such as a program.
     """
     by_objective, used = _used(evaluator)
 
@@ -84,7 +85,7 @@ def stated(ctx: Context, evaluator: Evaluator) -> tuple[Stated, ...]:
                     origin = ctx.origins[key, option, name]
                     label = f"{name} of {option}"
                     found.append(made(name, label, row[name], origin, (key, option)))
-    for name, value, model in _defaults(evaluator.wiring, used):
+    for name, value, model in _defaults(evaluator.wiring, used - {*ctx.greatest}):
         figure = made(name, name, value, Origin(source=f"default of {model}"), ("", ""))
         found.append(replace(figure, default=True))
     return (*found, *_bound(ctx, evaluator))

@@ -103,6 +103,9 @@ class Context:
             if clock is None or not math.isnan(clock):  # a clock that cannot be is told already
                 self.add(where, "NaN is not a value", f"{name} is in {unit}")
             value = None
+        elif value is not None and math.isinf(value):
+            self.add(where, f"{given!r} is not finite", f"{name} is in {unit}")
+            value = None
         if value is None:
             self.doubtful.add(name)
         return value
@@ -113,9 +116,6 @@ class Context:
         """Read a number that a quantity may be; None, and a problem, if it cannot be."""
         unit = wiring.quantities[name].unit
         value = self.number(where, name, given, unit, clock)
-        if value is not None and math.isinf(value):
-            self.add(where, f"{given!r} is not finite", f"{name} is in {unit}")
-            value = None
         if value is None or not self.in_domain(wiring, where, name, value):
             self.doubtful.add(name)
             return None

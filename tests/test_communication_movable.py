@@ -235,6 +235,10 @@ def test_a_study_may_override_what_stays() -> None:
         ({"include": ["main"]}, "'main' cannot move: all of the program is below it"),
         ({"include": ["idct"]}, "'idct' may move as it is\n.*leave it out of include"),
         ({"include": ["idct"], "exclude": ["idct"]}, "idct: under both exclude and include"),
+        (
+            {"include": ["read_stream"], "exclude": ["room"]},
+            "'read_stream' calls 'room', which is excluded\n.*include or exclude both",
+        ),
     ],
 )
 def test_what_cannot_be_included_is_told(given: dict[str, list[str]], message: str) -> None:

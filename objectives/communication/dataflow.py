@@ -8,7 +8,7 @@ wrote and another read. :func:`objectives.communication.readers.load_dataflow` r
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -230,6 +230,15 @@ class Dataflow:
         found = self._known(names)
         return replace(self, kinds=self.kinds._replace(included=self.kinds.included | found))
 
+    def against(self, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield which of these functions call excluded ones, through others too, and those."""
+        for name in names:
+            nodes = [v for v, f in enumerate(self.tree.function.tolist()) if self.names[f] == name]
+            for below in (w for v in nodes for w in self.tree.below(v) if w != v):
+                called = self.names[self.tree.function[below]]
+                if called in self.kinds.excluded:
+                    yield name, called
+
     def _known(self, names: Iterable[str]) -> frozenset[str]:
         names, known = frozenset(names), self.names[: self.functions]
         if wrong := sorted(names - set(known)):
@@ -317,8 +326,8 @@ class Dataflows:
         Raises
         ------
         InputError
-            If no program has such a function, if it may move as it is, or if it is ``main``; all at
-            once.
+            If no program has such a function, if it may move as it is, if it is ``main``, or if it
+            calls what is excluded; all at once.
         """
         self._known(names)
         wrong = [
@@ -327,6 +336,12 @@ class Dataflows:
             else Problem("", f"'{name}' may move as it is", "leave it out of include")
             for name in names
             if name == "main" or name not in self.staying
+        ]
+        wrong += [
+            Problem("", f"'{name}' calls '{below}', which is excluded", "include or exclude both")
+            for name, below in dict.fromkeys(
+                pair for p in self.programs for pair in p.against(names)
+            )
         ]
         if wrong:
             raise InputError(", ".join(program.program for program in self.programs), wrong)

@@ -211,8 +211,9 @@ def test_profiles_are_complete_and_small(name: str) -> None:
 
 @needs_compiler
 def test_a_profile_is_made_again_the_same() -> None:
-    again = make().profile_workload("md5")
-    kept = Profile.load(PROFILES / "md5.json")
+    """Not that of md5: what is mapped for its text stands where the system's loader left room."""
+    again = make().profile_workload("aes")
+    kept = Profile.load(PROFILES / "aes.json")
     if again.program.compiler != kept.program.compiler or not again.run.addresses_fixed:
         pytest.skip(f"{again.program.compiler} or addresses differ from the profile's")
     assert again.dumps() == kept.dumps()

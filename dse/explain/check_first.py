@@ -36,7 +36,7 @@ from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
 """By which an assumed figure is moved if the study does not say how far off it may be."""
-_SECONDS = 20.0  # that models may take for it
+_SECONDS = 30.0  # that models may take for it
 _SHARE = 0.25  # of what explanations take, if there is a time-out
 _FEWEST = 4  # designs, below which a front is not looked at
 _INSIDE = (0.025, 0.975)  # of a law without ends

@@ -15,6 +15,7 @@ from dse.result import storage
 from dse.result.folder import load_result
 from dse.run import run
 from dse.search.base import Progress
+from tests.core_examples import objective
 from tests.toy import MODEL, STUDY
 
 
@@ -84,3 +85,29 @@ def test_of_a_very_large_front_the_storage_has_an_even_part_and_says_so(
 def test_a_small_front_is_stored_whole_and_without_a_note(tmp_path: Path) -> None:
     result = run(study(tmp_path, "method = 'exhaustive'"), tmp_path / "out")
     assert not [note for note in result.notes if "storage" in note]
+
+
+def test_a_signal_while_a_connection_is_taken_back_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The pool wrote a traceback for it, and then passed it on all the same."""
+    store = storage.Store.open(
+        f"sqlite:///{tmp_path}/study.db", "s", [objective("speed")], "0" * 64
+    )
+    engine = store.storage.engine
+
+    def stopped(error: type[BaseException]) -> None:
+        def raising(connection: object) -> None:
+            raise error
+
+        connection = engine.connect()
+        with monkeypatch.context() as patch:
+            patch.setattr(engine.dialect, "do_rollback", raising)
+            connection.close()
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped(KeyboardInterrupt)
+    assert caplog.text == ""
+    stopped(ValueError)
+    assert "Exception during reset" in caplog.text
+    store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -44,6 +45,19 @@ def make(path: Path) -> None:
     finally:
         storage.scoped_session.remove()
         storage.engine.dispose()
+
+
+def interrupted_in_silence(storage: RDBStorage) -> None:
+    """Keep its pool from logging a signal that comes while it takes a connection back.
+
+    The interruption goes on from there, and is told once, where it ends.
+    """
+    kind = type(storage.engine.pool)
+    logging.getLogger(f"{kind.__module__}.{kind.__name__}").addFilter(_is_no_interruption)
+
+
+def _is_no_interruption(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
 
 
 def engine_options(url: str) -> dict[str, Any]:

@@ -27,7 +27,14 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import knee
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
-from dse.result.connection import alone, check_password, engine_options, refused, told
+from dse.result.connection import (
+    alone,
+    check_password,
+    engine_options,
+    interrupted_in_silence,
+    refused,
+    told,
+)
 from dse.result.database import StorageError
 from dse.result.shared import Shared, make_tables
 from dse.search.asking import distributions, quiet
@@ -91,6 +98,7 @@ class Store:
                         skip_compatibility_check=made,
                         skip_table_creation=made,
                     )
+                    interrupted_in_silence(storage)
                     name = own_name(storage, name, digest)
                     study = optuna.create_study(
                         storage=storage, study_name=name, directions=directions, load_if_exists=True

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import dse
+from dse import Array, Floats, Quantity
 from dse.explain.explained import founded
 from dse.explain.front_moves import distance
 from dse.study.kept import to_toml
@@ -289,3 +292,57 @@ def test_a_catalog_says_tiers_for_figures_rows_and_the_file(tmp_path: Path) -> N
     )
     with pytest.raises(dse.InputError, match=r"a\.tier: 'true' is not a tier"):
         dse.load(tmp_path / "study.toml")
+
+
+def test_how_busy_the_machine_was_decides_nothing() -> None:
+    """The same study said what to check on a quiet machine, and not on a busy one."""
+    study = dse.from_mapping(content())
+    result = study.run()
+    busy = replace(result, provenance={**result.provenance, "seconds": 10.0})
+    assert founded(study, busy).checks == founded(study, result).checks != ()
+
+
+class Link(NamedTuple):
+    transfer_time: Annotated[Array, Quantity("s", "time of a transfer", low=0)]
+
+
+@pytest.mark.parametrize(
+    ("each", "search", "looked_at"),
+    [
+        (1e-5, 0.0, {1, 40}),  # a formula: every design
+        (0.15, 15.0, {1, 4, 20}),  # a simulator: those that matter most
+        (0.15, 60.0, {1, 4, 20}),  # on a busy machine
+        (0.5, 60.0, {1, 20}),
+        (10.0, 400.0, set()),  # that would take longer than the search, and minutes
+    ],
+)
+def test_slow_models_get_few_designs(
+    each: float, search: float, looked_at: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, seen = [0.0], set[int]()
+
+    def link(
+        width: Annotated[Floats, Quantity("B/s", "of the link", above=0)],
+        size: Annotated[Floats, Quantity("B", "of a transfer", low=0)],
+        latency: Annotated[Floats, Quantity("s", "of the link", low=0)],
+    ) -> Link:
+        seen.add(np.shape(width)[-1])
+        now[0] += each * np.broadcast(width, size, latency).size
+        return Link(np.asarray(latency + size / width))
+
+    made = {
+        "study": {"name": "links", "models": ["link"]},
+        "inputs": {"size": 1000, "latency": 1e-6},
+        "space": {"width": {"integer": [1, 40]}},
+        "objective": [{"minimize": "transfer_time"}, {"minimize": "width"}],
+    }
+    study = dse.from_mapping(made, {"link": link})
+    result = study.run(workers=1)
+    certificate = replace(result.certificate, evaluated=15)
+    kept = {**result.provenance, "seconds": search, "workers": 1}
+    result = replace(result, provenance=kept, certificate=certificate)
+    seen.clear()
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    checks = founded(study, result).checks
+    assert seen == looked_at
+    assert len(checks) == (2 if looked_at else 0)

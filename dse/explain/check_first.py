@@ -8,6 +8,7 @@ assumed figure of which nothing is said is halved and doubled.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -31,14 +32,17 @@ from dse.model.quantity import Array, Quantity
 from dse.problems import InputError
 from dse.result.record import Result
 from dse.result.spare import EXPLAINED, evaluations_of_an_explanation, pace_of
+from dse.search.cost import COSTLY
 from dse.study.resolve.figures import Stated
 from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
 """By which an assumed figure is moved if the study does not say how far off it may be."""
-_SECONDS = 30.0  # that models may take for it
-_SHARE = 0.25  # of what explanations take, if there is a time-out
 _FEWEST = 4  # designs, below which a front is not looked at
+_MOST, _MOST_SLOW = 60_000, 1_000  # evaluations, of formulas and of simulators
+_BATCH = 1.0  # seconds; formulas over arrays take less, however busy the machine
+_LONG = 120.0  # seconds; what takes longer than that, and than the search, is left out
+_SHARE = 0.25  # of what explanations take, if there is a time-out
 _INSIDE = (0.025, 0.975)  # of a law without ends
 
 
@@ -90,17 +94,21 @@ def check_first(
     ranges = [(f, *r) for f in study.figures if (r := range_of(study, f)) is not None]
     if not ranges or not len(result.front) or isinstance(study.evaluator.space, TableSpace):
         return ()
-    numbers = _designs(study, result, choice, 1 + 2 * len(ranges), explained)
+    draws = 1 + 2 * len(ranges)
+    numbers = _designs(study, result, choice, draws, explained)
     if len(numbers) < min(_FEWEST, len(result.front)):
         return ()
     rows = result.designs.loc[numbers]
     space = study.evaluator.space
     points = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
-    kept = None if choice is None else numbers.index(choice)
+    asked = [_asked(f, e) for f, e, _ in ranges if not _is_clock(f)]
+    if _is_slow(study.evaluator, asked, points):
+        evaluations = min(_MOST_SLOW, _evaluations_elsewhere(study, result) // 2)
+        fewer = max(_FEWEST, evaluations // draws)
+        points = {n: v[:fewer] for n, v in points.items()}
+    kept = None if choice is None else 0
     found: list[Check] = []
-    moves = _moved(
-        study.evaluator, [_asked(f, e) for f, e, _ in ranges if not _is_clock(f)], points
-    )
+    moves = _moved(study.evaluator, asked, points)
     for figure, ends, told in ranges:
         moved = _clock_moved(study, points, ends) if _is_clock(figure) else next(moves)
         if moved is not None:
@@ -156,18 +164,20 @@ def _ends_of(uncertainty: Uncertainty, source: Source, number: int) -> tuple[flo
 def _designs(
     study: ResolvedStudy, result: Result, choice: int | None, draws: int, explained: int
 ) -> list[int]:
-    """Return the designs to look at, as many as there is time for."""
+    """Return the designs to look at, the choice first; none if the fewest would take too long."""
     if explained <= 0:
         return []
+    evaluated = result.certificate.evaluated
     seconds = float(result.provenance.get("seconds") or 0.0)
-    workers = int(result.provenance.get("workers") or 1)
-    pace = pace_of(seconds, workers, result.certificate.evaluated)
-    evaluations = _SECONDS / max(pace, 1e-12)
+    pace = pace_of(seconds, int(result.provenance.get("workers") or 1), evaluated)
+    if _FEWEST * draws > evaluated and _FEWEST * draws * pace > _LONG:
+        return []
+    evaluations = float(_MOST)
     if explained < EXPLAINED or study.plan.timeout is not None:
         explaining = explained * evaluations_of_an_explanation(study)
         evaluations = min(evaluations, _SHARE * explaining)
     numbers = candidates(result, draws)[: int(evaluations / draws)]
-    return numbers if choice is None or choice in numbers else [choice, *numbers]
+    return numbers if choice is None else [choice, *(n for n in numbers if n != choice)]
 
 
 def _asked(figure: Stated, ends: tuple[float, float]) -> Ends:
@@ -177,6 +187,28 @@ def _asked(figure: Stated, ends: tuple[float, float]) -> Ends:
 
 _Moved: TypeAlias = tuple[Array, NDArray[np.bool_]]
 """Values (3, designs, objectives) as they are and at both ends, and whether designs hold."""
+
+
+def _is_slow(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> bool:
+    """Tell whether models take more than `COSTLY` a design: see `dse.search.cost`."""
+    costly = COSTLY * (1 + 2 * len(asked))
+
+    def timed(count: int) -> float:
+        few = {name: values[:count] for name, values in points.items()}
+        began = time.perf_counter()
+        if not [*_moved(evaluator, asked, few)]:  # only the clock moves
+            _evaluated(at_middles(evaluator), few)
+        return time.perf_counter() - began
+
+    one = timed(1)
+    if one <= costly or one > _BATCH:
+        return one > costly
+    return timed(_FEWEST) - one > costly * (_FEWEST - 1)
+
+
+def _evaluations_elsewhere(study: ResolvedStudy, result: Result) -> int:
+    """Return about how many designs the search and the first explanations evaluate."""
+    return result.certificate.evaluated + _FEWEST * evaluations_of_an_explanation(study)
 
 
 def _moved(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> Iterator[_Moved | None]:

@@ -130,6 +130,42 @@ def test_a_curve_without_a_knee_gives_the_sum_of_overhead_and_service(tmp_path: 
     assert any("not told apart" in note for note in kept["notes"])
 
 
+FALLING = "1,10\n2,9.9\n4,9.8\n8,9.7\n16,9.6\n32,9.5\n"
+STEEP = "1,100\n2,40\n4,15\n8,7\n16,3\n32,1\n"
+
+
+@pytest.mark.parametrize("rows", [FLAT, FALLING, STEEP])
+@pytest.mark.parametrize("head", ["queue_depth", "offered_Gbps"])
+def test_latencies_that_do_not_rise_have_no_knee(head: str, rows: str, tmp_path: Path) -> None:
+    """In flight they gave a service time of picoseconds, a knee of millions, and no note."""
+    (tmp_path / "flat.csv").write_text(f"{head},latency_us\n{rows}")
+    told = run(tmp_path / "flat.csv", record=tmp_path / "fit.json")
+    kept = json.loads((tmp_path / "fit.json").read_text())["flat"]
+    beside = {"capacity"} if head == "offered_Gbps" else set()
+    assert kept["parameters"].keys() == {"overhead_and_service_time", "knee"} | beside
+    assert kept["parameters"].keys() == kept["intervals"].keys()
+    assert kept["parameters"]["knee"] == "inf"
+    assert kept["intervals"]["knee"][1] == "inf"
+    assert "overhead and service time are not told apart" in told[0]
+    measure = "loads up to the capacity" if beside else "more requests in flight"
+    assert f"Measure {measure}" in told[0]
+    assert ("hardly to be trusted" in told[0]) == (rows == STEEP)
+
+
+def test_a_knee_beyond_what_was_measured_has_a_lower_end() -> None:
+    drawn, truth, flat, held = np.random.default_rng(4), np.array([200e-6, 0.1e-6]), 0, 0
+    depths: Array = np.array([1.0, 2, 4, 8, 16, 32])
+    for _ in range(6):
+        noise = np.exp(0.02 * drawn.standard_normal(len(depths)))
+        found = fit_load(Load("drive", depths, latency(depths, True, truth) * noise, True))
+        if "overhead_and_service_time" in found.parameters:
+            flat += 1
+            low, high = found.intervals["overhead_and_service_time"]
+            held += low <= 200.1e-6 <= high and 10 < found.intervals["knee"][0] < 2001
+    assert flat >= 5
+    assert flat - held <= 1
+
+
 def test_the_sum_has_its_truth_in_its_interval() -> None:
     drawn, flat, held = np.random.default_rng(3), 0, 0
     rates: Array = np.linspace(1.0, 8.0, 8, dtype=np.float64)  # of a capacity of 1,000

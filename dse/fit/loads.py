@@ -149,9 +149,10 @@ def notes(fit: LoadFit) -> list[str]:
     said = []
     if "overhead_and_service_time" in fit.parameters:
         whole = show(fit.parameters["overhead_and_service_time"], "s")
+        more = "more requests in flight" if fit.series.in_flight else "loads up to the capacity"
         said.append(
             "overhead and service time are not told apart, for latency does not rise with the "
-            f"load: their sum is {whole}. Measure loads up to the capacity"
+            f"load: their sum is {whole}. Measure {more}"
         )
     if fit.full:
         from_ = number(float(fit.series.load[-fit.full]))

@@ -30,6 +30,7 @@ MOST = 4_096
 _ABSENT = 1e-6  # of the least latency: an overhead below it is none
 _CHANCE = 0.05  # of taking latencies that do not rise for ones that do
 _FAR_OFF = 0.2  # relative error: what is that far off does not explain latencies
+_NONE = 1e-6  # share of the loss: a queue that takes no more off it is none
 _EXACT = 1e-18  # mean square of a relative error that is rounding alone
 _HALVINGS = 12
 _FAR = 20.0  # in logarithms: beyond it an interval is open
@@ -115,7 +116,7 @@ def fit_load(series: Load) -> LoadFit:
     end = int(over[0]) + 1 if over.size and over[0] + 1 >= FEWEST else len(series.load)
     kept = replace(series, load=series.load[:end], latency=series.latency[:end])
     best = _best(kept)
-    if not series.in_flight and _is_flat(kept, best):
+    if _is_flat(kept, best):
         return _flat(series, kept, best)
     names = ["overhead", "service_time", *([] if series.in_flight else ["capacity"]), "knee"]
     values = [*np.exp(best), knee(series.in_flight, np.exp(best))]
@@ -130,16 +131,17 @@ def fit_load(series: Load) -> LoadFit:
 
 
 def _is_flat(series: Load, best: Array) -> bool:
-    """Tell whether one time explains latencies, and a queue no better: the F test at 5 %."""
-    freedom = len(series.load) - len(best)
+    """Tell whether one time explains latencies, and a queue no better: the F test at 5 %.
+
+    What falls with the load is flat as well, however far off: the queue that fits best is none.
+    """
+    freedom, beside = len(series.load) - len(best), len(best) - 1
     least = float((_residuals(series, best) ** 2).sum())
     level = 2.0 * (np.sqrt(series.latency / _level(series.latency)) - 1.0)
     noise = max(least / max(freedom, 1), _EXACT)
     more = float((level**2).sum()) - least
-    return bool(
-        np.median(np.abs(level)) < _FAR_OFF
-        and more < 2.0 * noise * stats.f.ppf(1.0 - _CHANCE, 2, max(freedom, 1))
-    )
+    chance = beside * noise * stats.f.ppf(1.0 - _CHANCE, beside, max(freedom, 1))
+    return bool(more < _NONE * least or (np.median(np.abs(level)) < _FAR_OFF and more < chance))
 
 
 def _flat(series: Load, kept: Load, best: Array) -> LoadFit:
@@ -147,14 +149,17 @@ def _flat(series: Load, kept: Load, best: Array) -> LoadFit:
     count = len(kept.load)
     rest = (np.delete(kept.latency, i) for i in range(count))
     errors = np.array([_level(r) / y - 1.0 for r, y in zip(rest, kept.latency, strict=True)])
-    level, carried = _level(kept.latency), lowest(kept.load, False, "capacity")
+    level = _level(kept.latency)
     low, high = _interval(kept, best, len(best) + _SUM)
-    told = {"overhead_and_service_time": level, "capacity": np.inf, "knee": np.inf}
-    spans = {
-        "overhead_and_service_time": (min(low, level), max(high, level)),
-        "capacity": (max(_interval(kept, best, 2)[0], carried), np.inf),
-        "knee": (_interval(kept, best, len(best) + _KNEE)[0], np.inf),
-    }
+    told = {"overhead_and_service_time": level}
+    spans = {"overhead_and_service_time": (min(low, level), max(high, level))}
+    places = {"knee": len(best) + _KNEE}
+    if not series.in_flight:
+        places = {"capacity": 2, **places}
+    for name, place in places.items():
+        told[name] = np.inf
+        least = lowest(kept.load, series.in_flight, name)
+        spans[name] = max(_interval(kept, best, place)[0], least), np.inf
     return LoadFit(series, told, spans, errors, len(series.load) - count)
 
 

@@ -1,4 +1,4 @@
-"""The command line; it, status and the cli of profile and of fit import click, all else later."""
+"""The command line; it, options, status and the clis of profile and fit import click."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from dse.fit.cli import fit
+from dse.options import Written, option
 from dse.profile.cli import profile
 from dse.status import status
 
@@ -48,18 +49,18 @@ def commands() -> None:
 
 @commands.command("run")
 @click.argument("study", type=_PATH)
-@click.option("-o", "--out", type=_PATH, help="Run folder  [default: runs/NAME]")
-@click.option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
-@click.option("--least", metavar="OBJECTIVE", help=_LEAST_HELP)
-@click.option(
+@option("-o", "--out", type=Written(path_type=Path), help="Run folder  [default: runs/NAME]")
+@option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
+@option("--least", metavar="OBJECTIVE", help=_LEAST_HELP)
+@option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
     help="What the whole run may take: search.timeout.",
 )
-@click.option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
-@click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
-@click.option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
+@option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
+@option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
+@option("--quiet", is_flag=True, help="No progress and no summary.")
 def run_command(
     study: Path,
     out: Path | None,
@@ -129,26 +130,24 @@ def _ended_at_once(*_: Any) -> NoReturn:
 
 @commands.command("new")
 @click.argument("study", type=_PATH)
-@click.option(
-    "--from", "profile_", metavar="PROFILE", type=_PATH, help="Study this program: a profile."
-)
-@click.option(
+@option("--from", "profile_", metavar="PROFILE", type=_PATH, help="Study this program: a profile.")
+@option(
     "--question",
     type=click.Choice(["communication", "partition", "offload"]),
     help="What to ask of the program: which functions to accelerate (communication, the default); "
     "which basic blocks to move, and where the accelerator joins the memory hierarchy "
     "(partition); which function, behind which interface, shared by how many threads (offload).",
 )
-@click.option("--kernel", metavar="NAME", help="Study this kernel, such as aes: dse list kernels.")
-@click.option("--host", metavar="NAME", help="On this host, such as sparc-t4: dse list platforms.")
-@click.option(
+@option("--kernel", metavar="NAME", help="Study this kernel, such as aes: dse list kernels.")
+@option("--host", metavar="NAME", help="On this host, such as sparc-t4: dse list platforms.")
+@option(
     "--engine",
     "engines",
     metavar="NAME",
     multiple=True,
     help="With this engine: dse list engines. May be given several times  [default: all that fit]",
 )
-@click.option(
+@option(
     "--interface",
     "interfaces",
     metavar="NAME",
@@ -156,7 +155,7 @@ def _ended_at_once(*_: Any) -> NoReturn:
     help="Behind this interface: dse list interfaces. May be given several times  "
     "[default: all that are not of one accelerator alone]",
 )
-@click.option("--force", is_flag=True, help="Replace STUDY if it is there.")
+@option("--force", is_flag=True, help="Replace STUDY if it is there.")
 def new_command(
     study: Path,
     profile_: Path | None,
@@ -218,10 +217,10 @@ def check_command(study: Path) -> None:
 
 @commands.command("explain")
 @click.argument("run", type=_PATH)
-@click.option("--design", "designs", multiple=True, callback=_numbers, help=_DESIGN_HELP)
-@click.option("--where", metavar="FILTER", help=_WHERE_HELP)
-@click.option("--all", "whole", is_flag=True, help="Show inputs that all designs share, too.")
-@click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+@option("--design", "designs", multiple=True, callback=_numbers, help=_DESIGN_HELP)
+@option("--where", metavar="FILTER", help=_WHERE_HELP)
+@option("--all", "whole", is_flag=True, help="Show inputs that all designs share, too.")
+@option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def explain_command(
     run: Path, designs: list[int | None], where: str | None, whole: bool, as_json: bool
 ) -> None:
@@ -279,10 +278,8 @@ def report_command(run: Path) -> None:
 
 @commands.command("certify")
 @click.argument("run", type=_PATH)
-@click.option(
-    "--designs", type=click.IntRange(1), default=200_000, show_default=True, help="Draws."
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@option("--designs", type=click.IntRange(1), default=200_000, show_default=True, help="Draws.")
+@option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def certify_command(run: Path, designs: int, seed: int) -> None:
     """Put the certificate of RUN to the test; exit with 1 if it is refuted.
 
@@ -314,7 +311,7 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
 @commands.command("compare")
 @click.argument("first", type=_PATH)
 @click.argument("second", type=_PATH)
-@click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+@option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def compare_command(first: Path, second: Path, as_json: bool) -> None:
     """Compare the fronts of two runs with the same objectives."""
     from dse.api import compare, load_result

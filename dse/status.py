@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from dse.options import option
+
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+@option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def status(run: Path, as_json: bool) -> None:
     """Say how far RUN is: a run folder, or a study file whose runs share a storage.
 

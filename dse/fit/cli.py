@@ -6,22 +6,24 @@ from pathlib import Path
 
 import click
 
-_FILE = click.Path(path_type=Path)
+from dse.options import Written, option
+
+_FILE = Written(path_type=Path)
 
 
 @click.command()
-@click.argument("table", type=_FILE)
-@click.option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
-@click.option(
+@click.argument("table", type=click.Path(path_type=Path))
+@option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
+@option(
     "--given",
     multiple=True,
     metavar="NAME=VALUE",
     help="Known, such as overhead=5us. May be given several times.",
 )
-@click.option("--json", "record", type=_FILE, help="Write data for scripts.")
-@click.option("-o", "--out", "catalog", type=_FILE, help="Write a catalog for studies.")
-@click.option("--html", type=_FILE, help="Write a page with plots.")
-@click.option("--force", is_flag=True, help="Replace files that are there.")
+@option("--json", "record", type=_FILE, help="Write data for scripts.")
+@option("-o", "--out", "catalog", type=_FILE, help="Write a catalog for studies.")
+@option("--html", type=_FILE, help="Write a page with plots.")
+@option("--force", is_flag=True, help="Replace files that are there.")
 def fit(
     table: Path,
     by: tuple[str, ...],

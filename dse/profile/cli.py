@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dse.options import Written, option
+
 if TYPE_CHECKING:
     from dse.profile.document import CacheLevels, Profile
 
@@ -47,17 +49,17 @@ class ProfileCommand(click.Command):
     metavar="SOURCE... [-- ARGUMENT...]",
     type=click.Path(path_type=Path),
 )
-@click.option(
+@option(
     "-o",
     "--out",
     "output",
-    type=click.Path(path_type=Path),
+    type=Written(path_type=Path),
     help="Profile  [default: NAME.profile.json]",
 )
-@click.option("--show", is_flag=True, help="Print hot functions, hot blocks and the transfers.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page to look at as well.")
-@click.option("--force", is_flag=True, help="Replace files that are no profile and no page of one.")
-@click.option(
+@option("--show", is_flag=True, help="Print hot functions, hot blocks and the transfers.")
+@option("--html", type=Written(path_type=Path), help="Write a page to look at as well.")
+@option("--force", is_flag=True, help="Replace files that are no profile and no page of one.")
+@option(
     "--cache",
     "caches",
     multiple=True,
@@ -65,16 +67,16 @@ class ProfileCommand(click.Command):
     help="Simulate these caches, such as 32K,4M,64,8,16 (the default) or kenter (the paper's: "
     "32K,4M,64,1,1); may be given several times.",
 )
-@click.option("--no-cache", is_flag=True, help="Simulate no cache.")
-@click.option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
-@click.option(
+@option("--no-cache", is_flag=True, help="Simulate no cache.")
+@option("--no-transfers", is_flag=True, help="Do not follow data between functions.")
+@option(
     "--chunk",
     type=int,
     default=1,
     show_default=True,
     help="Bytes of memory followed together, 1 to 64.",
 )
-@click.option(
+@option(
     "-O",
     "--optimisation",
     type=int,
@@ -82,21 +84,19 @@ class ProfileCommand(click.Command):
     show_default=True,
     help="Level of the program, 0 to 3.",
 )
-@click.option("--functions", metavar="NAME,...", help="Tell only these functions apart.")
-@click.option(
+@option("--functions", metavar="NAME,...", help="Tell only these functions apart.")
+@option(
     "--region", metavar="F | F:N | F:N-M | F..G", help="Count only in calls of F, or from F to G."
 )
-@click.option(
-    "--time-limit", type=float, metavar="SECONDS", help="Stop the program after this time."
-)
-@click.option("--memory-limit", metavar="BYTES", help="Stop it beyond this memory, such as 4G.")
-@click.option("--environment", multiple=True, metavar="NAME", help="Pass this variable on.")
-@click.option("--flag", "flags", multiple=True, help="For the compiler, such as --flag=-DSIZE=8.")
-@click.option("--link-flag", "link_flags", multiple=True, help="For the linker, such as -lz.")
-@click.option(
+@option("--time-limit", type=float, metavar="SECONDS", help="Stop the program after this time.")
+@option("--memory-limit", metavar="BYTES", help="Stop it beyond this memory, such as 4G.")
+@option("--environment", multiple=True, metavar="NAME", help="Pass this variable on.")
+@option("--flag", "flags", multiple=True, help="For the compiler, such as --flag=-DSIZE=8.")
+@option("--link-flag", "link_flags", multiple=True, help="For the linker, such as -lz.")
+@option(
     "--compiler", type=click.Choice(["auto", "zig", "clang"]), default="auto", show_default=True
 )
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@option("--quiet", is_flag=True, help="No progress and no summary.")
 @click.pass_context
 def profile(
     ctx: click.Context,
@@ -182,7 +182,7 @@ def _check_targets(
 
     problems = []
     taken = {source.resolve(): "what is profiled" for source in sources}
-    for option, file in (("-o", profile), ("--html", html)):
+    for name, file in (("-o", profile), ("--html", html)):
         if file is None:
             continue
         if file.is_dir():
@@ -195,7 +195,7 @@ def _check_targets(
             problems.append(Problem(str(file), "may not be written"))
         elif file.is_file() and not force and not _is_own(file):
             problems.append(Problem(str(file), "is there already", "--force replaces it"))
-        taken.setdefault(file.resolve(), f"what {option} writes")
+        taken.setdefault(file.resolve(), f"what {name} writes")
     if problems:
         raise InputError("profile", problems)
 

@@ -1,0 +1,58 @@
+"""Options of the command line: one value where one is taken, and names of files to write."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+
+class Single(click.Option):
+    """An option that takes one value unless it says otherwise; click takes the last of several."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Have the parser keep every value."""
+        multiple, self.multiple = self.multiple, self.multiple or not self.is_flag
+        super().add_to_parser(parser, ctx)
+        self.multiple = multiple
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return the one value.
+
+        Raises
+        ------
+        click.BadParameter
+            If it is given several times, with different values.
+        """
+        value, source = super().consume_value(ctx, opts)
+        if source is not ParameterSource.COMMANDLINE or self.multiple or self.is_flag:
+            return value, source
+        if len(values := list(dict.fromkeys(value))) > 1:
+            given = " and ".join(f"'{each}'" for each in values)
+            raise click.BadParameter(f"takes one value, but {given} are given", ctx, self)
+        return values[0], source
+
+
+option = functools.partial(click.option, cls=Single)
+"""What `click.option` is, of class `Single`."""
+
+
+class Written(click.Path):
+    """A file or a folder to write; ``-``, which is standard output elsewhere, is refused."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        """Return the path."""
+        if value == "-":
+            self.fail("'-' is not a file: give a name; results are not written to standard output")
+        return super().convert(value, param, ctx)

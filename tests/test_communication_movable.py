@@ -207,14 +207,14 @@ def test_what_headers_define_is_not_judged_but_moves_with_what_calls_it(tmp_path
     assert headers[0] in program.including([headers[0]]).candidates
 
 
-def study(**given: object) -> dse.Study:
+def study(named: str = "read_stream", **given: object) -> dse.Study:
     table: dict[str, Any] = {"file": str(JPEG), **given}
     return dse.from_mapping(
         {
             "study": {"name": "parts", "models": ["objectives.communication:offload_functions"]},
             "inputs": {"dataflow": table, "instruction_area": 10},
             "space": {
-                "accelerated": {"subsets": "selection", "of": ["read_stream"]},
+                "accelerated": {"subsets": "selection", "of": [named]},
                 "computation_factor": {"values": [2, 8]},
             },
             "objective": [{"maximize": "speedup"}],
@@ -234,6 +234,9 @@ def test_a_study_may_override_what_stays() -> None:
         ({"include": ["read_steam"]}, r"no function 'read_steam'\n.*did you mean 'read_stream'"),
         ({"include": ["main"]}, "'main' cannot move: all of the program is below it"),
         ({"include": ["idct"]}, "'idct' may move as it is\n.*leave it out of include"),
+        ({"include": ["stop"]}, "'stop' did no work that could move\n.*leave it out of include"),
+        ({"exclude": ["main"]}, "'main' cannot move: .*\n.*leave it out of exclude"),
+        ({"exclude": ["main", "rom"]}, "2 problems(.*\n)+.*did you mean 'room'"),
         ({"include": ["idct"], "exclude": ["idct"]}, "idct: under both exclude and include"),
         (
             {"include": ["read_stream"], "exclude": ["room"]},
@@ -241,9 +244,31 @@ def test_a_study_may_override_what_stays() -> None:
         ),
     ],
 )
-def test_what_cannot_be_included_is_told(given: dict[str, list[str]], message: str) -> None:
+def test_what_cannot_be_included_is_told(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         study(**given)
+
+
+@pytest.mark.parametrize(
+    ("named", "given", "message"),
+    [
+        ("main", {}, "'main' is not to choose: the program's frame\n +name what it calls"),
+        ("idct", {"exclude": ["idct"]}, "the study excludes it\n.*take 'idct' out of exclude"),
+        ("decode_unit", {"exclude": ["get_symbol"]}, "take 'get_symbol' out of exclude"),
+        ("read_stream", {}, "does I/O: fread\n.*name it under include"),
+        ("room", {}, "'room' is not to choose: 20 others that may move compute more\n.*include"),
+    ],
+)
+def test_what_is_not_to_choose_has_a_remedy(
+    named: str, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        study(named, **given)
+
+
+def test_a_candidate_that_computes_little_may_be_included() -> None:
+    """It was called no part, and include refused it, for it may move as it is."""
+    assert len(study("room", include=["room"]).run().front) == 1
 
 
 def test_nothing_is_included_in_what_has_no_parts() -> None:

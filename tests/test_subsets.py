@@ -64,7 +64,7 @@ def test_what_is_wrong_with_subsets_is_told() -> None:
         ({"subsets": "selectoin", "of": ["idct"]}, r"'selectoin'\n.*did you mean 'selection'"),
         (
             {"subsets": "selection", "of": ["idct"], "least": 2},
-            "no subset of 1 parts has 2 or more",
+            "no subset of 1 part has 2 or more",
         ),
     ):
         with pytest.raises(dse.InputError, match=message):

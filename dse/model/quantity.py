@@ -180,7 +180,8 @@ class Resource:
     including : callable or None
         The same for parts that may be chosen though something speaks against it.
     kept : callable or None
-        Takes the object and returns the names of what it does not offer as a part, and why.
+        Takes the object and returns the names of what it does not offer as a part, and for each
+        why, and a remedy.
     """
 
     load: Callable[[str], Any]
@@ -189,4 +190,4 @@ class Resource:
     parts: Callable[[Any], Mapping[str, Sequence[str]]] | None = None
     without: Callable[[Any, Sequence[str]], Any] | None = None
     including: Callable[[Any, Sequence[str]], Any] | None = None
-    kept: Callable[[Any], Mapping[str, str]] | None = None
+    kept: Callable[[Any], Mapping[str, tuple[str, str]]] | None = None

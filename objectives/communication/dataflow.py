@@ -16,11 +16,13 @@ import numpy as np
 
 from dse.model import Array
 from dse.problems import InputError, Problem, nearest
-from objectives.communication.movable import Kinds, bound, staying, wrappers
+from objectives.communication.movable import Kinds, bound, excluding, staying, wrappers
 from objectives.communication.tree import CallTree, shares_inside
 
 MAX_CANDIDATES = 20
 _INCLUDE = "if it may move all the same, name it under include"
+_MORE = f"{MAX_CANDIDATES} others that may move compute more"
+_MAIN, _CALLS = "'main' cannot move: all of the program is below it", "name what it calls"
 
 
 class Chain(NamedTuple):
@@ -196,6 +198,11 @@ class Dataflow:
         return frozenset(f for f, name in enumerate(self.names) if name in kept)
 
     @functools.cached_property
+    def excluding(self) -> dict[str, str]:
+        """What the study excludes, and what calls that, each with the excluded function."""
+        return excluding(self.tree, self.names[: self.functions], self.kinds)
+
+    @functools.cached_property
     def _passed(self) -> Array:
         """Bytes that functions wrote and others read, shape (n,) [B]."""
         return np.asarray(self.transfers.sum(axis=1) - np.diag(self.transfers))
@@ -280,8 +287,7 @@ class Dataflows:
         names = list(names)
         unknown = [name for name in names if name not in self.candidates]
         if unknown:
-            source = ", ".join(program.program for program in self.programs)
-            raise InputError(source, [self._no_candidate(name) for name in unknown])
+            raise self._wrong([self._no_candidate(name) for name in unknown])
         return sum(1 << self.candidates.index(name) for name in dict.fromkeys(names))
 
     def chosen(self, selection: int) -> tuple[str, ...]:
@@ -297,15 +303,26 @@ class Dataflows:
         return {"selection": self.candidates}
 
     def _no_candidate(self, name: str) -> Problem:
-        if why := self.staying.get(name):
-            return Problem("", f"'{name}' is not a candidate: {why}", _INCLUDE)
+        if name in self.staying:
+            why, remedy = self.kept()[name]
+            return Problem("", f"'{name}' is not a candidate: {why}", remedy)
         return Problem("", f"'{name}' is not a candidate", nearest(name, self.candidates))
 
     @functools.cached_property
     def staying(self) -> dict[str, str]:
-        """Why functions stay on the host that are candidates in no program."""
-        kept = {n: why for p in reversed(self.programs) for n, why in p.staying.items()}
+        """Why functions stay on the host that are no candidates."""
+        kept = {n: _MORE for p in self.programs for n in p.candidates}
+        kept |= {n: why for p in reversed(self.programs) for n, why in p.staying.items()}
         return {n: why for n, why in kept.items() if n not in self.candidates}
+
+    def kept(self) -> dict[str, tuple[str, str]]:
+        """Return why functions stay on the host, and what to do about it."""
+        below = {name: called for p in self.programs for name, called in p.excluding.items()}
+        remedies = {
+            n: f"if it may move, take '{called}' out of exclude" for n, called in below.items()
+        }
+        remedies["main"] = _CALLS
+        return {name: (why, remedies.get(name, _INCLUDE)) for name, why in self.staying.items()}
 
     def without(self, names: Sequence[str]) -> Dataflows:
         """Return the programs with functions excluded, each of which some program has.
@@ -313,9 +330,12 @@ class Dataflows:
         Raises
         ------
         InputError
-            If no program has such functions; all at once.
+            If no program has such functions, or if one is ``main``; all at once.
         """
-        self._known(names)
+        wrong = self._unknown(names)
+        wrong += [Problem("", _MAIN, "leave it out of exclude")] * ("main" in names)
+        if wrong:
+            raise self._wrong(wrong)
         return Dataflows(
             tuple(p.without([n for n in names if n in p.names]) for p in self.programs)
         )
@@ -326,17 +346,13 @@ class Dataflows:
         Raises
         ------
         InputError
-            If no program has such a function, if it may move as it is, if it is ``main``, or if it
-            calls what is excluded; all at once.
+            If no program has such a function, if it may move as it is or does nothing, if it is
+            ``main``, or if it calls what is excluded; all at once.
         """
-        self._known(names)
-        wrong = [
-            Problem("", "'main' cannot move: all of the program is below it", "name what it calls")
-            if name == "main"
-            else Problem("", f"'{name}' may move as it is", "leave it out of include")
-            for name in names
-            if name == "main" or name not in self.staying
+        wrong = self._unknown(names) or [
+            self._unmoved(name) for name in names if name not in self.staying
         ]
+        wrong += [Problem("", _MAIN, _CALLS)] * ("main" in names)
         wrong += [
             Problem("", f"'{name}' calls '{below}', which is excluded", "include or exclude both")
             for name, below in dict.fromkeys(
@@ -344,16 +360,23 @@ class Dataflows:
             )
         ]
         if wrong:
-            raise InputError(", ".join(program.program for program in self.programs), wrong)
+            raise self._wrong(wrong)
         return Dataflows(
             tuple(p.including([n for n in names if n in p.names]) for p in self.programs)
         )
 
-    def _known(self, names: Sequence[str]) -> None:
+    def _unmoved(self, name: str) -> Problem:
+        """Return why there is nothing to include."""
+        if name in self.candidates:
+            return Problem("", f"'{name}' may move as it is", "leave it out of include")
+        return Problem("", f"'{name}' did no work that could move", "leave it out of include")
+
+    def _unknown(self, names: Sequence[str]) -> list[Problem]:
         known = {name for p in self.programs for name in p.names[: p.functions]}
-        if wrong := [name for name in names if name not in known]:
-            source = ", ".join(program.program for program in self.programs)
-            raise InputError(source, [_unknown(name, known) for name in wrong])
+        return [_unknown(name, known) for name in names if name not in known]
+
+    def _wrong(self, problems: Sequence[Problem]) -> InputError:
+        return InputError(", ".join(program.program for program in self.programs), problems)
 
     def greatest(self) -> dict[str, tuple[float, str]]:
         """Return the greatest `workload` and `selection`, and in words what they choose from."""

@@ -74,6 +74,13 @@ def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
     return {n: why for n, why in found.items() if n not in kinds.included}
 
 
+def excluding(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
+    """Return the functions that the study excludes or that call such, and the excluded one."""
+    named = kinds.excluded - {"main"}
+    found = {name: way[-1] for name, way in _ways(tree, names, named, kinds.included).items()}
+    return found | {name: name for name in named}
+
+
 def wrappers(
     tree: CallTree, names: Sequence[str], kinds: Kinds, own: Array, movable: Iterable[str]
 ) -> dict[str, str]:

@@ -30,7 +30,7 @@ Programs: TypeAlias = Annotated[
         Dataflows.parts,
         Dataflows.without,
         Dataflows.including,
-        lambda programs: programs.staying,
+        lambda programs: programs.kept(),
     ),
 ]
 Selection: TypeAlias = Annotated[

@@ -52,8 +52,8 @@ class Context:
     """Quantities that choose something in a resource: their greatest values, what there is."""
     parts: dict[str, Sequence[str]] = field(default_factory=dict)
     """Quantities that choose parts of a resource: the names of these, from the lowest bit."""
-    kept: dict[str, str] = field(default_factory=dict)
-    """What resources do not offer as a part, and why."""
+    kept: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """What resources do not offer as a part: why, and a remedy."""
     uncertain: dict[str, Source] = field(default_factory=dict)
     """What is uncertain, by its place in the study."""
     origins: dict[tuple[str, str, str], Origin] = field(default_factory=dict)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.evaluate.wiring import Wiring
-from dse.model.values import show
+from dse.model.values import plural, show
 from dse.problems import nearest
 from dse.study.catalog import Figure, Together
 from dse.study.resolve.context import Context, declarations
@@ -201,8 +201,8 @@ def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> C
     parts, wrong = ctx.parts[name], len(ctx.problems)
     for part in table.of or ():
         if part not in parts and part in ctx.kept:
-            remedy = "if it may be chosen all the same, name it under include of its file"
-            ctx.add(f"{where}.of", f"'{part}' is not to choose: {ctx.kept[part]}", remedy)
+            why, remedy = ctx.kept[part]
+            ctx.add(f"{where}.of", f"'{part}' is not to choose: {why}", remedy)
         elif part not in parts:
             ctx.add(f"{where}.of", f"there is no part '{part}' to choose", nearest(part, parts))
     bits = [bit for bit, part in enumerate(parts) if table.of is None or part in table.of]
@@ -214,7 +214,8 @@ def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> C
         return None
     most = len(bits) if table.most is None else table.most
     if table.least > min(most, len(bits)):
-        message = f"no subset of {len(bits)} parts has {table.least} or more and {most} or fewer"
+        some = plural(len(bits), "part")
+        message = f"no subset of {some} has {table.least} or more and {most} or fewer"
         ctx.add(where, message, "give least <= most")
         return None
     rows: dict[str, Mapping[str, float]] = {}

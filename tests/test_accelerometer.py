@@ -187,3 +187,40 @@ def test_cores_that_wait_never_ask_for_more_than_the_engine_serves() -> None:
         assert (found.engine_utilization < 1).all()
         assert found.engine_utilization[0] > 0.9
     assert host_speedup(0, *given[:4], 1.0, 1024).engine_utilization > 900
+
+
+def sync(**inputs: Any) -> dse.Study:
+    """Return a study of one Sync design, whose Q is given and not worked out."""
+    made: dict[str, Any] = {**study().content, "space": {"threading": {"values": [0]}}}
+    models = [f"objectives.accelerometer:{name}" for name in ("host_speedup", "offload_time")]
+    made["study"] = {"name": "service", "models": models}
+    made["inputs"] = {**made["inputs"], **inputs, "acceleration": 10}
+    made["objective"] = [{"maximize": "speedup"}, {"minimize": "offload_time_p99"}]
+    return dse.from_mapping(made)
+
+
+def test_a_wait_of_sync_that_is_not_of_the_cores_queue_is_refused() -> None:
+    """With Q = 0 the mean was of an idle engine, 200 cycles, and the percentile of a shared one."""
+    with pytest.raises(dse.InputError, match="in Sync, queue_time is what core_wait gives"):
+        sync(queue_time=0, cores_per_engine=8).run()
+    mean = seen(replace(SYNC, cores=8)).queue_time
+    formula = told(replace(SYNC, cores=8))
+    assert formula["sync_wait_time"] == pytest.approx(mean, rel=0.04)
+    alone = sync(queue_time=0, cores_per_engine=1).run()  # who is alone waits for nobody
+    assert alone.best("speedup")["offload_time_p99"] == pytest.approx(100 + 100 * np.log(100))
+
+
+def test_the_wait_is_the_same_by_both_ways() -> None:
+    rng = np.random.default_rng(2)
+    count = 4_000
+    share, rate = rng.uniform(0, 1, count), 10 ** rng.uniform(-9, -2, count)
+    o, fixed = 10 ** rng.uniform(0, 6, (2, count))
+    a, cores = 10 ** rng.uniform(-1, 3, count), np.ceil(2 ** rng.uniform(0, 10, count))
+    how = rng.integers(0, 3, count)
+    wait = core_wait(how, share, rate, o, fixed, a, cores).queue_time
+    host = host_speedup(how, share, rate, o, fixed, a, cores, wait)
+    load, service = host.engine_utilization, host.service_time
+    found = offload_time(how, share, rate, o, fixed, cores, wait, load, service)
+    assert found.sync_wait_time == pytest.approx(wait, rel=1e-10)
+    assert (wait[how == 0] > 0).any()
+    assert not found.sync_wait_time[how > 0].any()

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Demand, Floats, Quantity, demands, model, moves
 from objectives.accelerometer.quantities import (
     ENGINE_UTILIZATION,
     QUEUE_TIME,
@@ -62,6 +62,9 @@ class OffloadTime:
         Array,
         Quantity("1", "time of a request on a free core, before over after", low=0, worth=1.0),
     ]
+    sync_wait_time: Annotated[
+        Array, Quantity("cycle", "mean wait of cores that stand still for one another", low=0)
+    ]
 
 
 @model
@@ -100,11 +103,17 @@ def core_wait(
     """
     how, share, rate, a, count = arrays(threading, *work, acceleration, cores_per_engine)
     o, fixed = arrays(*dispatch)
-    service = share / (rate * a)
-    between = (1.0 - share) / rate + o + fixed
+    return CoreWait(_closed(how, share / (rate * a), (1.0 - share) / rate + o + fixed, count))
+
+
+def _closed(how: Array, service: Array, between: Array, count: Array) -> Array:
+    """Return the mean wait in a closed queue of cores in Sync; 0 for others."""
     shape = np.broadcast_shapes(how.shape, service.shape, between.shape, count.shape)
-    service, between, count = (np.broadcast_to(x, shape).ravel() for x in (service, between, count))
-    count = np.where(count >= 1, count, 1.0)  # what is outside the domain ends as NaN
+    how, service, between, count = (
+        np.broadcast_to(x, shape).ravel() for x in (how, service, between, count)
+    )
+    # what is outside the domain ends as NaN
+    count = np.where((how == SYNC) & (count >= 1), count, 1.0)
     waiting = np.zeros(service.shape)
     # the largest first, so that those that are done drop out
     order = np.argsort(-count, kind="stable")
@@ -117,9 +126,15 @@ def core_wait(
             share_there = there / (z[has] + there)
         queued[has] = cores_so_far * np.where(there > 0, share_there, 0.0)
     waiting[order] = s * queued
-    return CoreWait(np.where(how == SYNC, waiting.reshape(shape), 0.0)[()])
+    return np.asarray(waiting.reshape(shape)[()])
 
 
+@demands(
+    Demand(
+        "max(1 - threading, 0) * queue_time == sync_wait_time",
+        "in Sync, queue_time is what core_wait gives: cores wait for one another",
+    )
+)
 @model
 @moves(
     engine_wait_time="=accelerable_share =offload_rate =overhead =latency =cores_per_engine"
@@ -131,6 +146,8 @@ def core_wait(
     latency_reduction="-overhead -latency =cores_per_engine -switch_time -queue_time"
     " -engine_utilization"
     " -service_time",
+    sync_wait_time="-threading +accelerable_share +offload_rate -overhead -latency"
+    " +cores_per_engine =switch_time =queue_time =engine_utilization +service_time",
 )
 def offload_time(
     threading: Threading,
@@ -149,6 +166,10 @@ def offload_time(
     is free when it needs one, with o1 in Sync-OS alone. W is `queue_time` in Sync, else that of
     M/M/1. Sums rise with their terms, and M/M/1 with load and service.
 
+    The percentile of Sync is that of the cores' closed queue. It is demanded that `queue_time` is
+    the mean of the same queue, `sync_wait_time`: with another, such as 0, mean and percentile would
+    be of two queues.
+
     Parameters
     ----------
     threading, work, dispatch, switch_time :
@@ -157,7 +178,8 @@ def offload_time(
     cores_per_engine : array_like
         Cores that share one engine.
     queue_time : array_like
-        Q [cycle]. In Sync-OS and Async it is spent before the wait at the engine.
+        Q [cycle]. In Sync it is as :func:`core_wait` gives it; in Sync-OS and Async it is spent
+        before the wait at the engine.
     engine_utilization, service_time : array_like
         [1] and [cycle], as :func:`~objectives.accelerometer.host_speedup` gives them.
 
@@ -185,19 +207,20 @@ def offload_time(
     )
     o, fixed = arrays(*dispatch)
     beside = o + fixed + np.where(how == SYNC, 0.0, queue)
+    between = (1.0 - share) / rate + o + fixed
     with np.errstate(all="ignore"):
         at_engine = np.where(s > 0, np.where(load < 1, s / (1.0 - load), np.inf), 0.0)
         waiting = np.where(how == SYNC, queue, np.where(at_engine < np.inf, at_engine - s, np.inf))
         longest = np.where(
             how == SYNC,
-            _longest(((1.0 - share) / rate + o + fixed) / s, count) * s,
+            _longest(between / s, count) * s,
             at_engine * -np.log(_LONGER),
         )
         tail = beside + np.where(s > 0, longest, 0.0)
     mean = beside + waiting + s
     reduction = 1.0 / (1.0 - share + rate * (mean + np.where(how == SYNC_OS, switch, 0.0)))
     shape = np.broadcast_shapes(tail.shape, reduction.shape)
-    found = (waiting, mean, tail, reduction)
+    found = (waiting, mean, tail, reduction, _closed(how, s, between, count))
     return OffloadTime(*(np.broadcast_to(x, shape).copy()[()] for x in found))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 _LISTED = 30  # more problems than that are counted, not listed
 _SHOWN = 40  # characters of what was given
 _NAMED = 12  # known names in a remedy
+_LIKE, _WORD = 0.6, 0.5  # how alike near names are, from 0 to 1, and words that differ
 
 
 def printable(text: str) -> str:
@@ -139,17 +140,42 @@ class InfeasibleError(InputError):
     """A study of which no design is feasible."""
 
 
-def closest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | None:
     """Return the known name that this one is nearest to; None if none is near.
+
+    The words that differ must be alike as well. The only name that has all words is near, too.
 
     Parameters
     ----------
     likeness : float
         From 0 to 1: how alike they must be. A slip of the pen leaves 0.8 and more.
+
+    >>> closest("multiplycost", ["multiply_cost"]), closest("add_cost", ["divide_cost"])
+    ('multiply_cost', None)
+    >>> closest("cores", ["cores_per_engine", "core_time"])
+    'cores_per_engine'
     """
     names = sorted(set(known))
     same = [each for each in names if each.casefold() == name.casefold()]  # but for capitals
-    return next(iter(same or difflib.get_close_matches(name, names, 1, likeness)), None)
+    like = difflib.get_close_matches(name, names, max(len(names), 1), likeness)
+    found = same or [each for each in like if _akin(name, each)]
+    if not found and likeness <= _LIKE:
+        more = [each for each in names if not _words(name, each)[0]]
+        found = more if len(more) == 1 else []
+    return next(iter(found), None)
+
+
+def _words(one: str, other: str) -> tuple[list[str], list[str]]:
+    """Return the words of each name that the other has not."""
+    mine, theirs = one.split("_"), other.split("_")
+    return [w for w in mine if w not in theirs], [w for w in theirs if w not in mine]
+
+
+def _akin(one: str, other: str) -> bool:
+    """Tell whether the words that two names do not share are alike, taken together."""
+    mine, theirs = ("".join(words) for words in _words(one, other))
+    alike = difflib.SequenceMatcher(None, mine, theirs).ratio() >= _WORD
+    return alike or not mine or not theirs
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -164,4 +190,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    if more:  # those that share most words
+        names = sorted(names, key=lambda each: (len(_words(name, each)[0]), each))
     return f"known: {', '.join(names[:_NAMED])}{more}"

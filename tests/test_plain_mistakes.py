@@ -176,3 +176,85 @@ def test_every_option_of_every_command_is_one_of_ours() -> None:
     ]
     assert len(every) > 30
     assert [p.name for p in every if not isinstance(p, Single)] == []
+
+
+SERVICE: dict[str, Any] = {
+    "study": {"name": "service", "models": ["objectives.accelerometer:host_speedup"]},
+    "inputs": {
+        "threading": 0,
+        "accelerable_share": 0.5,
+        "offload_rate": 5e-4,
+        "overhead": 20,
+        "latency": 80,
+        "cores_per_engine": 8,
+    },
+    "space": {"acceleration": {"values": [2, 10]}},
+    "objective": [{"maximize": "speedup"}, {"minimize": "acceleration"}],
+}
+JPEG = str(Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json")
+
+
+def _told(content: dict[str, Any]) -> tuple[dse.problems.Problem, ...]:
+    with pytest.raises(dse.InputError) as raised:
+        dse.from_mapping(content)
+    return raised.value.problems
+
+
+def test_a_name_that_has_all_words_of_another_is_near() -> None:
+    inputs = {k: v for k, v in SERVICE["inputs"].items() if k != "cores_per_engine"}
+    (problem,) = _told({**SERVICE, "inputs": {**inputs, "cores": 8}})
+    assert "did you mean 'cores_per_engine'?" in problem.remedy
+
+
+@pytest.mark.parametrize("name", ["cpu_arithmetic_cost", "cpu_add_cost", "cpu_integer_cost"])
+def test_a_name_of_another_class_is_not_taken_for_a_misspelt_one(name: str) -> None:
+    """It was answered with "did you mean 'cpu_multiply_cost'"."""
+    (problem,) = _told(
+        {
+            "study": {"name": "p", "models": ["objectives.partition:optimal"]},
+            "inputs": {"profiles": JPEG, "workload": 0, name: 3},
+            "space": {"accelerator_size": {"values": [64, 128]}},
+            "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
+        }
+    )
+    assert problem.remedy.startswith("known: cpu_cast_cost, cpu_divide_cost, cpu_float_cost")
+
+
+def test_a_rate_a_second_is_not_called_one_in_cycles() -> None:
+    inputs = {**SERVICE["inputs"], "offload_rate": "20000 call/s"}
+    (problem,) = _told({**SERVICE, "inputs": inputs})
+    assert "'20000 call/s' is per second, but 'call/cycle' is wanted" in problem.message
+    assert 'clock = "1 GHz"' in problem.message
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ({"fille": JPEG, "include": ["read_stream"]}, "did you mean 'file'?"),
+        ({"file": JPEG, "incl": ["read_stream"]}, "did you mean 'include'?"),
+        ({"file": JPEG, "inclde": ["read_stream"]}, "did you mean 'include'?"),
+        ({"catalog": "interfaces", "rwo": "axi-dma"}, "did you mean 'row'?"),
+        ({"path": JPEG}, "known: "),
+    ],
+)
+def test_a_misspelt_key_is_one_problem(table: dict[str, Any], told: str) -> None:
+    content = {
+        "study": {"name": "parts", "models": ["objectives.communication:offload_functions"]},
+        "inputs": {"dataflow": table, "instruction_area": 10},
+        "space": {
+            "accelerated": {"subsets": "selection", "of": ["read_stream"]},
+            "computation_factor": {"values": [2, 8]},
+        },
+        "objective": [{"maximize": "speedup"}],
+    }
+    if "catalog" in table:
+        content = {**SERVICE, "inputs": {**SERVICE["inputs"], "interface": table}}
+    (problem,) = _told(content)
+    assert told in problem.remedy
+    assert problem.message.startswith("unknown key")
+
+
+def test_what_is_missing_beside_misspelt_keys_is_told() -> None:
+    curve = {"quantities": ["speedup"], "alng": "granularity"}
+    told = [p.where for p in _told({**SERVICE, "curve": [curve]})]
+    assert told == ["curve[1].alng", "curve[1].name", "curve[1].axis"]

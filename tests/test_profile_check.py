@@ -63,6 +63,17 @@ def test_a_file_with_most_fields_missing_is_one_problem(tmp_path: Path) -> None:
     assert len(raised.value.problems) == 1
 
 
+@pytest.mark.parametrize(("version", "told"), [("99", "upgrade dse"), ("3", "profile the program")])
+def test_a_newer_profile_wants_a_newer_dse(version: str, told: str, tmp_path: Path) -> None:
+    """It asked to profile the program again, which is of no use."""
+    path = tmp_path / "other.json"
+    path.write_text(f'{{"format": "dse profile", "version": {version}}}')
+    with pytest.raises(InputError, match=f"version {version} of the profile format") as raised:
+        Profile.load(path)
+    (problem,) = raised.value.problems
+    assert told in problem.remedy
+
+
 @pytest.mark.parametrize("text", ["", "[1, 2]", '{"program": ', "\x00"])
 def test_what_is_not_a_profile_says_how_to_write_one(text: str, tmp_path: Path) -> None:
     path = tmp_path / "text.json"

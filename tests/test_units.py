@@ -138,6 +138,11 @@ def test_seconds_for_cycles_want_a_clock() -> None:
         read("10 ns", "cycle")
     with pytest.raises(UnitError, match="is in cycles, but 's' is wanted"):
         read("10 cycle", "s")
+    # it was called a time in cycles
+    with pytest.raises(UnitError, match="'1 call/s' is per second, but 'call/cycle' is wanted"):
+        read("1 call/s", "call/cycle")
+    with pytest.raises(UnitError, match="'1 B/cycle' is per cycle, but 'B/s' is wanted"):
+        read("1 B/cycle", "B/s")
 
 
 @pytest.mark.parametrize(

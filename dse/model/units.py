@@ -232,8 +232,8 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     scale, power = factor(rest, unit)
     if power and clock is None:
         raise UnitError(
-            f"{text!r} is in {'seconds' if power > 0 else 'cycles'}, but {unit!r} is wanted, "
-            "and no clock relates them: give 'clock' in [inputs], such as clock = \"1 GHz\""
+            f"{text!r} is {_clocked(rest)}, but {unit!r} is wanted, and no clock relates them: "
+            "give 'clock' in [inputs], such as clock = \"1 GHz\""
         )
     # in decimals, so that "0.3 us" is the number 3e-7 and not a neighbour of it
     with decimal.localcontext(decimal.Context(prec=40, traps=[])):
@@ -241,6 +241,18 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
         if power:
             value *= decimal.Decimal(repr(float(clock or 1.0))) ** power
         return float(value)
+
+
+def _clocked(unit: str) -> str:
+    """Tell whether a unit counts seconds or cycles, in words.
+
+    >>> _clocked("us"), _clocked("GB/s"), _clocked("cycle/B")
+    ('in seconds', 'per second', 'in cycles')
+    """
+    powers = base(unit)[1]
+    name, power = next((n, p) for n in ("time", "cycle") if (p := powers.get(f"[{n}]", 0)))
+    word = "second" if name == "time" else name
+    return f"in {word}s" if power > 0 else f"per {word}"
 
 
 def split(text: str) -> tuple[float, str, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dse.problems import Problem, closest, nearest
-from dse.study.schema import KINDS, LISTS, NAMED, table_at
+from dse.study.entry import Table
+from dse.study.schema import INPUTS, KINDS, LISTS, NAMED, CatalogRow, table_at
 from dse.study.uncertain import NO_SOURCE
 
 _SAY = {
@@ -40,44 +42,65 @@ _PLACE = re.compile(r"([\w-]+)(?:\[(\d+)\])?(?:\.([\w-]+)(?:\[(\d+)\])?)?")
 _KIND_AT = {"space": 2, "inputs": 2, "study": 3}
 """Where pydantic puts the kind of an entry into a place, by section."""
 _NOUNS = (("entry", "entries"), ("character", "characters"))
-_ALIKE = 0.75  # a key that surely stands for another
 _LONGEST = 60  # characters of what was given
 
 
-def corrected(content: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
+def corrected(
+    content: dict[str, Any], problems: list[Problem]
+) -> tuple[dict[str, Any], Counter[str]]:
     """Note the unknown keys; each takes the place of the absent key that it is near to.
 
-    So what stands under a misspelt key is checked as well, and its absence is not told.
+    So what stands under a misspelt key is checked as well, and its absence is not told. Returned
+    beside the content: how many keys of each table stand for nothing that is known.
     """
-    found: dict[str, Any] = _corrected(content, "", "", problems)
-    return found
+    lost = Counter[str]()
+    found: dict[str, Any] = _corrected(content, "", "", problems, lost)
+    return found, lost
 
 
-def _corrected(value: Any, path: str, where: str, problems: list[Problem]) -> Any:
+def _corrected(
+    value: Any, path: str, where: str, problems: list[Problem], lost: Counter[str]
+) -> Any:
     if isinstance(value, list) and path in LISTS:
         return [
-            _corrected(v, f"{path}.*", f"{where}[{i + 1}]", problems) for i, v in enumerate(value)
+            _corrected(v, f"{path}.*", f"{where}[{i + 1}]", problems, lost)
+            for i, v in enumerate(value)
         ]
     if not isinstance(value, dict):
         return value
     if path in NAMED:
-        return {k: _corrected(v, f"{path}.*", f"{where}.{k}", problems) for k, v in value.items()}
+        return {
+            k: _corrected(v, f"{path}.*", f"{where}.{k}", problems, lost) for k, v in value.items()
+        }
     table = table_at(path, value)
     if table is None:
         return value
-    known = table.model_fields
+    known = (_meant(value) if table is CatalogRow else table).model_fields
     found: dict[str, Any] = {}
     for key, inner in value.items():
         place = f"{where}.{key}" if where else key
         if key not in known:
             problems.append(Problem(place, f"unknown key '{key}'", nearest(key, known)))
-            key = closest(key, set(known) - set(value) - set(found), _ALIKE)
+            key = closest(key, set(known) - set(value) - set(found))
         if key is not None:
-            found[key] = _corrected(inner, f"{path}.{key}" if path else key, place, problems)
+            found[key] = _corrected(inner, f"{path}.{key}" if path else key, place, problems, lost)
+        else:
+            lost[where] += 1
     return found
 
 
-def faults(details: Sequence[Mapping[str, Any]], content: Any) -> list[Problem]:
+def _meant(value: Mapping[str, Any]) -> type[Table]:
+    """Return the table whose keys those of an input are most like: of a row if no key is."""
+
+    def like(table: type[Table]) -> int:
+        known = table.model_fields
+        return sum(2 if key in known else closest(key, known) is not None for key in value)
+
+    tables: list[type[Table]] = [CatalogRow, *INPUTS.values()]
+    return max(tables, key=like)
+
+
+def faults(details: Sequence[Mapping[str, Any]], content: Any, lost: Counter[str]) -> list[Problem]:
     """Return one problem a place of what pydantic found: it tries each type that may stand there.
 
     Parameters
@@ -86,11 +109,21 @@ def faults(details: Sequence[Mapping[str, Any]], content: Any) -> list[Problem]:
         Of `pydantic.ValidationError.errors`.
     content : mapping
         What was checked.
+    lost : Counter
+        By table: keys that stand for nothing that is known. What is missing may stand under them,
+        so that it is told only if there is more of it.
     """
     places: dict[str, list[Mapping[str, Any]]] = {}
+    missing: dict[str, set[str]] = {}
     for detail in details:
-        places.setdefault(_place(detail, content)[0], []).append(detail)
-    return [_fault(where, found, content) for where, found in places.items()]
+        where, value = _place(detail, content)
+        places.setdefault(where, []).append(detail)
+        if detail["type"] in _ABSENT:
+            missing.setdefault(where.rpartition(".")[0], set()).add(where)
+        elif value == {}:
+            missing.setdefault(where, set()).add(where)
+    told = {w for table, wanted in missing.items() if len(wanted) <= lost[table] for w in wanted}
+    return [_fault(w, found, content) for w, found in places.items() if w not in told]
 
 
 def in_order(problems: Iterable[Problem], content: Mapping[str, Any]) -> list[Problem]:

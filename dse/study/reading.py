@@ -112,12 +112,12 @@ def _controls(where: str, text: str) -> list[Problem]:
 
 def parse(raw: Mapping[str, Any], problems: list[Problem]) -> Reading:
     """Check a study's content against the schema, and keep what is sound."""
-    content = corrected(_plain(raw), problems)
+    content, lost = corrected(_plain(raw), problems)
     try:
         return Reading(file_of(content).model_validate(content))
     except ValidationError as error:
         details = error.errors(include_url=False)
-    problems += faults(details, content)
+    problems += faults(details, content, lost)
     unsound = {entry for detail in details if (entry := _entry(detail["loc"], detail["type"]))}
     return _sound(content, unsound)
 

@@ -362,7 +362,7 @@ _ENTRIES: dict[str, type[Table]] = {
     "curve.*": CurveTable,
     "report": ReportTable,
 }
-_INPUTS: dict[str, type[Table]] = {
+INPUTS: dict[str, type[Table]] = {
     "file": ResourceFile,
     "uncertain": UncertainTable,
     "sourced": SourcedTable,
@@ -377,7 +377,7 @@ def table_at(path: str, value: Any) -> type[Table] | None:
     """Return the table that stands at a path such as ``"objective.*"``, ``*`` for any entry."""
     if path == "space.*":
         return _VARIABLES.get(_kind(value) or "")
-    if path == "inputs.*" and (found := _INPUTS.get(_input_kind(value))):
+    if path == "inputs.*" and (found := INPUTS.get(_input_kind(value))):
         return found
     if path == "":
         study = value.get("study")

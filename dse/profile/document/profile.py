@@ -49,7 +49,7 @@ class Profile(Document):
             raise cannot(
                 str(path),
                 f"this is version {content.get('version')!r} of the profile format",
-                f"this release reads version {FORMAT_VERSION}: profile the program again",
+                _other_version(content.get("version")),
                 "version",
             )
         try:
@@ -70,6 +70,13 @@ class Profile(Document):
         content = self.model_dump(mode="json", by_alias=True)
         fields = ",\n".join(f"{json.dumps(key)}: {_text(value)}" for key, value in content.items())
         return "{\n" + fields + "\n}\n"
+
+
+def _other_version(given: Any) -> str:
+    """Return what to do about a profile of another version."""
+    if isinstance(given, int) and given > FORMAT_VERSION:
+        return f"a newer release of dse wrote it, and this one reads {FORMAT_VERSION}: upgrade dse"
+    return f"this release reads version {FORMAT_VERSION}: profile the program again"
 
 
 def _text(value: Any) -> str:

@@ -146,6 +146,7 @@ def given(doc: Document) -> None:
         r"to 60 bits",
         r"takes 31 bits",
         r"0 is proven, to 10⁻⁹",
+        r"all costs and 10⁻⁶ of",
         r"at 20,000 nodes",
     )
     doc.given(

@@ -114,7 +114,7 @@ def test_moving_blocks_changes_the_time_as_the_problem_says() -> None:
     rng = np.random.default_rng(3)
     for seed in range(30):
         program, a = random_program(50, seed), some_architecture(rng)
-        problem = problem_of(program, a)
+        problem = problem_of(program, a, capped=False)
         none = float(estimate(program, np.zeros(50, bool), a).accelerated_time)
         chosen = rng.random(len(problem)) < 0.5
         time = estimate(program, problem.moved(chosen), a).accelerated_time

@@ -53,7 +53,7 @@ def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
     size : float
         Instructions that the accelerator holds.
     """
-    problem = problem_of(graph, architecture)
+    problem = problem_of(graph, architecture, capped=False)
     best, quick = (solve(graph, architecture, size) for solve in (solved_best, solved_greedy))
     return Decision(
         best,

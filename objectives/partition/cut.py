@@ -29,8 +29,7 @@ class Whole:
     """A problem in whole numbers, which add up without rounding."""
 
     def __init__(self, problem: PartitionProblem) -> None:
-        bits = _BITS - int(problem.area.sum()).bit_length() - 1
-        self.scale = bits - math.ceil(math.log2(max(problem.magnitude, 1e-300)))
+        self.scale = _scale(problem)
         self.cost, self.any_cost, self.all_gain = (
             _whole(x, self.scale) for x in (problem.cost, problem.any_cost, problem.all_gain)
         )
@@ -87,6 +86,18 @@ class Whole:
         ]
         found = self._network.sink_side(np.concatenate(capacity))
         return np.asarray(found[: len(self.problem)])
+
+
+def _scale(problem: PartitionProblem) -> int:
+    """Return the power of 2 that amounts are taken times before they are rounded."""
+    bits = _BITS - int(problem.area.sum()).bit_length() - 1
+    return bits - math.ceil(math.log2(max(problem.magnitude, 1e-300)))
+
+
+def rounding(problem: PartitionProblem) -> float:
+    """Return by how many cycles a minimum cut is off the optimum, at most: amounts are rounded."""
+    amounts = len(problem.cost) + len(problem.any_cost) + len(problem.all_gain)
+    return math.ldexp(amounts, -_scale(problem))
 
 
 def _whole(values: Array, scale: int) -> Indices:

@@ -23,6 +23,7 @@ from objectives.partition.solved import REMEMBERED, solved_best, solved_greedy
 from objectives.partition.workloads import Workloads
 from objectives.quantities import Workload
 
+_TOLD = 1e-6  # of the time: what rounding hides of it is told from there on
 _NOT_OF_THE_CPU = (
     " =accelerator_size =shared_level =accelerator_cache =shared_penalty =interface_latency_factor"
     " =control_latency =register_push_latency =register_pull_latency"
@@ -158,7 +159,8 @@ def optimal(
     times are compared, has caches of its own without penalty, so that a speedup below 1 says that
     sharing costs more than the accelerator gains.
 
-    Equal designs are solved once. Each design is proven optimal, or `optimality_gap` is above 0.
+    Equal designs are solved once. Each design is proven optimal, to a millionth of its time, or
+    `optimality_gap` is above 0.
 
     Returns
     -------
@@ -223,7 +225,8 @@ def _optimal_row(program: Graph, architecture: Architecture, size: float) -> tup
     figures = _figures(program, architecture, best)
     time, alone = figures[0], figures[5]
     greedy_time = time + max(quick.change - best.change, 0.0)
-    gap = (best.change - best.bound) / time if time > 0 else 0.0
+    lost = best.resolution if best.resolution > _TOLD * time else 0.0
+    gap = max(best.change - best.bound, lost) / time if time > 0 else 0.0
     greedy_gap = greedy_time / time - 1 if time > 0 else 0.0
     return (*figures, alone / greedy_time if greedy_time > 0 else 1.0, greedy_gap, gap)
 

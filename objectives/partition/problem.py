@@ -157,8 +157,17 @@ def gathered(cost: Array, area: Indices, sets: Sets, members: Indices) -> Partit
     )
 
 
-def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
-    """Return the partitioning problem of a program on one architecture (numbers, no arrays)."""
+def problem_of(
+    graph: Graph, architecture: Architecture, *, capped: bool = True
+) -> PartitionProblem:
+    """Return the partitioning problem of a program on one architecture (numbers, no arrays).
+
+    Parameters
+    ----------
+    capped : bool
+        Whether what costs more than twice all that moved blocks could save costs just that: it is
+        in no partition that saves time, and small amounts are not lost beside it by rounding.
+    """
     a = architecture
     memory = latencies(a)
     saved = np.array(
@@ -167,6 +176,8 @@ def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
     slower = np.array(a.accelerator_costs, float) * float(a.accelerator_efficiency)
     slower -= np.array(a.cpu_costs, float) * float(a.cpu_efficiency)
     cost = graph.operations @ slower + graph.hits @ saved
+    most = 2.0 * float(-cost[graph.movable & (cost < 0)].sum()) if capped else np.inf
+    cost = np.minimum(cost, most)
     factor = float(a.interface_latency_factor)
     control = graph.controls.transfers * (float(a.control_latency) * factor)
     reg = graph.registers
@@ -176,9 +187,9 @@ def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
     )
     first = np.concatenate([graph.controls.source, reg.source])
     second = np.concatenate([graph.controls.target, reg.target])
-    apart, count = np.concatenate([control, register]), len(first)
+    apart, count = np.minimum(np.concatenate([control, register]), most), len(first)
     crossings = graph.crossings if a.pairwise_crossings == 0 else _pairs(graph.crossings)
-    lines, owned = _lines(crossings, (memory.level1, memory.level2), len(graph))
+    lines, owned = _lines(crossings, (memory.level1, memory.level2), len(graph), most)
     sets = (
         np.concatenate([np.repeat(np.arange(count), 2), lines[0] + count]),
         np.concatenate([np.stack([first, second], axis=1).ravel(), lines[1]]),
@@ -192,7 +203,9 @@ def problem_of(graph: Graph, architecture: Architecture) -> PartitionProblem:
     return whole.restricted(np.append(graph.movable, False))
 
 
-def _lines(c: Crossings, costs: tuple[Crossing, Crossing], blocks: int) -> tuple[Sets, Array]:
+def _lines(
+    c: Crossings, costs: tuple[Crossing, Crossing], blocks: int, most: float
+) -> tuple[Sets, Array]:
     """Return owners with their readers as sets, and what it costs that an owner moves.
 
     Whichever core has the owner, the others pay once if any of them is on the other: `inward` if
@@ -201,8 +214,8 @@ def _lines(c: Crossings, costs: tuple[Crossing, Crossing], blocks: int) -> tuple
     """
     one, two = (np.array(each, np.float64) for each in costs)
     each = np.where(c.level[:, None] == 1, one, two)
-    inward = c.dirty * each[:, 0] + c.clean * each[:, 1]
-    outward = c.dirty * each[:, 2] + c.clean * each[:, 3]
+    inward = np.minimum(c.dirty * each[:, 0] + c.clean * each[:, 1], most)
+    outward = np.minimum(c.dirty * each[:, 2] + c.clean * each[:, 3], most)
     source, reader = (np.where(x < 0, blocks, x) for x in (c.source, c.reader))
     owned = np.bincount(source, outward - inward, minlength=blocks + 1).astype(np.float64)
     tie = np.concatenate([np.arange(len(source)), c.row])

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectives.partition.branch import LARGE, Search
-from objectives.partition.cut import minimum_cut, nested_groups
+from objectives.partition.cut import minimum_cut, nested_groups, rounding
 from objectives.partition.greedy import greedy_choice
-from objectives.partition.milp import solve_program
+from objectives.partition.milp import PROVEN, solve_program
 from objectives.partition.problem import PartitionProblem
 from objectives.partition.reduce import reduced
 
@@ -24,6 +24,8 @@ class Partition(NamedTuple):
     """Of the time, in cycles, against all blocks on the CPU."""
     bound: float
     """No partition within the size changes the time to less: equal to `change` if proven."""
+    resolution: float = 0.0
+    """Cycles within which that is so: what is less is lost by rounding beside large amounts."""
 
 
 class AreaFront(NamedTuple):
@@ -63,9 +65,11 @@ def best_partition(
         A bound in seconds makes the answer depend on the machine.
     """
     few = reduced(problem, size)
+    lost = rounding(problem)
     if few.area.sum() <= size:  # what is left is the minimum cut
         everything = np.ones(len(few), bool)
-        return Partition(few.moved(everything), few.value(everything), few.value(everything))
+        value = few.value(everything)
+        return Partition(few.moved(everything), value, value, lost)
     if len(few.tie) > LARGE:
         solved = Search(few, size).solve(nodes, seconds)
     else:
@@ -77,7 +81,8 @@ def best_partition(
     inside = minimum_cut(few.restricted(chosen))  # of equals, the one that moves least
     chosen[np.flatnonzero(chosen)[~inside]] = False
     value = few.value(chosen)
-    return Partition(few.moved(chosen), value, min(solved.bound, value))
+    lost += PROVEN * few.magnitude
+    return Partition(few.moved(chosen), value, min(solved.bound, value), lost)
 
 
 def area_front(

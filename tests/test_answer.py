@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dse
+from dse.evaluate.front import scaled
 from dse.explain.answer import Answer, answer_of, designs_of
 from dse.explain.verdict import explain
 from dse.result.folder import read_answer
@@ -57,6 +58,46 @@ def test_where_a_part_pays_its_count_is_told_and_what_is_recommended_pays() -> N
     for found in explain(study(), result, list(speedups.index[speedups > 1])):
         after = [e.after for i in found.advice for e in i.effects if e.objective == "speedup"]
         assert all(value > 1 for value in after)
+
+
+def test_one_design_that_does_not_pay_is_told_in_the_singular() -> None:
+    counts = set[int]()
+    for host_time in (2000.0, 2600.0):
+        answer, result = answered(study(host_time=host_time))
+        losing = int((result.front.designs["speedup"] <= 1).sum())
+        counts.add(losing)
+        if losing:
+            told = "1 design does not pay: its" if losing == 1 else "designs do not pay: their"
+            assert f"{told} speedup is not above 1." in answer.verdict
+    assert 1 in counts
+
+
+def test_the_best_of_equals_is_the_nearest_to_the_best_of_all() -> None:
+    """It was the first one: of 134 designs that break even at once, one that is best in nothing."""
+    made = {
+        "study": {"name": "ties", "models": ["objectives.logca:speedup"]},
+        "inputs": {"computational_index": 90, "granularity": 4096, "latency": 100},
+        "space": {
+            "acceleration": {"values": [2, 4, 32]},
+            "overhead": {"values": [100, 1000, 9000, 90_000]},
+        },
+        "objective": [
+            {"maximize": "speedup"},
+            {"minimize": "acceleration"},
+            {"maximize": "overhead"},
+        ],
+    }
+    result = dse.from_mapping(made).run()
+    front = result.front
+    unit, _ = scaled(front.points, np.array([o.sign for o in front.objectives]))
+    moved = 0
+    for i, objective in enumerate(front.objectives):
+        equal = np.flatnonzero(front.points[:, i] == front.points[:, i].min())
+        wanted = min(equal.tolist(), key=lambda row: float((unit[row] ** 2).sum()))
+        assert len(equal) > 1 or objective.name == "speedup"
+        assert front.best(objective.name).name == front.designs.index[wanted]
+        moved += wanted != equal[0]
+    assert moved > 0
 
 
 def test_the_recommended_design_is_the_knee_if_all_pay() -> None:

@@ -256,7 +256,14 @@ def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
     return unit, logs
 
 
-def knee(points: Array, signs: Array) -> int:
-    """Return the row of the design nearest to the ideal in the scaled cube."""
+def knee(points: Array, signs: Array, among: NDArray[np.bool_] | None = None) -> int:
+    """Return the row of the design nearest to the ideal in the scaled cube; the first of equals.
+
+    Parameters
+    ----------
+    among : ndarray of bool, shape (designs,), optional
+        Which may be it; all scale the cube.
+    """
     unit, _ = scaled(points, signs)
-    return int(np.argmin((unit**2).sum(axis=1)))
+    far = (unit**2).sum(axis=1)
+    return int(np.argmin(far if among is None else np.where(among, far, np.inf)))

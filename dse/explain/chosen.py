@@ -103,10 +103,10 @@ def _runners_up(
     seen = {tuple(front.designs.iloc[row][names])}
     found: dict[str, tuple[int, Objective]] = {}
     for i, objective in enumerate(result.objectives):
-        points = np.where(among, front.points[:, i], np.inf)
-        best = int(points.argmin())
+        points = front.points[:, i]
+        best, _ = best_of(front, objective, among)
         design = tuple(front.designs.iloc[best][names])
-        if points[row] == points[best] or design in seen or not among[best]:
+        if points[row] == points[best] or design in seen:
             continue
         seen.add(design)
         word = "highest" if objective.direction == "maximize" else "lowest"

@@ -47,11 +47,11 @@ def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
         told.append(f"{some} is worth building: {best}, and a {what} pays only above {floor}.")
     elif not chosen.pays.all() and study.target is None:
         count = int((~chosen.pays).sum())
-        designs = "design does" if count == 1 else "designs do"
+        designs, their = ("design does", "its") if count == 1 else ("designs do", "their")
         floor = amount(benefits(study.evaluator)[0][1], "1")
         told.append(
             f"Of the {len(pays):,} designs on the front, {count:,} {designs} not pay: "
-            f"their {what} is not above {floor}."
+            f"{their} {what} is not above {floor}."
         )
     return " ".join(told)
 

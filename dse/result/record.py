@@ -163,7 +163,7 @@ class Front:
         return np.asarray(values * signs)
 
     def best(self, objective: str) -> pd.Series[Any]:
-        """Return the design that is best in one objective.
+        """Return the design that is best in one objective; of equals, the nearest to the ideal.
 
         Raises
         ------
@@ -174,8 +174,13 @@ class Front:
         """
         chosen = self._objective(objective)
         self._filled()
+        from dse.evaluate.front import knee
+
         values = self.designs[chosen.name].to_numpy(dtype=np.float64) * chosen.sign
-        return self.row(int(np.argmin(values)))
+        equal = values == values.min()
+        if equal.sum() == 1:
+            return self.row(int(np.argmin(values)))
+        return self.row(knee(self.points, np.array([o.sign for o in self.objectives]), equal))
 
     def row(self, position: int) -> pd.Series[Any]:
         """Return the design in a row of `designs`: plain numbers and texts, named by its number."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
@@ -23,15 +22,12 @@ from tests.browser import (
     browser,
     click,
     colored_pixels,
-    column,
-    console,
     designs,
-    head,
     open_report,
     open_tab,
-    requests,
 )
-from tests.report_examples import STUDY_TEXT, explanation, explanations, result
+from tests.report_examples import STUDY_TEXT, explanation, result
+from tests.report_visits import Visit, visiting
 
 NASTY = "<script>window.broken = 1</script>"
 OPTION = '<img src=x onerror="window.broken = 2">, "port"'
@@ -49,22 +45,9 @@ def chrome(folder: Path) -> Iterator[Chrome]:
 
 
 @pytest.fixture
-def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Callable[..., StudyResult]]:
-    """Write a report and open it; afterwards hold it to silence on console and network."""
-    path = tmp_path / "report.html"
-
-    def visit(found: StudyResult, explained: int = 20) -> StudyResult:
-        write_report(found, explanations(found, explained), path, STUDY_TEXT)
-        console(chrome)
-        requests(chrome)
-        open_report(chrome, path)
-        return found
-
-    yield visit
-    assert console(chrome) == []
-    asked = [url for url in requests(chrome) if not url.startswith(("data:", "blob:"))]
-    assert asked == [path.as_uri()]
-    assert chrome.execute_script("return window.broken") is None
+def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Visit]:
+    with visiting(chrome, tmp_path / "report.html") as visit:
+        yield visit
 
 
 @pytest.fixture
@@ -80,7 +63,7 @@ def front_of(found: StudyResult) -> pd.DataFrame:
 
 
 def test_every_plot_is_drawn(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
 ) -> None:
     found = visit(result(4, 1_500), explained=1_000)
     points = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")
@@ -98,7 +81,7 @@ def test_every_plot_is_drawn(
 @pytest.mark.parametrize(("objectives", "count"), [(1, 600), (2, 600), (6, 4_000)])
 def test_any_number_of_objectives(
     chrome: Chrome,
-    visit: Callable[..., StudyResult],
+    visit: Visit,
     one: Callable[[str], WebElement],
     objectives: int,
     count: int,
@@ -124,7 +107,7 @@ document.querySelector("#plane .modebar-btn[data-title^=Download]").click();
 
 def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     chrome: Chrome,
-    visit: Callable[..., StudyResult],
+    visit: Visit,
     one: Callable[[str], WebElement],
     folder: Path,
 ) -> None:
@@ -166,29 +149,7 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     assert len(designs(chrome)) == 200
 
 
-def test_the_table_sorts_by_number_and_by_text(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
-) -> None:
-    front = front_of(visit(result(4)))
-    assert np.isinf(front["break_even"]).any()
-    for name in ("area", "break_even", "acceleration"):
-        for way in ("ascending", "descending"):
-            click(chrome, head(chrome, name))
-            ordered = front.reset_index().sort_values(
-                [name, "design"], ascending=[way == "ascending", True]
-            )
-            assert designs(chrome) == ordered["design"].head(15).tolist()
-            sorted_heads = chrome.find_elements(By.CSS_SELECTOR, "#front-table th[aria-sort]")
-            assert [h.get_attribute("aria-sort") for h in sorted_heads] == [way]
-    assert "never" not in column(chrome, "area")
-    head(chrome, "interface").send_keys(Keys.ENTER)
-    assert column(chrome, "interface") == sorted(front["interface"])[:15]
-    assert chrome.switch_to.active_element.get_property("textContent") == "interface"
-
-
-def test_far_dominated_designs_do_not_crush_the_front(
-    chrome: Chrome, visit: Callable[..., StudyResult]
-) -> None:
+def test_far_dominated_designs_do_not_crush_the_front(chrome: Chrome, visit: Visit) -> None:
     found = result(4, 600)
     far = found.designs.index[found.designs["feasible"] & ~found.designs["on_front"]][0]
     found.designs.loc[far, "break_even"] = 1e12
@@ -200,35 +161,8 @@ def test_far_dominated_designs_do_not_crush_the_front(
     assert front.max() < shown[1] < 11
 
 
-def test_never_is_a_word(chrome: Chrome, visit: Callable[..., StudyResult]) -> None:
-    front = front_of(visit(result(4)))
-    click(chrome, head(chrome, "break_even"))
-    click(chrome, head(chrome, "break_even"))
-    count = min(15, int(np.isinf(front["break_even"]).sum()))
-    assert column(chrome, "break_even")[:count] == ["never"] * count
-
-
-def test_the_table_is_filtered_and_paged(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
-) -> None:
-    front = front_of(visit(result(4)))
-    first = designs(chrome)
-    assert first == front.index[:15].tolist()
-    click(chrome, one("#next"))
-    assert designs(chrome) == front.index[15:30].tolist()
-    one("#filter").send_keys('interface == "user-port" and speedup > 10 and area <= 20 kLUT')
-    kept = front[
-        (front["interface"] == "user-port") & (front["speedup"] > 10) & (front["area"] <= 20_000)
-    ]
-    assert 0 < len(kept) < len(front)
-    assert one("#matches").text == f"{len(kept):,} of {len(front):,} designs"
-    assert designs(chrome) == kept.index[:15].tolist()
-    one("#filter").send_keys(" and sped > 1")
-    assert one("#wrong").text == "character 67: no column 'sped' (did you mean 'speedup'?)"
-
-
 def test_hover_names_every_input_and_objective(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
 ) -> None:
     found = visit(result(4, 300))
     drawn = "#plane .scatterlayer .trace .point"
@@ -253,7 +187,7 @@ def test_hover_names_every_input_and_objective(
 
 
 def test_hover_in_space_and_on_parallel_lines(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
 ) -> None:
     found = visit(result(4, 1_200))
     for name in ("space", "parallel"):
@@ -268,7 +202,7 @@ def test_hover_in_space_and_on_parallel_lines(
 
 
 def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
 ) -> None:
     found = visit(result(2, 300), explained=1_000)
     before = one("#design-title").text
@@ -296,25 +230,7 @@ def test_a_click_chooses_a_design_and_shows_its_bottlenecks(
     assert len(chrome.find_elements(By.CSS_SELECTOR, "#design .bar")) == 2
 
 
-def test_a_row_chooses_a_design_by_mouse_and_by_key(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
-) -> None:
-    found = visit(result(4), explained=1)
-    front = front_of(found)
-    rows = chrome.find_elements(By.CSS_SELECTOR, "#front-table tbody tr")
-    click(chrome, rows[0])
-    assert one("#design-title").text.startswith(f"Design {front.index[0]:,}")
-    assert one("#bottlenecks").is_displayed()
-    rows[3].send_keys(Keys.ENTER)
-    assert one("#design-title").text.startswith(f"Design {front.index[3]:,}")
-    assert rows[3].get_attribute("aria-current") == "true"
-    assert one("#design code").text.startswith("dse explain ")
-    assert one("#design code").text.endswith(f" --design {front.index[3]}")
-
-
-def test_axes_are_chosen(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
-) -> None:
+def test_axes_are_chosen(chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]) -> None:
     visit(result(4, 300, option=OPTION))
     assert one("#plane .ytitle").text == "speedup at 1 KiB · higher is better"
     Select(one("#axis-y")).select_by_visible_text("break_even")
@@ -333,7 +249,7 @@ def test_axes_are_chosen(
 
 
 def test_names_of_users_stay_text(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
 ) -> None:
     visit(result(3, 300, name=NASTY, option=OPTION))
     assert one("h1").text == NASTY
@@ -341,23 +257,6 @@ def test_names_of_users_stay_text(
     assert chrome.find_elements(By.TAG_NAME, "img") == []
     click(chrome, one("details:has(#study-text) summary"))
     assert one("#study-text").text == STUDY_TEXT.strip()
-
-
-def test_the_download_holds_the_front(
-    chrome: Chrome,
-    visit: Callable[..., StudyResult],
-    one: Callable[[str], WebElement],
-    folder: Path,
-) -> None:
-    front = front_of(visit(result(4, 800, option=OPTION)))
-    click(chrome, one("#download"))
-    path = folder / "front.csv"
-    end = time.monotonic() + 10
-    while not path.exists() and time.monotonic() < end:
-        time.sleep(0.05)
-    told = pd.read_csv(path, index_col="design")
-    expected = front.drop(columns=["feasible", "on_front"])
-    pd.testing.assert_frame_equal(told, expected, check_dtype=False, check_exact=True)
 
 
 def test_the_policy_stops_what_would_leave_the_page(chrome: Chrome, tmp_path: Path) -> None:
@@ -378,7 +277,7 @@ def test_the_policy_stops_what_would_leave_the_page(chrome: Chrome, tmp_path: Pa
 
 
 def test_a_report_without_a_front_says_so(
-    chrome: Chrome, visit: Callable[..., StudyResult], one: Callable[[str], WebElement]
+    chrome: Chrome, visit: Visit, one: Callable[[str], WebElement]
 ) -> None:
     found = result(2, 100)
     found.designs["feasible"] = False
@@ -390,7 +289,7 @@ def test_a_report_without_a_front_says_so(
 
 def test_a_thinned_front_is_said_to_be_one(
     chrome: Chrome,
-    visit: Callable[..., StudyResult],
+    visit: Visit,
     one: Callable[[str], WebElement],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -57,7 +57,8 @@ def test_there_are_as_many_as_there_is_time_for(
 
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(explained, "explain", taking)
-    result = replace(result, provenance=dict(result.provenance) | {"seconds": search})
+    slow = {"seconds": search, "designs_per_second": 1.0}
+    result = replace(result, provenance=dict(result.provenance) | slow)
     found: list[Any] = list(explained.explain_the_first(study, result, 40)[0])
     (first, _), (others, before) = asked
     assert set(designs_of(study, result)) | {int(str(result.knee().name))} <= set(first)
@@ -68,6 +69,25 @@ def test_there_are_as_many_as_there_is_time_for(
     assert len(found) == count if 0 < count < 40 else len(found) >= count
     assert bool(others) == (count > 0)
     assert explained.explain_the_first(study, result, 0)[0] == []
+
+
+def test_all_come_at_once_if_the_search_was_quick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, result = _found(tmp_path)
+    apart = dict(result.provenance) | {"designs_per_second": 1.0}
+    expected = explained.explain_the_first(study, replace(result, provenance=apart), 40)
+    asked: list[int] = []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        asked.append(len(given[2]))
+        return explain(*given, **named)
+
+    monkeypatch.setattr(explained, "explain", counted)
+    quick = dict(result.provenance) | {"designs_per_second": 1e7}
+    found = explained.explain_the_first(study, replace(result, provenance=quick), 40)
+    assert repr(found) == repr(expected)
+    assert asked == [len(expected[0])]
 
 
 def test_parts_of_explanations_are_those_of_all_together(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_program_of_which_no_function_ran_is_shown() -> None:
     functions = json.loads(SOR.read_text())["functions"]
     idle = [{**function, "invocations": 0} for function in functions]
     profile, text = shown(functions=idle)
-    assert "hot functions" in text
+    assert "hot functions, by computation and bytes in and out" in text
     assert "sor.c" in page(profile)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Annotated, NamedTuple
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dse
-from dse.model import Array, Floats, Quantity
+from dse.model import Array, Floats, Quantity, units
 from dse.model.units import UnitError, factor, is_unit, read, split
 from dse.model.values import show
 from dse.problems import InputError
@@ -166,6 +167,16 @@ def test_factor(given_unit: str, wanted: str, scale: float, power: int) -> None:
 def test_no_factor(pair: tuple[str, str]) -> None:
     with pytest.raises(UnitError):
         factor(*pair)
+
+
+def test_usual_units_are_those_of_pint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are written down, so that most studies need no pint."""
+    every = [*units._USUAL, *map("/".join, itertools.product(units._USUAL, repeat=2))]
+    usual = {unit: units._usual(unit) for unit in every}
+    monkeypatch.setattr(units, "_usual", lambda _: None)
+    told = [unit for unit, found in usual.items() if found is not None]
+    assert {"B", "ns", "cycle/B", "LUT/bit", "element/call", "GHz", "MB/s"} < set(told)
+    assert [unit for unit in told if usual[unit] != units._dimension.__wrapped__(unit)] == []
 
 
 def test_known_units() -> None:

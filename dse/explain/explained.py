@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ from dse.explain.founded import Founded
 from dse.explain.robustness import Robustness, robustness
 from dse.explain.verdict import Explanation, explain
 from dse.result.record import Result
-from dse.result.spare import EXPLAINED
+from dse.result.spare import EXPLAINED, evaluations_of_an_explanation
 from dse.study.study import ResolvedStudy
 
 _ENOUGH = 20.0  # seconds that all explanations may take in any case
@@ -24,7 +25,9 @@ def explain_the_first(
 ) -> tuple[list[Explanation], Robustness]:
     """Explain the designs that an answer names, the knee, the best ones, and an even sample.
 
-    The first are explained whatever that takes, and tell how many more there is time for.
+    If the search says that all take little time, they are explained at once: models are called less
+    often. Else the first are explained whatever that takes, and tell for how many more there is
+    time.
 
     Parameters
     ----------
@@ -47,7 +50,10 @@ def explain_the_first(
         return [], Robustness()
     first = list(dict.fromkeys([*designs_of(study, result), *_best(result)]))
     rest = [n for n in _spread(result, most) if n not in first]
-    held = robustness(study, result, [*first, *rest])
+    every = [*first, *rest]
+    held = robustness(study, result, every)
+    if _seconds(study, result) * len(every) < _ENOUGH / 2:
+        return explain(study, result, every, held=held), held
     began = time.perf_counter()
     found = explain(study, result, first, held=held)
     took = time.perf_counter() - began
@@ -58,6 +64,13 @@ def explain_the_first(
     chosen = np.unique(np.linspace(0, len(rest) - 1, count).astype(int)) if count else ()
     others = explain(study, result, [rest[i] for i in chosen], len(first), held)
     return found + others, held
+
+
+def _seconds(study: ResolvedStudy, result: Result) -> float:
+    """Return about how long models take to explain one design, by the pace of the search."""
+    pace = float(result.provenance.get("designs_per_second") or 0.0)
+    workers = int(result.provenance.get("workers") or 1)
+    return evaluations_of_an_explanation(study) * workers / pace if pace else math.inf
 
 
 def founded(study: ResolvedStudy, result: Result, most: int = EXPLAINED) -> Founded:

@@ -288,7 +288,7 @@ class RunTable(Table):
         description="at a design that a model raises for: end the run, or go on without the design",
     )
     processes: StrictBool = Field(False, description="for models that hold the interpreter lock")
-    chunk: StrictInt = Field(32_768, ge=1, le=2**24, description="designs evaluated at once")
+    chunk: StrictInt = Field(65_536, ge=1, le=2**24, description="designs evaluated at once")
     storage: StrictStr | None = Field(None, description="an Optuna database URL")
 
 

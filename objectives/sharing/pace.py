@@ -29,7 +29,7 @@ _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
 _COUNTED = 64
 """Calls in each half of the count at least: the pace is between their mean ends."""
-_ROWS = 1 << 13
+_ROWS = 1 << 14
 """Designs followed at a time: their columns stay in the cache."""
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""

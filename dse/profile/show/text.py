@@ -172,7 +172,7 @@ def _functions(profile: Profile, width: int) -> Table:
         numbers = (into.get(name, 0), out.get(name, 0), f.local_bytes)
         counts = (f"{f.invocations:,}", f"{f.computation:,}", inclusive)
         rows.append((short(name), *counts, *(f"{n:,}" for n in numbers)))
-    return _table("hot functions", headings, rows, width)
+    return _table("hot functions, by computation and bytes in and out", headings, rows, width)
 
 
 def _blocks(profile: Profile, width: int) -> Table:

@@ -266,6 +266,25 @@ def test_what_is_not_to_choose_has_a_remedy(
         study(named, **given)
 
 
+@pytest.mark.parametrize(
+    ("named", "include", "idle"),
+    [
+        ("idct", ["read_stream"], ["read_stream"]),
+        ("read_stream", ["read_stream"], []),
+        ("read_stream", ["fread", "read_stream"], ["fread"]),  # without it the other may move, too
+    ],
+)
+def test_what_is_included_for_nothing_is_noted(
+    named: str, include: list[str], idle: list[str]
+) -> None:
+    notes = [note for note in study(named, include=include).notes if "which is included" in note]
+    assert len(notes) == len(idle)
+    for note, name in zip(notes, idle, strict=True):
+        assert note == (
+            f"space.accelerated.of: names neither '{name}', which is included, nor what needs that"
+        )
+
+
 def test_a_candidate_that_computes_little_may_be_included() -> None:
     """It was called no part, and include refused it, for it may move as it is."""
     assert len(study("room", include=["room"]).run().front) == 1

@@ -54,6 +54,8 @@ class Context:
     """Quantities that choose parts of a resource: the names of these, from the lowest bit."""
     kept: dict[str, tuple[str, str]] = field(default_factory=dict)
     """What resources do not offer as a part: why, and a remedy."""
+    included: dict[str, dict[str, Sequence[str]]] = field(default_factory=dict)
+    """By quantity that chooses parts: what a study includes, and the parts without that."""
     uncertain: dict[str, Source] = field(default_factory=dict)
     """What is uncertain, by its place in the study."""
     origins: dict[tuple[str, str, str], Origin] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dse.evaluate.wiring import Wiring
+from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
 from dse.study.resolve.context import Context
 from dse.study.resolve.rows import rows_of, together_of
@@ -137,6 +138,7 @@ def _resource(
         if excluded and resource.without is not None:
             loaded = resource.without(loaded, excluded)
         if included and resource.including is not None:
+            _note_included(ctx, resource, loaded, included)
             loaded = resource.including(loaded, included)
         constants[key] = loaded
         ctx.files += _files(path)
@@ -153,6 +155,16 @@ def _resource(
         ctx.adopt(f"{where}: {entry}", error)
     except (OSError, ValueError) as error:
         ctx.add(where, f"'{entry}' cannot be read: {error}")
+
+
+def _note_included(ctx: Context, resource: Resource, loaded: Any, included: list[str]) -> None:
+    """Keep in mind which parts there would be without each that is included."""
+    if resource.including is None or resource.parts is None:
+        return
+    for name in included:
+        others = [other for other in included if other != name]
+        for quantity, parts in resource.parts(resource.including(loaded, others)).items():
+            ctx.included.setdefault(quantity, {})[name] = parts
 
 
 def _files(path: Path) -> list[Path]:

@@ -212,6 +212,10 @@ def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> C
         return None
     if len(ctx.problems) > wrong or not bits:
         return None
+    for included, without in ctx.included.get(name, {}).items():
+        if table.of is not None and set(table.of) <= set(without) - {included}:
+            told = f"names neither '{included}', which is included, nor what needs that"
+            ctx.notes.append(f"{where}.of: {told}")
     most = len(bits) if table.most is None else table.most
     if table.least > min(most, len(bits)):
         some = plural(len(bits), "part")

@@ -19,9 +19,10 @@ from typing import Any
 from dse.problems import InputError, Problem
 from dse.profile.build.analysis import Analysis, analyse
 from dse.profile.build.counters import Counters, place_counters
+from dse.profile.build.elf import with_alignments, write_sparse
 from dse.profile.build.frontend import with_inline_bodies
 from dse.profile.build.hooks import Hooks
-from dse.profile.build.instrument import instrument
+from dse.profile.build.instrument import ALIGNMENTS, instrument
 from dse.profile.build.irtext import parse_module
 from dse.profile.errors import cannot
 
@@ -157,7 +158,7 @@ def main(path: str) -> None:
         print(json.dumps(error.args))  # noqa: T201
         sys.exit(_TWICE)
     parts = parse_module(str(module))
-    analysis = analyse(module, parts)
+    analysis = analyse(parts)
     counters = place_counters(analysis)
     hooks = Hooks(job.trace, frozenset(job.modelled))
     text = instrument(parts, analysis, counters, hooks)
@@ -165,7 +166,7 @@ def main(path: str) -> None:
     Path(job.object).with_suffix(".ll").write_text(text)
     made = binding.parse_assembly(text)
     made.verify()
-    Path(job.object).write_bytes(machine.emit_object(made))
+    write_sparse(Path(job.object), with_alignments(machine.emit_object(made), ALIGNMENTS))
     Path(job.tables).write_text(json.dumps(tables, default=_fields))
 
 

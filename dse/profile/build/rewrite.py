@@ -73,9 +73,7 @@ class Rewriter:
             for target in successors_of(block.statements[-1])
         )
         self._returns = {  # where an invoke of a library function comes back
-            successors_of(s)[0]
-            for s in body
-            if s.opcode == "invoke" and _callee(s) in self._foreign
+            successors_of(s)[0] for s in body if s.opcode == "invoke" and s.callee in self._foreign
         }
         yield text.header
         for at, block in enumerate(text.blocks):
@@ -139,7 +137,7 @@ class Rewriter:
 
     def _statement(self, statement: Statement) -> Iterator[str]:
         if statement.opcode in ("call", "invoke"):
-            callee = _callee(statement)
+            callee = statement.callee
             if callee != "asm" and not callee.startswith("llvm."):
                 yield from self._call(statement, callee)
                 return
@@ -212,14 +210,6 @@ class Rewriter:
                 name = {"load": "read", "store": "write"}[kind]
                 hook = f"void @__dse_{name}(ptr {pointer}, i64 {length}, {place})"
             yield f"  call {hook}"
-
-
-def _callee(statement: Statement) -> str:
-    """Return the symbol called, ``"asm"``, or ``""`` for a call through a pointer."""
-    if re.search(r"\basm (?:sideeffect |alignstack |inteldialect |unwind )*\"", statement.body):
-        return "asm"
-    match = re.search(rf"([@%])({NAME})\(", statement.body)
-    return unquoted(match[2]) if match and match[1] == "@" else ""
 
 
 def _lifetime(statement: Statement) -> str:

@@ -7,6 +7,7 @@ file and the tables of the analysis (JSON) where the job says.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import re
 import subprocess
@@ -151,6 +152,7 @@ def main(path: str) -> None:
     """Do the job in a file."""
     from llvmlite import binding
 
+    gc.disable()  # there are millions of objects, all of which stay to the end
     job = Job(**json.loads(Path(path).read_text()))
     try:
         module, machine = load_modules(job.modules)

@@ -94,15 +94,21 @@ class Measured:
     trace: list[tuple[bytes, int, int, int, int, int]]
     built: Built
 
-    @property
-    def program_sites(self) -> int:
-        """How many of the accesses are the program's own; the library's come behind them."""
-        return len(self.built.tables["accesses"])
+    @functools.cached_property
+    def sites(self) -> list[int]:
+        """The program's loads and stores in blocks that ran, as numbered in the trace."""
+        return sites_that_ran(self.built, self.flow)
 
     @functools.cached_property
     def flow(self) -> Flow:
         """What the reference finds on the trace."""
         return Follower().follow(self.trace)
+
+
+def sites_that_ran(built: Built, flow: Flow) -> list[int]:
+    """Return the loads and stores in blocks of the trace: a profile lists these first."""
+    accesses = enumerate(built.tables["accesses"])
+    return [site for site, access in accesses if flow.blocks[access["block"]]]
 
 
 def run_built(built: Built, arguments: tuple[str, ...], given: bytes) -> tuple[Profile, bytes]:

@@ -43,7 +43,7 @@ def with_rows(modules: list[str], target: Path) -> None:
 
     module, machine = load_modules(modules)
     parts = parse_module(str(module))
-    blocks = iter(analyse(module, parts).blocks)
+    blocks = iter(analyse(parts).blocks)
     lines: list[str] = []
     for part in parts:
         if not isinstance(part, FunctionText):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.profile_examples import (
     picture,
     plain_output,
     run_built,
+    sites_that_ran,
     source,
 )
 from tests.profile_reference import Follower, events, simulate
@@ -76,6 +78,23 @@ def test_block_and_edge_counts_are_those_of_the_trace(
     assert {edge: count for edge, count in edges.items() if count} == dict(seen)
 
 
+@pytest.mark.parametrize("name", ["script", "dispatch", "shapes"])
+def test_counts_alone_are_those_of_the_whole_profile_without_hooks(
+    name: str, measured: Callable[[str], Measured], tmp_path: Path
+) -> None:
+    example, whole = EXAMPLES[name], measured(name).profile
+    sources = tuple(PROGRAMS / source for source in example.sources)
+    options = Options(sources, example.arguments, caches=(), transfers=False)
+    built = build_program(options, tmp_path)
+    alone, output = run_built(built, example.arguments, example.given)
+    assert output == measured(name).plain
+    assert (alone.blocks, alone.edges, alone.calls) == (whole.blocks, whole.edges, whole.calls)
+    assert alone.registers == whole.registers
+    text = (tmp_path / "program.ll").read_text()
+    hooks = set(re.findall(r"(?:call|invoke) .*@(__dse_\w+)\(", text))
+    assert {hook for hook in hooks if not hook.startswith("__dse_call")} <= {"__dse_indirect"}
+
+
 @every_example
 def test_flow_is_conserved_at_every_block(name: str, measured: Callable[[str], Measured]) -> None:
     profile = measured(name).profile
@@ -94,6 +113,32 @@ def test_flow_is_conserved_at_every_block(name: str, measured: Callable[[str], M
 
 
 @every_example
+def test_calls_registers_and_lines_are_those_of_blocks_that_ran(
+    name: str, measured: Callable[[str], Measured]
+) -> None:
+    found = measured(name)
+    profile, tables, ran = found.profile, found.built.tables, set(found.flow.blocks)
+    own = {f["symbol"]: i for i, f in enumerate(tables["functions"])}
+    own |= {symbol: len(own) + i for i, symbol in enumerate(tables["foreign"])}
+    direct = Counter(
+        (c["block"], profile.functions[own[c["target"]]].name)
+        for c in tables["calls"]
+        if c["target"] in own and c["block"] in ran
+    )
+    told = Counter((c.source, c.to) for c in profile.calls)
+    assert direct <= told
+    assert {c.source for c in profile.calls} <= ran
+    assert all(call.count for call in profile.calls)
+    values = {(r["name"], r["definition"], b) for r in tables["registers"] for b in r["uses"]}
+    assert {(r.name, r.source, to) for r in profile.registers for to in r.to} == {
+        value for value in values if ran.issuperset(value[1:])
+    }
+    files = {f.name: f.file for f in profile.functions}
+    places = {(files[b.function], b.line) for b in profile.blocks if b.id in ran}
+    assert {(line.file, line.line) for line in profile.lines} <= places
+
+
+@every_example
 @pytest.mark.parametrize("number", range(len(CACHES)))
 def test_caches_are_those_of_the_reference_access_by_access(
     name: str, number: int, measured: Callable[[str], Measured]
@@ -107,7 +152,7 @@ def test_caches_are_those_of_the_reference_access_by_access(
     ours = [access.hits[number] for access in found.profile.accesses]
     assert [sum(column) for column in zip(*ours, strict=True)] == [hits[0], hits[1], hits[2]]
     sites = [a for a in found.profile.accesses if found.profile.blocks[a.block].name != "(library)"]
-    expected = [tuple(reference.hits[i, k] for k in range(3)) for i in range(len(sites))]
+    expected = [tuple(reference.hits[i, k] for k in range(3)) for i in found.sites]
     assert [a.hits[number] for a in sites] == expected
     crossings = Counter[tuple[int, int, bool, frozenset[int]]]()
     for row in found.profile.crossings:
@@ -166,13 +211,14 @@ def test_each_load_reads_what_the_reference_says_each_block_stored(
     reads: dict[tuple[int, int | None], int] = {
         (r.access, r.source): r.bytes for r in profile.reads
     }
-    program = found.program_sites
-    assert {key: n for key, n in reads.items() if key[0] < program} == {
+    program = len(found.built.tables["accesses"])
+    sites = dict(enumerate(found.sites))
+    assert {(sites[at], block): n for (at, block), n in reads.items() if at in sites} == {
         key: n for key, n in reference.items() if key[0] < program
     }
     library: Counter[tuple[int, int | None]] = Counter()
     for (place, block), count in reads.items():
-        if place >= program:
+        if place not in sites:
             library[profile.accesses[place].block, block] += count
     expected: Counter[tuple[int, int | None]] = Counter()
     blocks = sum(block.name != "(library)" for block in profile.blocks)
@@ -238,7 +284,8 @@ def test_chunks_larger_than_a_word_keep_their_last_block(size: int, tmp_path: Pa
     profile, _ = run_built(built, ("i",), picture(8))
     flow = Follower(chunk=size).follow(events(tmp_path / "trace"))
     program = len(built.tables["accesses"])
-    reads = {(r.access, r.source): r.bytes for r in profile.reads if r.access < program}
+    sites = dict(enumerate(sites_that_ran(built, flow)))
+    reads = {(sites[r.access], r.source): r.bytes for r in profile.reads if r.access in sites}
     assert reads == {key: n for key, n in flow.reads.items() if key[0] < program}
 
 

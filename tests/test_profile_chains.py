@@ -72,6 +72,19 @@ def chains_by_function(profile: Profile) -> dict[str, list[Chain]]:
     return found
 
 
+def test_a_function_with_the_name_of_a_value_is_no_part_of_a_chain(tmp_path: Path) -> None:
+    text = """
+    static double add(int i) { return i * 0.5; }
+    static double out[64];
+    int main(void) {
+        for (int i = 0; i < 64; i++) out[i] = add(i) + 1.0; /* %add = fadd double %call, 1.0 */
+        return out[7] > 5;
+    }"""
+    profile = profile_text(tmp_path, text)
+    assert profile.run.complete
+    assert not profile.chains
+
+
 @needs_compiler
 def test_what_is_carried_from_iteration_to_iteration_is_a_chain(loops: Profile) -> None:
     found = chains_by_function(loops)

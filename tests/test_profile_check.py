@@ -37,6 +37,8 @@ WRONG: dict[str, Change] = {
     "registers.0.to": lambda p: p["registers"][0].update(to=[9999]),
     "accesses.0.block": lambda p: p["accesses"][0].update(block=9999),
     "accesses.0.hits": lambda p: p["accesses"][0].update(hits=[]),
+    "reads.0.access": lambda p: p["reads"][0].update(access=9999),
+    "reads.0.from": lambda p: p["reads"][0].update({"from": 9999}),
     "crossings.0.cache": lambda p: p["crossings"][0].update(cache=7),
     "transfers.0.to": lambda p: p["transfers"][0].update(to="nosuch"),
     "call_tree.1.function": lambda p: p["call_tree"][1].update(function="nosuch"),

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dse.problems import InputError
+from dse.profile.build import elf
 from dse.profile.command import Built, Options, build_program
-from dse.profile.compiler import elf
 from dse.profile.compiler.program import read_program
 from dse.profile.compiler.records import SECTION, unpacked
 from dse.profile.document import Profile

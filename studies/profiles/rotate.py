@@ -1,7 +1,7 @@
 """Profile ``studies/programs/rotate.c`` at seven sizes: ``python studies/profiles/rotate.py``.
 
 Writes ``rotate/iterative-NNN.json`` and ``rotate/recursive-NNN.json``, NNN pixels a side, with what
-the models of functions read: edges, registers and accesses are left out.
+the models of functions read: edges, registers, accesses and reads are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def functions_alone(profile: Profile) -> Profile:
         )
         for block in profile.blocks
     )
-    emptied = dict.fromkeys(("edges", "registers", "accesses", "crossings"), ())
+    emptied = dict.fromkeys(("edges", "registers", "accesses", "reads", "crossings"), ())
     return profile.model_copy(update={"blocks": blocks, **emptied})
 
 

@@ -3,6 +3,7 @@
 In the order of the data's way: ``toolchain`` finds the compiler; ``frontend`` turns sources into
 LLVM IR and links; ``build`` does the rest in a process of its own: ``irtext`` reads the IR's text,
 ``analysis`` finds blocks, accesses and calls (``classes`` sorts instructions), ``counters`` places
-the counters, ``hooks`` says what to insert, ``instrument`` and ``rewrite`` insert it. The runtime,
-in ``runtime/``, is compiled by ``runtime_options``; ``effects`` knows the library's functions.
+the counters, ``hooks`` says what to insert, ``instrument`` and ``rewrite`` insert it. ``elf`` reads
+and writes sections. The runtime, in ``runtime/``, is compiled by ``runtime_options``; ``effects``
+knows the library's functions.
 """

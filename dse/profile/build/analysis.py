@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from dse.profile.build.chains import Chain, Step, chains_of
 from dse.profile.build.classes import COMPUTATION, classify
@@ -131,10 +130,9 @@ class Locations:
         """Return the source line of a location, 0 where unknown."""
         return self._lines.get(number, 0)
 
-    def function(self, header: str) -> tuple[str, str, int]:
-        """Return name, path and line of the function with this first line."""
-        match = re.search(r"!dbg !(\d+)", header)
-        name, file, line = self._programs.get(int(match[1]) if match else -1, ("", -1, 0))
+    def function(self, number: int) -> tuple[str, str, int]:
+        """Return name, path and line of a function."""
+        name, file, line = self._programs.get(number, ("", -1, 0))
         return name, self._files.get(file, ""), line
 
 
@@ -143,15 +141,14 @@ def successors_of(statement: Statement) -> list[str]:
     return [unquoted(m) for m in re.findall(r'label %("(?:[^"\\]|\\.)*"|[-\w.$]+)', statement.text)]
 
 
-def analyse(module: Any, parts: list[str | FunctionText]) -> Analysis:
-    """Read a module of llvmlite and its text side by side.
+def analyse(parts: list[str | FunctionText]) -> Analysis:
+    """Read a module.
 
     Parameters
     ----------
-    module : llvmlite.binding.ModuleRef
-        Every value and block named.
     parts : list
-        The same module's text, from :func:`dse.profile.build.irtext.parse_module`.
+        Its text, every value and block named, from
+        :func:`dse.profile.build.irtext.parse_module`.
     """
     lines = [part for part in parts if isinstance(part, str)]
     locations, result = Locations(lines), Analysis()
@@ -165,10 +162,9 @@ def analyse(module: Any, parts: list[str | FunctionText]) -> Analysis:
         if m and not unquoted(m[1]).startswith("llvm."):
             result.foreign[unquoted(m[1])] = "ptr" in m[2]
     result.file_assembly = assembled(lines)
-    values = {f.name: f for f in module.functions if not f.is_declaration}
     for part in parts:
         if isinstance(part, FunctionText):
-            _function(result, part, values[part.name], locations, aliases)
+            _function(result, part, locations, aliases)
     return result
 
 
@@ -192,51 +188,51 @@ def assembled(lines: Iterable[str]) -> list[str]:
 
 
 def _function(
-    result: Analysis, text: FunctionText, value: Any, locations: Locations, aliases: dict[str, str]
+    result: Analysis, text: FunctionText, locations: Locations, aliases: dict[str, str]
 ) -> None:
     number, first = len(result.functions), len(result.blocks)
-    name, file, line = locations.function(text.header)
+    name, file, line = locations.function(text.location)
     system = bool(_SYSTEM.search(file))
     file = file.rsplit("/", 1)[-1]
     result.functions.append(Function(text.name, name or text.name, file, line, first, system))
     by_label = {unquoted(block.label): first + i for i, block in enumerate(text.blocks)}
-    definitions = {argument.name: first for argument in value.arguments}
-    arguments = set(definitions)
+    arguments = set(text.arguments)
+    definitions = dict.fromkeys(arguments, first)
     uses: dict[str, dict[int, None]] = {}
     steps: list[Step] = []
-    for block, block_value in zip(text.blocks, value.blocks, strict=True):
-        at = by_label[unquoted(block.label)]
+    for at, block in enumerate(text.blocks, first):
         made = Block(number, unquoted(block.label), _line(block, locations), {})
         result.blocks.append(made)
-        pairs = zip(block.statements, block_value.instructions, strict=True)
-        for statement, instruction in pairs:
-            if statement.opcode != instruction.opcode:
-                raise ValueError(f"text and module differ: {statement.text!r}")
-            operands = list(instruction.operands)
-            if instruction.name:
-                definitions[instruction.name] = at
-                steps.append(_step(at, instruction, operands, by_label))
-            for operand in operands:
-                if operand.value_kind.name in ("instruction", "argument"):
-                    uses.setdefault(operand.name, {})[at] = None
-            _instruction(result, made, at, statement, operands, locations, aliases)
+        for statement in block.statements:
+            names = statement.locals
+            if statement.result:
+                defined = unquoted(statement.result[1:])
+                definitions[defined] = at
+                steps.append(_step(at, defined, statement, names, by_label))
+            for each in names:
+                uses.setdefault(each, {})[at] = None
+            _instruction(result, made, at, statement, locations, aliases)
         targets = successors_of(block.statements[-1])
         made.successors = list(dict.fromkeys(by_label[target] for target in targets))
     result.chains += chains_of(steps)
     for name, blocks in uses.items():
+        if name not in definitions:  # a label, or a type
+            continue
         elsewhere = [block for block in blocks if block != definitions[name]]
         if elsewhere:
             result.registers.append(Register(name, definitions[name], elsewhere, name in arguments))
 
 
-def _step(at: int, instruction: Any, operands: list[Any], by_label: dict[str, int]) -> Step:
-    operation, names = instruction.opcode, tuple(operand.name for operand in operands)
+def _step(
+    at: int, name: str, statement: Statement, names: list[str], by_label: dict[str, int]
+) -> Step:
+    operation = statement.opcode
     if operation == "phi":
-        incoming = tuple(by_label[block.name] for block in instruction.incoming_blocks)
-        return Step(instruction.name, at, operation, names, incoming)
-    if operation == "call" and re.match(r"llvm\.[su](min|max)\.", names[-1]):
+        values, blocks = zip(*statement.incoming, strict=True)
+        return Step(name, at, operation, values, tuple(by_label[block] for block in blocks))
+    if operation == "call" and re.match(r"llvm\.[su](min|max)\.", statement.callee):
         operation = "minmax"
-    return Step(instruction.name, at, operation, names)
+    return Step(name, at, operation, tuple(names))
 
 
 def _line(block: BlockText, locations: Locations) -> int:
@@ -249,21 +245,18 @@ def _instruction(
     block: Block,
     at: int,
     statement: Statement,
-    operands: list[Any],
     locations: Locations,
     aliases: dict[str, str],
 ) -> None:
     callee = ""
     if statement.opcode in ("call", "invoke"):
-        target = operands[-1]
-        kind = target.value_kind.name
-        callee = target.name if kind in ("function", "global_alias") else ""
-        callee = aliases.get(callee, callee)
-        if not callee.startswith("llvm.") and kind != "inline_asm":
+        assembly = statement.callee == "asm"
+        callee = "" if assembly else aliases.get(statement.callee, statement.callee)
+        if not callee.startswith("llvm.") and not assembly:
             block.stops = True
-            given = len(operands) - (1 if statement.opcode == "call" else 3)
+            given = len(statement.arguments())
             result.calls.append(Call(at, callee, given, bool(statement.result)))
-        if kind == "inline_asm" and not _EMPTY_ASSEMBLY.search(statement.body):
+        if assembly and not _EMPTY_ASSEMBLY.search(statement.body):
             result.assembly.append(at)
     name = classify(statement.opcode, callee)
     if name:

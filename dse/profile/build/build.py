@@ -7,6 +7,7 @@ file and the tables of the analysis (JSON) where the job says.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import re
 import subprocess
@@ -19,9 +20,10 @@ from typing import Any
 from dse.problems import InputError, Problem
 from dse.profile.build.analysis import Analysis, analyse
 from dse.profile.build.counters import Counters, place_counters
+from dse.profile.build.elf import with_alignments, write_sparse
 from dse.profile.build.frontend import with_inline_bodies
 from dse.profile.build.hooks import Hooks
-from dse.profile.build.instrument import instrument
+from dse.profile.build.instrument import ALIGNMENTS, instrument
 from dse.profile.build.irtext import parse_module
 from dse.profile.errors import cannot
 
@@ -39,7 +41,7 @@ class Job:
         Files of LLVM IR.
     object, tables : str
         The files to write.
-    trace : bool
+    followed, trace : bool
         As in :class:`dse.profile.build.hooks.Hooks`.
     modelled : list of str
         Library functions that the runtime wraps.
@@ -48,6 +50,7 @@ class Job:
     modules: list[str]
     object: str
     tables: str
+    followed: bool
     trace: bool
     modelled: list[str]
 
@@ -150,6 +153,7 @@ def main(path: str) -> None:
     """Do the job in a file."""
     from llvmlite import binding
 
+    gc.disable()  # there are millions of objects, all of which stay to the end
     job = Job(**json.loads(Path(path).read_text()))
     try:
         module, machine = load_modules(job.modules)
@@ -157,15 +161,15 @@ def main(path: str) -> None:
         print(json.dumps(error.args))  # noqa: T201
         sys.exit(_TWICE)
     parts = parse_module(str(module))
-    analysis = analyse(module, parts)
+    analysis = analyse(parts)
     counters = place_counters(analysis)
-    hooks = Hooks(job.trace, frozenset(job.modelled))
+    hooks = Hooks(job.followed, job.trace, frozenset(job.modelled))
     text = instrument(parts, analysis, counters, hooks)
     tables = _tables(analysis, counters, module.triple)
     Path(job.object).with_suffix(".ll").write_text(text)
     made = binding.parse_assembly(text)
     made.verify()
-    Path(job.object).write_bytes(machine.emit_object(made))
+    write_sparse(Path(job.object), with_alignments(machine.emit_object(made), ALIGNMENTS))
     Path(job.tables).write_text(json.dumps(tables, default=_fields))
 
 

@@ -57,10 +57,12 @@ RENAMED_MAIN = "__dse_main"
 _LAYOUT = f"""
 @__dse_first_constant = hidden constant i8 0, align {1 << 24}
 @__dse_first_relocated = hidden constant {{ ptr, [4088 x i8] }} \
-{{ ptr @__dse_first_variable, [4088 x i8] zeroinitializer }}, align {1 << 26}
-@__dse_first_variable = hidden global [8192 x i8] zeroinitializer, section ".data", align {1 << 24}
-@__dse_first_zero = hidden global [12288 x i8] zeroinitializer, align {1 << 24}
+{{ ptr @__dse_first_variable, [4088 x i8] zeroinitializer }}, align 4096
+@__dse_first_variable = hidden global [8192 x i8] zeroinitializer, section ".data", align 4096
+@__dse_first_zero = hidden global [12288 x i8] zeroinitializer, align 4096
 """
+ALIGNMENTS = {".data.rel.ro": 1 << 26, ".data": 1 << 24, ".bss": 1 << 24}
+"""Of the sections that the first of their kind begin; before constants there may be jump tables."""
 # What may be merged with equal constants is put where the linker likes.
 _MERGEABLE = re.compile(r"\b(?:local_)?unnamed_addr (?=(?:externally_initialized )?constant )")
 

@@ -5,6 +5,7 @@ Every value and block is expected to have a name (LLVM's instruction namer has r
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -12,7 +13,14 @@ NAME = r'(?:"(?:[^"\\]|\\.)*"|[-\w.$]+)'
 _LABEL = re.compile(rf"({NAME}):")
 _STATEMENT = re.compile(rf"  (?:(%{NAME}) = )?(?:(?:tail|musttail|notail) )?(\w+)")
 _FUNCTION = re.compile(rf"@({NAME})\(")
-_DEBUG = re.compile(r"!dbg !(\d+)")
+_DEBUG = re.compile(r",? !dbg !(\d+)")
+_METADATA = re.compile(r", ![a-z]")
+_CALLEE = re.compile(rf"([@%])({NAME})\(")
+_ASSEMBLY = re.compile(r'\basm (?:sideeffect |alignstack |inteldialect |unwind )*"')
+_LOCAL = re.compile(rf'%({NAME})|"[^"]*"')  # or a text, which may have what looks like one
+_INCOMING = re.compile(rf"\[ (?:%({NAME})|[^%].*?), %({NAME}) \]")
+_NESTED = re.compile(r'[(\[{<"]')
+_BRACKET = re.compile(r'[(\[{<>}\])",]')
 _ATTRIBUTE = re.compile(
     r"(?:align \d+|\w+\((?:[^()]|\([^()]*\))*\)"
     r"|(?!getelementptr|inttoptr|ptrtoint|addrspacecast|bitcast|blockaddress|splat|no_cfi|trunc"
@@ -39,8 +47,11 @@ def split_top(text: str) -> list[str]:
     >>> split_top("{ i32, ptr } %a, ptr @b(i8 1, i8 2)")
     ['{ i32, ptr } %a', 'ptr @b(i8 1, i8 2)']
     """
+    if not _NESTED.search(text):
+        return [part for each in text.split(",") if (part := each.strip())]
     parts, level, start, quoted = [], 0, 0, False
-    for at, letter in enumerate(text):
+    for match in _BRACKET.finditer(text):
+        letter, at = match[0], match.start()
         if letter == '"':
             quoted = not quoted
         elif quoted:
@@ -49,7 +60,7 @@ def split_top(text: str) -> list[str]:
             level += 1
         elif letter in _CLOSE:
             level -= 1
-        elif letter == "," and level == 0:
+        elif level == 0:
             parts.append(text[start:at].strip())
             start = at + 1
     parts.append(text[start:].strip())
@@ -62,6 +73,9 @@ def split_type(text: str) -> tuple[str, str]:
     >>> split_type("{ i32, ptr } noundef %a")
     ('{ i32, ptr }', 'noundef %a')
     """
+    first, _, rest = text.partition(" ")
+    if not _NESTED.search(first):
+        return first, rest.strip()
     level = 0
     for at, letter in enumerate(text):
         if letter in _OPEN:
@@ -110,31 +124,64 @@ def size_expression(kind: str) -> str:
     return f"ptrtoint (ptr getelementptr ({kind}, ptr null, i32 1) to i64)"
 
 
-@dataclass(slots=True)
+@dataclass
 class Statement:
-    """One instruction: its lines, the name it defines (with %, or empty) and its opcode."""
+    """One instruction.
+
+    Parameters
+    ----------
+    lines : list of str
+        Its text without its place in the source.
+    result : str
+        The name that it defines, with %, or empty.
+    opcode : str
+        LLVM's name of the instruction.
+    location : int
+        The number of the metadata that says where in the source it is, or 0.
+    """
 
     lines: list[str]
     result: str
     opcode: str
+    location: int = 0
 
-    @property
+    @functools.cached_property
     def text(self) -> str:
-        """The instruction on one line, without its debug location and other metadata."""
+        """The instruction on one line, without metadata."""
         whole = " ".join(line.strip() for line in self.lines)
-        return re.split(r", ![a-z]", whole, maxsplit=1)[0]
+        return _METADATA.split(whole, maxsplit=1)[0]
 
-    @property
-    def location(self) -> int:
-        """The number of the metadata that says where in the source it is, or 0."""
-        match = _DEBUG.search(self.lines[-1])
-        return int(match[1]) if match else 0
-
-    @property
+    @functools.cached_property
     def body(self) -> str:
         """What stands behind the opcode."""
         match = _STATEMENT.match("  " + self.text)
-        return ("  " + self.text)[match.end() :].lstrip() if match else ""
+        return self.text[match.end() - 2 :].lstrip() if match else ""
+
+    @functools.cached_property
+    def callee(self) -> str:
+        """Of a call the symbol, ``"asm"``, or nothing if it goes through a pointer."""
+        if _ASSEMBLY.search(self.body):
+            return "asm"
+        match = _CALLEE.search(self.body)
+        return unquoted(match[2]) if match and match[1] == "@" else ""
+
+    @property
+    def locals(self) -> list[str]:
+        """The names in it with %: values, labels and types; a pointer that it calls comes last."""
+        names = [unquoted(name) for name in _LOCAL.findall(self.body) if name]
+        if self.opcode in ("call", "invoke") and not self.callee:
+            match = _CALLEE.search(self.body)
+            if match:
+                called = unquoted(match[2])
+                names.remove(called)
+                names.append(called)
+        return names
+
+    @property
+    def incoming(self) -> list[tuple[str, str]]:
+        """Of a phi node the values, empty if they are constants, and the blocks they are from."""
+        pairs = _INCOMING.findall(self.body)
+        return [(unquoted(value), unquoted(block)) for value, block in pairs]
 
     def operands(self) -> list[str]:
         """Return what stands behind the opcode, split at the outer commas."""
@@ -142,17 +189,22 @@ class Statement:
 
     def arguments(self) -> list[str]:
         """Return the typed arguments of a call."""
-        start = re.search(rf"[@%]{NAME}\(", self.body)
-        text = self.body[start.end() :] if start else ""
-        level, quoted = 1, False
-        for at, letter in enumerate(text):
-            if letter == '"':
-                quoted = not quoted
-            elif not quoted:
-                level += (letter in _OPEN) - (letter in _CLOSE)
-            if level == 0:
-                return split_top(text[:at])
-        return []
+        return _arguments(self.body)
+
+
+def _arguments(text: str) -> list[str]:
+    """Return what stands in brackets behind the first name of a function."""
+    start = _CALLEE.search(text)
+    level, quoted = 1, False
+    for match in _BRACKET.finditer(text, start.end()) if start else ():
+        letter = match[0]
+        if letter == '"':
+            quoted = not quoted
+        elif not quoted:
+            level += (letter in _OPEN) - (letter in _CLOSE)
+        if start and level == 0:
+            return split_top(text[start.end() : match.start()])
+    return []
 
 
 @dataclass(slots=True)
@@ -165,9 +217,13 @@ class BlockText:
 
 @dataclass(slots=True)
 class FunctionText:
-    """A function's definition: its first line and its blocks."""
+    """A function's definition: its first line, where in the source it is, and its blocks.
+
+    The place is a number of metadata, or 0.
+    """
 
     header: str
+    location: int
     blocks: list[BlockText] = field(default_factory=list)
 
     @property
@@ -178,6 +234,12 @@ class FunctionText:
             raise ValueError(f"no function name in {self.header!r}")
         return unquoted(match[1])
 
+    @property
+    def arguments(self) -> list[str]:
+        """The names of its arguments, unquoted."""
+        ends = (re.search(rf"%({NAME})$", each) for each in _arguments(self.header))
+        return [unquoted(match[1]) for match in ends if match]
+
 
 def parse_module(text: str) -> list[str | FunctionText]:
     """Split a module into function definitions and the lines between them."""
@@ -186,7 +248,7 @@ def parse_module(text: str) -> list[str | FunctionText]:
     for line in text.splitlines():
         if function is None:
             if line.startswith("define "):
-                function = FunctionText(line)
+                function = FunctionText(*located(line))
                 parts.append(function)
             else:
                 parts.append(line)
@@ -196,11 +258,24 @@ def parse_module(text: str) -> list[str | FunctionText]:
             continue
         elif label := _LABEL.match(line):
             function.blocks.append(BlockText(label[1]))
-        elif line.startswith("   ") or line.startswith("  ]"):
-            function.blocks[-1].statements[-1].lines.append(line)
-        elif statement := _STATEMENT.match(line):
-            made = Statement([line], statement[1] or "", statement[2])
+        elif line.startswith(("   ", "  ]")):
+            statement = function.blocks[-1].statements[-1]
+            line, statement.location = located(line)
+            statement.lines.append(line)
+        elif match := _STATEMENT.match(line):
+            line, location = located(line)
+            made = Statement([line], match[1] or "", match[2], location)
             function.blocks[-1].statements.append(made)
         else:
             raise ValueError(f"cannot read this line of LLVM IR: {line!r}")
     return parts
+
+
+def located(line: str) -> tuple[str, int]:
+    """Return a line without its place in the source, and the number of that place or 0.
+
+    >>> located("  %i = load i32, ptr @n, align 4, !dbg !18, !tbaa !19")
+    ('  %i = load i32, ptr @n, align 4, !tbaa !19', 18)
+    """
+    match = _DEBUG.search(line)
+    return (line[: match.start()] + line[match.end() :], int(match[1])) if match else (line, 0)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dse.profile.build.build import Job, build_object
+from dse.profile.build.elf import write_sparse
 
 KEPT = 8  # programs
 _FILES = ("program.o", "tables.json")
@@ -25,7 +26,7 @@ def build_kept(job: Job, folder: Path) -> dict[str, Any]:
     """
     place = _cache() / _digest(job)
     if all((place / name).is_file() for name in _FILES):
-        shutil.copy(place / "program.o", job.object)
+        write_sparse(Path(job.object), (place / "program.o").read_bytes())
         os.utime(place)
         tables: dict[str, Any] = json.loads((place / "tables.json").read_text())
         return tables
@@ -55,7 +56,7 @@ def _keep(job: Job, place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent) as name:
         made = Path(name) / "made"
         made.mkdir()
-        shutil.copy(job.object, made / "program.o")
+        write_sparse(made / "program.o", Path(job.object).read_bytes())
         shutil.copy(job.tables, made / "tables.json")
         os.replace(made, place)
     old = sorted((p for p in place.parent.iterdir() if len(p.name) == 64), key=_when, reverse=True)

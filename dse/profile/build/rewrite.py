@@ -73,9 +73,7 @@ class Rewriter:
             for target in successors_of(block.statements[-1])
         )
         self._returns = {  # where an invoke of a library function comes back
-            successors_of(s)[0]
-            for s in body
-            if s.opcode == "invoke" and _callee(s) in self._foreign
+            successors_of(s)[0] for s in body if s.opcode == "invoke" and s.callee in self._foreign
         }
         yield text.header
         for at, block in enumerate(text.blocks):
@@ -85,6 +83,8 @@ class Rewriter:
         self._function += 1
 
     def _start(self, text: FunctionText) -> Iterator[str]:
+        if not self._hooks.followed:
+            return
         if self._variadic:
             yield "  %__dse.varargs = load i64, ptr @__dse_varargs"
         if self._variadic or "byval(" in text.header:
@@ -123,23 +123,27 @@ class Rewriter:
             first = statements.pop(0)
             yield from first.lines
             resumes |= first.opcode == "landingpad"
-        if resumes:
+        if resumes and self._hooks.followed:
             yield _RESUME
         yield from start
         place, array = self._name(), f"[{self._counters.size} x i64]"
         yield f"  {place} = getelementptr inbounds {array}, ptr @__dse_counts, i64 0, i64 {counter}"
         yield from self._add(place, 1)
         work = self._analysis.blocks[self._block].computation
-        if work:
+        if work and self._hooks.followed:
             yield from self._add("@__dse_work", work)
         if self._hooks.trace:
             yield f"  call void @__dse_trace_block(i32 {self._block})"
         for statement in statements:
-            yield from self._statement(statement)
+            if self._hooks.followed:
+                yield from self._statement(statement)
+            else:
+                yield from self._reached(statement)
+                yield from statement.lines
 
     def _statement(self, statement: Statement) -> Iterator[str]:
         if statement.opcode in ("call", "invoke"):
-            callee = _callee(statement)
+            callee = statement.callee
             if callee != "asm" and not callee.startswith("llvm."):
                 yield from self._call(statement, callee)
                 return
@@ -153,11 +157,18 @@ class Rewriter:
         if statement.opcode == "alloca":
             yield from self._alloca(statement)
 
-    def _call(self, statement: Statement, callee: str) -> Iterator[str]:
-        if not callee and (pointer := re.search(rf"(%{NAME})\(", statement.body)):
+    def _reached(self, statement: Statement) -> Iterator[str]:
+        """Yield what a call needs if it goes through a pointer, or never comes back."""
+        if statement.opcode not in ("call", "invoke"):
+            return
+        pointer = re.search(rf"(%{NAME})\(", statement.body)
+        if pointer and not statement.callee:
             yield f"  call void @__dse_indirect(ptr {pointer[1]}, i32 {self._block})"
-        if callee in LEAVES_AT_ONCE:
+        if statement.callee in LEAVES_AT_ONCE:
             yield "  call void @__dse_finish()"
+
+    def _call(self, statement: Statement, callee: str) -> Iterator[str]:
+        yield from self._reached(statement)
         fixed = re.search(r"\(([^()]*)\.\.\.\) [@%]", statement.body)
         own = not callee or callee in self._own
         if own and fixed:
@@ -212,14 +223,6 @@ class Rewriter:
                 name = {"load": "read", "store": "write"}[kind]
                 hook = f"void @__dse_{name}(ptr {pointer}, i64 {length}, {place})"
             yield f"  call {hook}"
-
-
-def _callee(statement: Statement) -> str:
-    """Return the symbol called, ``"asm"``, or ``""`` for a call through a pointer."""
-    if re.search(r"\basm (?:sideeffect |alignstack |inteldialect |unwind )*\"", statement.body):
-        return "asm"
-    match = re.search(rf"([@%])({NAME})\(", statement.body)
-    return unquoted(match[2]) if match and match[1] == "@" else ""
 
 
 def _lifetime(statement: Statement) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dse.profile.compiler import elf
+from dse.profile.build import elf
 from dse.profile.compiler.arguments import read_command
 from dse.profile.compiler.records import SECTION, Record, unpacked
 from dse.profile.errors import cannot

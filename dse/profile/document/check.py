@@ -108,6 +108,13 @@ def _blocks(profile: Document) -> Iterator[Problem]:
     for field in ("accesses", "chains"):
         for i, row in enumerate(getattr(profile, field)):
             yield from _block(known, f"{field}.{i}.block", row.block)
+    for i, read in enumerate(profile.reads):
+        if read.access >= len(profile.accesses):
+            message = f"there is no access {read.access}"
+            remedy = f"a position in accesses, below {len(profile.accesses)}"
+            yield Problem(f"reads.{i}.access", message, remedy)
+        if read.source is not None:
+            yield from _block(known, f"reads.{i}.from", read.source)
 
 
 def _block(known: Container[int], where: str, number: int) -> Iterator[Problem]:

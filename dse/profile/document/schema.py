@@ -133,7 +133,7 @@ class Call(_Part):
 
 
 class Register(_Part):
-    """A value that a block defines and other blocks use."""
+    """A value that a block defines and other blocks use, all of which ran."""
 
     name: str
     source: Count = Field(validation_alias="from", serialization_alias="from")
@@ -217,7 +217,7 @@ class Recursion(_Part):
 
 
 class SourceLine(_Part):
-    """A line of a source, in which a block begins."""
+    """A line of a source, in which a block that ran begins."""
 
     file: str
     line: Count
@@ -269,14 +269,17 @@ class Document(_Part):
     )
     blocks: tuple[Block, ...]
     edges: tuple[Edge, ...]
-    calls: tuple[Call, ...]
-    registers: tuple[Register, ...]
-    accesses: tuple[Access, ...]
+    calls: tuple[Call, ...] = Field(description="those that were made")
+    registers: tuple[Register, ...] = Field(description="values between blocks that ran")
+    accesses: tuple[Access, ...] = Field(
+        description="loads and stores of blocks that ran; of the library, those that were made"
+    )
     reads: tuple[Read, ...] = ()
     crossings: tuple[Crossing, ...]
     chains: tuple[Chain, ...] = ()
     lines: tuple[SourceLine, ...] = Field(
-        default=(), description="the lines in which blocks begin; none if the sources are not known"
+        default=(),
+        description="the lines in which blocks that ran begin; none if the sources are not known",
     )
     unaccounted: Unaccounted
     notes: tuple[str, ...] = ()

@@ -86,12 +86,7 @@ class Assembly:
                 for (a, b, _), count in zip(self.tables["edges"], self.edge_counts, strict=True)
             ),
             calls=tuple(self._calls()),
-            registers=tuple(
-                Register(
-                    name=r["name"], source=r["definition"], to=r["uses"], argument=r["argument"]
-                )
-                for r in self.tables["registers"]
-            ),
+            registers=tuple(self._registers()),
             accesses=accesses,
             reads=tuple(self._reads(sites)),
             crossings=crossings(self.result, len(settings.caches)),
@@ -202,18 +197,19 @@ class Assembly:
         calls: list[Call] = []
         through: dict[int, dict[str, Any]] = {}
         for call in self.tables["calls"]:
-            if call["target"] in numbers:
+            count = self.executions[call["block"]]
+            if call["target"] not in numbers:
+                through.setdefault(call["block"], call)
+            elif count:
                 calls.append(
                     Call(
                         source=call["block"],
                         to=self.names[numbers[call["target"]]],
-                        count=self.executions[call["block"]],
+                        count=count,
                         arguments=call["arguments"],
                         result=call["result"],
                     )
                 )
-            else:
-                through.setdefault(call["block"], call)
         by_address = {
             int(address) & 0xFFFFFFFF: self.names[i]
             for i, address in enumerate(self.result.sections.get("addresses", ()))
@@ -230,32 +226,41 @@ class Assembly:
             )
         return sorted(calls, key=lambda call: (call.source, call.to))
 
-    def _accesses(self, caches: int) -> tuple[tuple[Access, ...], dict[int, int]]:
-        """Return the accesses, of the library those that happened, and their places by site."""
-        program = len(self.tables["accesses"])
-        found = [self.result.rows(f"hits{k}", 3) for k in range(caches)]
-        count = program + 2 * len(self.foreign)
-        hits: list[Any] = (np.stack(found, axis=1) if found else np.zeros((count, 0, 3))).tolist()
-        listed = [
-            Access(block=a["block"], kind=a["kind"], size=a["size"], line=a["line"], hits=hits[i])
-            for i, a in enumerate(self.tables["accesses"])
-        ]
-        sites = {i: i for i in range(program)}
-        read = {site for _, site, *_ in self.result.rows("reads", 4).tolist()}
-        for site in range(program, count):
-            if np.any(hits[site]) or site in read:
-                block, kind = divmod(site - program, 2)
-                sites[site] = len(listed)
-                listed.append(
-                    Access(
-                        block=len(self.tables["blocks"]) + block,
-                        kind=("load", "store")[kind],
-                        size=0,
-                        line=0,
-                        hits=hits[site],
-                    )
+    def _registers(self) -> Iterator[Register]:
+        """Yield the values of blocks that ran, with their uses in blocks that ran."""
+        for r in self.tables["registers"]:
+            uses = tuple(block for block in r["uses"] if self.executions[block])
+            if uses and self.executions[r["definition"]]:
+                yield Register(
+                    name=r["name"], source=r["definition"], to=uses, argument=r["argument"]
                 )
-        return tuple(listed), sites
+
+    def _accesses(self, caches: int) -> tuple[tuple[Access, ...], dict[int, int]]:
+        """Return the accesses of blocks that ran, and their places by site.
+
+        Of the library's those that happened; also what a region of interest saw of a block that
+        began before it.
+        """
+        count = len(self.tables["accesses"]) + 2 * len(self.foreign)
+        found = [self.result.rows(f"hits{k}", 3) for k in range(caches)]
+        hits = np.stack(found, axis=1) if found else np.zeros((count, 0, 3), np.uint64)
+        listed: NDArray[np.bool_] = np.asarray(hits.any(axis=(1, 2)))
+        listed[self.result.rows("reads", 4)[:, 1].astype(np.int64)] = True
+        for site, access in enumerate(self.tables["accesses"]):
+            listed[site] |= self.executions[access["block"]] > 0
+        sites = {site: at for at, site in enumerate(np.flatnonzero(listed).tolist())}
+        return tuple(self._access(site, hits[site].tolist()) for site in sites), sites
+
+    def _access(self, site: int, hits: Any) -> Access:
+        program = len(self.tables["accesses"])
+        if site < program:
+            a = self.tables["accesses"][site]
+            return Access(
+                block=a["block"], kind=a["kind"], size=a["size"], line=a["line"], hits=hits
+            )
+        function, written = divmod(site - program, 2)
+        block = len(self.tables["blocks"]) + function
+        return Access(block=block, kind="store" if written else "load", size=0, line=0, hits=hits)
 
     def _reads(self, sites: dict[int, int]) -> list[Read]:
         rows = self.result.rows("reads", 4).tolist()

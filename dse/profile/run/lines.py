@@ -12,7 +12,7 @@ _INLINING = ("-finline", "-flto")
 
 
 def with_lines(profile: Profile, sources: Sequence[Path]) -> Profile:
-    """Return the profile with the text of the lines in which its blocks begin.
+    """Return the profile with the text of the lines in which blocks that ran begin.
 
     A file's name must tell which file it is: two sources of one name are left out, and so are
     headers beside none of the sources. If functions are inlined, lines may be of another file than
@@ -28,7 +28,8 @@ def with_lines(profile: Profile, sources: Sequence[Path]) -> Profile:
     if any(flag.startswith(_INLINING) for flag in profile.program.flags):
         return profile
     files = {function.name: function.file for function in profile.functions}
-    places = sorted({(files[block.function], block.line) for block in profile.blocks if block.line})
+    ran = [block for block in profile.blocks if block.line and block.executions]
+    places = sorted({(files[block.function], block.line) for block in ran})
     texts = {name: _text(name, sources) for name in {name for name, _ in places if name}}
     found = tuple(
         SourceLine(file=name, line=line, text=" ".join(texts[name][line - 1].split())[:_LONGEST])

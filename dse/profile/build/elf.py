@@ -1,4 +1,4 @@
-"""A section of an ELF file: read, added, or alone in an object; the members of archives.
+"""A section of an ELF file: read, added, aligned, or alone in an object; the members of archives.
 
 Only what stands in section headers is looked at: 64 bits, little-endian.
 """
@@ -6,7 +6,7 @@ Only what stands in section headers is looked at: 64 bits, little-endian.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _PROGBITS, _STRTAB = 1, 3
 _MAGIC = b"\x7fELF\x02\x01"
+_PAGES = 1 << 16
 _FIRST_RESERVED = 0xFF00  # of the numbers of sections
 RELOCATABLE, EXECUTABLE, SHARED = 1, 2, 3
 X86_64, AARCH64 = 62, 183
@@ -82,6 +83,40 @@ def with_section(data: bytes, name: str, content: bytes) -> bytes:
     head[6], head[12] = at + len(tail), count + 1
     table = b"".join(_SECTION.pack(*each) for each in headers)
     return _HEADER.pack(*head) + data[_HEADER.size :] + tail + table
+
+
+def with_alignments(data: bytes, alignments: Mapping[str, int]) -> bytes:
+    """Return an object file some sections of which begin at multiples of larger numbers.
+
+    In the file they stay where they are: what writes objects would pad it.
+
+    Parameters
+    ----------
+    data : bytes
+        An object file.
+    alignments : mapping of str to int
+        Powers of two by section [B].
+    """
+    made, at = bytearray(data), _HEADER.unpack_from(data)[6]
+    for number, each in enumerate(_sections(data)):
+        if wanted := alignments.get(each.name.decode()):
+            place = at + number * _SECTION.size
+            header = list(_SECTION.unpack_from(data, place))
+            header[8] = max(header[8], wanted)
+            _SECTION.pack_into(made, place, *header)
+    return bytes(made)
+
+
+def write_sparse(path: Path, data: bytes) -> None:
+    """Write a file that takes no room on the disk for pages of zeros."""
+    zeros = bytes(_PAGES)
+    with path.open("wb") as file:
+        for at in range(0, len(data), _PAGES):
+            part = data[at : at + _PAGES]
+            if part != zeros:
+                file.seek(at)
+                file.write(part)
+        file.truncate(len(data))
 
 
 def object_with(name: str, content: bytes, machine: int) -> bytes:

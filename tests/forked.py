@@ -27,8 +27,8 @@ import dse.terminal
 from tests.commands import Done
 from tests.migrations import read_once
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([__name__])
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload([__name__])
 
 
 read_once()
@@ -66,7 +66,7 @@ class Forked:
         self._said = [self._folder / name for name in ("stdout", "stderr")]
         wanted = dict(os.environ) | dict(environ or {})
         given = (["dse", *arguments], str(cwd), wanted, prepare, session, self._said)
-        self._process = _CONTEXT.Process(target=_run, args=given)
+        self._process = CONTEXT.Process(target=_run, args=given)
         self._process.start()
 
     @property

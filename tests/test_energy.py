@@ -28,7 +28,7 @@ quick = settings(derandomize=True, deadline=None)
 
 @pytest.mark.parametrize("model", [models.energy, *PARTS], ids=lambda f: f.__name__)
 def test_models_hold_the_contract(model: Any) -> None:
-    check_model(model)
+    check_model(model, pairs=20_000)
     check_model(model, pairs=10_000, seed=1)
 
 

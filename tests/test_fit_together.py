@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,16 @@ def content(**entry: Any) -> dict[str, Any]:
     }
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fitted") / "fitted.toml"
+    run(MEASURED / "cesa_aes.csv", ["run"], (), None, path, None)
+    return path
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    run(MEASURED / "cesa_aes.csv", ["run"], (), None, tmp_path / "fitted.toml", None)
+def folder(fitted: Path, tmp_path: Path) -> Path:
+    shutil.copy(fitted, tmp_path)
     return tmp_path
 
 

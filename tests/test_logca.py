@@ -37,7 +37,7 @@ PARTS = (speedup, times, limits, break_even, half_acceleration, target)
 
 @pytest.mark.parametrize("model", [offload, *PARTS], ids=lambda f: f.__name__)
 def test_models_hold_the_contract(model: Any) -> None:
-    check_model(model)
+    check_model(model, pairs=20_000)
     check_model(model, fixed={"complexity": 1.0}, pairs=10_000, seed=1)
     check_model(model, fixed={"complexity": 0.6}, pairs=10_000, seed=2)
     if model is not limits:  # which do not depend on β without a latency per byte

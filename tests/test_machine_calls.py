@@ -40,7 +40,7 @@ from objectives.sharing import call_service, engine_line
     ],
 )
 def test_conforms(model: Callable[..., Any]) -> None:
-    check_model(model)
+    check_model(model, pairs=20_000)
 
 
 def test_by_hand() -> None:

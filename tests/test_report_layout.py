@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -45,25 +44,28 @@ def at_width(chrome: Chrome, width: int) -> None:
     chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
 
 
-def toy(folder: Path) -> Path:
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run a small study and return its report."""
+    folder = tmp_path_factory.mktemp("toy")
     (folder / "toy_model.py").write_text(MODEL)
     (folder / "study.toml").write_text(STUDY)
     dse.load(folder / "study.toml").run(folder / "run")
     return folder / "run" / "report.html"
 
 
-def example(folder: Path) -> Path:
-    found, path = result(4, 1_500), folder / "report.html"
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found, path = result(4, 1_500), tmp_path_factory.mktemp("example") / "report.html"
     write_report(found, explanations(found, 1_000), path, STUDY_TEXT)
     return path
 
 
-@pytest.mark.parametrize("make", [toy, example])
+@pytest.mark.parametrize("made", ["toy", "example"])
 def test_nothing_is_cut_and_the_plot_fills_its_card(
-    chrome: Chrome, tmp_path: Path, make: Any
+    chrome: Chrome, made: str, request: pytest.FixtureRequest
 ) -> None:
-    path = make(tmp_path)
+    path: Path = request.getfixturevalue(made)
     console(chrome)
     for width in (1400, 1280, 700):
         at_width(chrome, width)
@@ -114,10 +116,9 @@ def test_long_tables_fold_and_long_words_wrap(chrome: Chrome, tmp_path: Path) ->
     assert console(chrome) == []
 
 
-def test_columns_that_options_set_are_shown_if_asked_for(chrome: Chrome, tmp_path: Path) -> None:
-    path = example(tmp_path)
+def test_columns_that_options_set_are_shown_if_asked_for(chrome: Chrome, example: Path) -> None:
     at_width(chrome, 1280)
-    open_report(chrome, path)
+    open_report(chrome, example)
     heads = [each.text.split(" [")[0] for each in chrome.find_elements(By.CSS_SELECTOR, HEADS)]
     assert "utilization" in heads
     assert "overhead" not in heads
@@ -126,10 +127,9 @@ def test_columns_that_options_set_are_shown_if_asked_for(chrome: Chrome, tmp_pat
     assert set(more) - set(heads) == {"overhead", "latency"}
 
 
-def test_words_on_the_first_screen(chrome: Chrome, tmp_path: Path) -> None:
-    path = example(tmp_path)
+def test_words_on_the_first_screen(chrome: Chrome, example: Path) -> None:
     at_width(chrome, 1280)
-    open_report(chrome, path)
+    open_report(chrome, example)
 
     def text(selector: str) -> str:
         return chrome.find_element(By.CSS_SELECTOR, selector).text
@@ -151,13 +151,12 @@ def test_words_on_the_first_screen(chrome: Chrome, tmp_path: Path) -> None:
     assert ticks["yaxis"]["title"]["text"].startswith("speedup at 1 KiB")
 
 
-def test_colours_follow_the_system(chrome: Chrome, tmp_path: Path) -> None:
-    path = example(tmp_path)
+def test_colours_follow_the_system(chrome: Chrome, example: Path) -> None:
     inks = []
     for scheme in ("light", "dark"):
         feature = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
         chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", feature)
-        open_report(chrome, path)
+        open_report(chrome, example)
         ground = "return getComputedStyle(document.body).backgroundColor"
         plot = "return document.getElementById('plane').layout.font.color"
         inks.append((chrome.execute_script(ground), chrome.execute_script(plot)))

@@ -15,7 +15,7 @@ from objectives.sharing.pace import _distinct
 
 @pytest.mark.parametrize("model", [stream_interval, engine_line])
 def test_conforms(model: Callable[..., Any]) -> None:
-    check_model(model)
+    check_model(model, pairs=20_000)
 
 
 def test_with_one_call_in_flight_it_is_the_exact_pace() -> None:

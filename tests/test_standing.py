@@ -16,6 +16,7 @@ from dse.explain.verdict import explain
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
 from tests.advice_examples import study
+from tests.commands import called
 from tests.core_examples import command
 
 
@@ -140,12 +141,18 @@ def test_a_run_without_any_value_says_why() -> None:
             made.run()
 
 
-def test_explain_on_the_command_line_shows_what_is_given_on_demand_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("standing")
     shipped = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
-    folder = str(tmp_path / "run")
-    command(monkeypatch, capsys, "run", str(shipped), "--out", folder, "--quiet")
+    done = called("run", str(shipped), "--out", "run", "--quiet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return str(folder / "run")
+
+
+def test_explain_on_the_command_line_shows_what_is_given_on_demand_alone(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, out, _ = command(monkeypatch, capsys, "explain", folder, "--design", "1", "--design", "130")
     assert "design 1 is feasible, and on the front" in out
     assert "design 130 is feasible" in out
@@ -162,11 +169,8 @@ def test_explain_on_the_command_line_shows_what_is_given_on_demand_alone(
 
 
 def test_a_filter_chooses_the_design_to_explain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shipped = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
-    folder = str(tmp_path / "run")
-    command(monkeypatch, capsys, "run", str(shipped), "--out", folder, "--quiet")
     wanted = dse.load_result(folder).where("schedule_period > 100").knee().name
     text = "schedule_period > 100"
     _, out, _ = command(monkeypatch, capsys, "explain", folder, "--where", text, "--json")

@@ -12,18 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.migrations import read_once
-
 collect_ignore = ["folders"]  # what runs wrote, models included
 
 settings.register_profile("dse", derandomize=True, deadline=None)  # however slow
 settings.load_profile("dse")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def migrations_read_once() -> None:
-    """Let Optuna read its migration scripts once for all databases of a process."""
-    read_once()
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
 import json
 import os
 import shutil
@@ -19,7 +20,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.migrations import read_once
 from tests.toy import MODEL, STUDY
 
 MODES = ("once", "full", "kill")
@@ -93,10 +93,17 @@ class _Crashes:
     """One study, in a state from which its runs are cut."""
 
     def __init__(self, path: Path, work: Path, quick: bool) -> None:
+        from optuna.storages._rdb.storage import _VersionManager
+
         import dse.run as runs
         from dse.study.study import read_study
 
-        read_once()
+        # what Optuna looks up for each database that it opens, once for all: it is most of the time
+        create = _VersionManager._create_alembic_script
+        manager = object.__new__(_VersionManager)
+        manager.url = "sqlite://"
+        script = functools.cache(lambda: create(manager))
+        _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
         runs._CHECKPOINT_SECONDS = 0.0
         if quick:
             runs.report = lambda study, result, page, explained=0: _page(page)  # type: ignore

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,6 @@ from dse.model import Quantity
 from dse.problems import InputError
 from objectives.communication import Setting, load_dataflows
 from objectives.partition.report import integration
-from tests.commands import called
 
 PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
 STUDY = """
@@ -144,9 +146,11 @@ def test_a_setting_tells_its_domain_and_unit() -> None:
     assert remedies[1].endswith(": [0, inf) cycle/B")
 
 
-def test_a_narrow_list_cuts_no_name(tmp_path: Path) -> None:
-    narrow = called("list", "accelerator_area", cwd=tmp_path, columns=80)
-    assert narrow.returncode == 0, narrow.stderr
+def test_a_narrow_list_cuts_no_name() -> None:
+    command = [sys.executable, "-m", "dse", "list", "accelerator_area"]
+    narrow = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"}
+    )
     assert "instruction_area " in narrow.stdout
     assert "…" not in narrow.stdout
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +17,6 @@ import dse
 from dse.model import Floats, Quantity
 from dse.report.narrow import narrow
 from tests.browser import browser, open_report
-from tests.commands import called
 
 MODEL = """
 from typing import Annotated, NamedTuple
@@ -95,7 +96,8 @@ def test_a_narrowed_study_is_valid_and_holds_the_selection(chrome: Chrome, folde
     script = "ask.filter = arguments[0]; linked(); return narrowedStudy(rowsOf(selected))"
     path = folder / "narrowed.toml"
     path.write_text(chrome.execute_script(script, text), "utf-8")
-    done = called("check", str(path), cwd=folder)
+    command = [sys.executable, "-m", "dse", "check", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     study = dse.load(path)
     assert study.name == 'small "one" narrowed'

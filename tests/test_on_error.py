@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,6 @@ from dse.run import StoppedError, run
 from dse.search.base import Progress, Start, method_of
 from dse.search.outcome import of_sample
 from tests.crashing import SEARCHES
-from tests.forked import forked
 from tests.toy import MODEL, STUDY
 
 DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
@@ -140,7 +141,8 @@ def test_what_a_model_does_to_its_process_does_not_reach_the_run(body: str, tmp_
         (tmp_path / "toy_model.py").read_text().replace("class Toy(", "LEAK = []\n\n\nclass Toy(")
     )
     (tmp_path / "toy_model.py").write_text(code)
-    done = forked("run", "study.toml", "--out", "out", cwd=tmp_path)
+    command = [sys.executable, "-m", "dse", "run", "study.toml", "--out", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("report: out/report.html") == 1
     front = dse.load_result(tmp_path / "out").front.designs

@@ -16,7 +16,6 @@ import pytest
 import dse
 from dse.result.folder import MARKER
 from dse.run import StoppedError, run
-from tests.forked import forked
 from tests.toy import MODEL, STUDY
 
 HEAD = """
@@ -169,7 +168,8 @@ def test_a_shared_storage_keeps_studies_apart(tmp_path: Path) -> None:
 def test_no_credential_is_kept_or_shown(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'shared.db'}?timeout=20&mypassword=Hunter2"
     path = _toy(tmp_path, f'[run]\nstorage = "{url}"\n')
-    done = forked("run", str(path), "--out", str(tmp_path / "out"), cwd=tmp_path)
+    command = [sys.executable, "-m", "dse", "run", str(path), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True)
     shown = done.stdout + done.stderr
     kept = [p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()]
     assert "Hunter2" not in shown

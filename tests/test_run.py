@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +22,6 @@ from dse.result.folder import study_of
 from dse.run import StoppedError, run
 from dse.search.base import Progress
 from tests.commands import called
-from tests.forked import Forked
 from tests.toy import MODEL, STUDY
 
 
@@ -183,8 +185,13 @@ def test_a_killed_process_resumes(folder: Path, method: str) -> None:
         added = added.replace("[run]", "evaluations = 600\n[run]")
     path = _write(folder, added=added)
     sign = folder / "cut" / "checkpoint.npz" if method == "exhaustive" else folder / "study.toml"
-    words = ("run", str(path), "--out", str(folder / "cut"))
-    killed = Forked(*words, cwd=folder, environ={"TOY_DIES_AT": str(sign)}).ended()
+    killed = subprocess.run(
+        [sys.executable, "-m", "dse", "run", str(path), "--out", str(folder / "cut")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"TOY_DIES_AT": str(sign)},
+        check=False,
+    )
     assert killed.returncode == -signal.SIGKILL, "the run ended before it was killed"
     if method != "exhaustive":
         assert 0 < _trials(folder / "cut" / "study.db") < 600

@@ -27,7 +27,6 @@ from dse.search.base import METHODS, Plan, Progress, Search, Settings, Start, Tr
 from dse.search.judges import Judges
 from dse.search.slabs import _next_size, slab
 from dse.search.workers import NEVER, Workers
-from tests.commands import called
 from tests.core_examples import constraint, evaluator, model, objective
 from tests.toy import MODEL, STUDY
 
@@ -129,7 +128,11 @@ def test_a_run_that_is_cut_short_before_anything_is_feasible_says_so(
             ask()
     assert len(load_result(tmp_path / "out").front) == 0
     for command, code in (("report", 0), ("explain", 2)):
-        done = called(command, str(tmp_path / "out"), cwd=tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-m", "dse", command, str(tmp_path / "out")],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
     assert "no design on the front" in done.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +15,7 @@ import pandas as pd
 import pytest
 
 import dse
-import dse.run as runs
 from dse.run import run
-from tests.forked import Forked
 from tests.toy import MODEL, STUDY
 
 PAUSES = """
@@ -39,32 +39,37 @@ def _written(folder: Path, added: str) -> Path:
 
 
 @contextmanager
-def _running(study: Path, pause: float) -> Iterator[Forked]:
+def _running(study: Path, pause: float) -> Iterator[subprocess.Popen[str]]:
     """Run a study in a session of its own, as a terminal does, once it has something to keep."""
-    given = {"PAUSE": str(pause), "HANG": str(study.parent / "hang")}
-    words = ("run", study.name, "--out", "out")
-    process = Forked(*words, cwd=study.parent, environ=given, prepare=_keep_at_once, session=True)
+    begin = "import dse.cli, dse.run; dse.run._CHECKPOINT_SECONDS = 0.0; dse.cli.main()"
+    given = os.environ | {"PAUSE": str(pause), "HANG": str(study.parent / "hang")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", begin, "run", study.name, "--out", "out"],
+        cwd=study.parent,
+        env=given,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         yield process
     finally:
-        if process.running:
+        if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
-def _keep_at_once() -> None:
-    runs._CHECKPOINT_SECONDS = 0.0
-
-
-def _until_something_is_kept(out: Path, process: Forked) -> None:
+def _until_something_is_kept(out: Path, process: subprocess.Popen[str]) -> None:
     from dse.result.database import has_trials
 
-    while process.running:
+    while process.poll() is None:
         if (out / "checkpoint.npz").is_file():
             return
         if (out / "study.db").is_file() and has_trials(out / "study.db"):
             return
         time.sleep(0.05)
-    raise AssertionError(process.ended())
+    raise AssertionError(process.communicate())
 
 
 @pytest.mark.parametrize(
@@ -86,9 +91,9 @@ def test_the_first_signal_ends_with_a_report_and_the_next_run_goes_on(
     with _running(study, 0.1) as process:
         _until_something_is_kept(out, process)
         os.killpg(process.pid, sign)  # a terminal tells the workers, too
-        done = process.ended(60)
-    assert done.returncode == 130, done
-    assert "Traceback" not in done.stderr
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
+    assert "Traceback" not in told
     assert (out / "report.html").is_file()
     first = dse.load_result(out)
     assert first.certificate.stopped == "interrupted"
@@ -104,7 +109,7 @@ def test_a_signal_ends_a_run_whose_threads_hang(tmp_path: Path) -> None:
     with _running(study, 0.1) as process:
         _until_something_is_kept(tmp_path / "out", process)
         (tmp_path / "hang").touch()
-        os.kill(process.pid, signal.SIGTERM)
-        done = process.ended(60)
-    assert done.returncode == 130, done
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130, told
     assert (tmp_path / "out" / "checkpoint.npz").is_file()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import multiprocessing
 import os
 import re
 from pathlib import Path
@@ -21,7 +22,6 @@ from dse.result.claim import claimed
 from dse.result.folder import CHECKPOINT, MARKER
 from dse.run import run
 from dse.search.base import Progress
-from tests.forked import CONTEXT
 from tests.toy import MODEL, STUDY
 
 TIMES = 3
@@ -60,9 +60,10 @@ def _compete(path: Path, folder: Path, barrier: Any, late: float, told: Any) -> 
 def test_two_runs_at_once(tmp_path: Path) -> None:
     paths = _studies(tmp_path)
     fronts = {dse.load(p).digest: run(dse.load(p), None).front.designs for p in paths}
-    barrier, told = CONTEXT.Barrier(2), CONTEXT.Queue()
+    processes = multiprocessing.get_context("spawn")
+    barrier, told = processes.Barrier(2), processes.Queue()
     rivals = [
-        CONTEXT.Process(
+        processes.Process(
             target=_compete, args=(path, tmp_path / "out", barrier, late, told), daemon=True
         )
         for path, late in zip(paths, (0.0, 0.02), strict=True)

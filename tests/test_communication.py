@@ -100,20 +100,28 @@ def raw_split(program: Dataflow, chosen: set[str]) -> defaultdict[str, float]:
     for u in units:
         f = program.names.index(u)
         taken = part(f, u, tree.inclusive, only_top=True)
-        came, crossed = 0.0, 0.0
+        nodes = [v for v in range(len(home)) if top[v] and tree.function[v] == f]
+        calls = sum((tree.calls if tree.outermost is None else tree.outermost)[v] for v in nodes)
+        came, crossed, own = 0.0, 0.0, 0.0
         for w in range(n):
-            moved = program.transfers_into[w, f] * taken
+            # of what w does outside of one call: by the host, other accelerators, other calls
+            others = sum(on[v][w] for v in units if v != u)
+            again = on[u][w] * (calls - 1) / calls
+            outside = host[w] + others + again
+            if outside < 1e-9:
+                continue
+            moved = program.transfers_into[w, f] * taken / outside
             crossed += moved * host[w]
-            came += sum(moved * on[v][w] for v in units if v != u)
-            found["to_host"] += program.returned[f, w] * taken * host[w]
-            found["back"] += program.returned[f, w] * taken * on[u][w]
-            found["own"] += moved * on[u][w]
-            once = program.fetched[w, f] * taken
+            came += moved * others
+            own += moved * again
+            found["to_host"] += program.returned[f, w] * taken * host[w] / outside
+            found["back"] += program.returned[f, w] * taken * again / outside
+            once = program.fetched[w, f] * taken / outside
             found["once_from_host"] += once * host[w]
-            found["once_between"] += sum(once * on[v][w] for v in units if v != u)
+            found["once_between"] += once * others
         found["from_host"] += crossed
         found["between"] += came
-        own = sum(program.transfers_into[w, f] * taken * on[u][w] for w in range(n))
+        found["own"] += own
         inside = sum(on[u][g] * reads[g] for g in range(n))
         found["local"] += max(inside - crossed - came - own, 0.0)
     found["reads_host"] = sum(host[g] * reads[g] for g in range(n))
@@ -135,6 +143,7 @@ def test_functions_in_several_contexts_are_divided_as_told(seed: int) -> None:
             assert got.kept.crossing == pytest.approx(want["once_from_host"] + want["to_host"])
             assert got.kept.between == pytest.approx(want["once_between"])
             assert got.host_bytes == pytest.approx(max(want["reads_host"] - want["to_host"], 0.0))
+            assert got.returned == pytest.approx(want["to_host"])
 
 
 def test_calls_of_an_accelerator_are_no_recursions() -> None:

@@ -19,6 +19,8 @@ from objectives.communication import (
     program_run,
 )
 from objectives.communication.report import setting_of
+from objectives.communication.split import outermost, split
+from objectives.communication.tree import CallTree
 from tests.profile_examples import needs_compiler, profile_text
 
 STUDIES = Path(__file__).parents[1] / "studies"
@@ -56,7 +58,10 @@ def test_the_calls_of_a_run_are_the_run(programs: Dataflows, name: str, keeps: f
     assert count * calls.granularity == pytest.approx(float(run.medium_bytes), rel=1e-12)
     busy = float(run.computation_time + run.local_time)
     assert count * calls.call_compute_time == pytest.approx(busy, rel=1e-12)
+    # the host reads what the calls leave, as it did
+    work = split(program, outermost(program, [program.position(name)]))
     taken = float(run.host_time - run.host_computation_time - run.host_communication_time)
+    taken -= HOST["byte_time"] * work.returned
     assert count * calls.host_call_time == pytest.approx(taken, rel=1e-12)
     assert calls.host_run_time - calls.host_rest_time == pytest.approx(taken, rel=1e-12)
     assert calls.granularity * calls.computational_index == pytest.approx(
@@ -79,8 +84,35 @@ def test_a_run_whose_calls_nobody_disturbs_is_that_of_the_time_model(programs: D
     whole = program_run(
         calls.calls_per_run, interval, calls.host_rest_time, calls.host_run_time, 1e-9
     )
-    assert whole.run_time == pytest.approx(float(run.accelerated_time), rel=1e-12)
-    assert whole.speedup == pytest.approx(float(run.speedup), rel=1e-12)
+    program = programs.programs[0]
+    work = split(program, outermost(program, [program.position("compress_block")]))
+    time = float(run.accelerated_time) + HOST["byte_time"] * work.returned
+    assert whole.run_time == pytest.approx(time, rel=1e-12)
+    assert whole.speedup == pytest.approx(float(run.host_time) / time, rel=1e-12)
+
+
+def test_no_call_saves_more_than_the_function_takes(programs: Dataflows) -> None:
+    """What it computes and reads; Amdahl's bound with a link that costs nothing."""
+    program = programs.programs[0]
+    for name in program.candidates:
+        f = program.position(name)
+        calls = function_calls(
+            programs,
+            float(programs.selection([name])),
+            **MACHINE,
+            **HOST,
+            **AREA,
+            run_rate=1.0,
+            clock_period=1.0,
+        )
+        below = {f} | {int(program.tree.function[v]) for v in _below(program.tree, f)}
+        reads = program.local_bytes + program.transfers.sum(axis=0)
+        most = program.computation_inclusive[f] + 0.25 * sum(reads[g] for g in below)
+        assert calls.calls_per_run * calls.host_call_time <= most * (1 + 1e-12)
+
+
+def _below(tree: CallTree, function: int) -> list[int]:
+    return [v for w in np.flatnonzero(tree.function == function) for v in tree.below(int(w))]
 
 
 def test_models_keep_the_contract(programs: Dataflows) -> None:
@@ -216,3 +248,31 @@ def test_any_program_goes_from_its_source_to_a_report(tmp_path: Path) -> None:
     report = (tmp_path / "run" / "report.html").read_text()
     assert "mixed" in report
     assert "Computation or communication" in report
+
+
+@needs_compiler
+@pytest.mark.parametrize("keeps", [0.0, 1.0])
+def test_what_one_call_moves_is_known_whoever_helps_it(tmp_path: Path, keeps: float) -> None:
+    """`scale` works in the one call of `transform`, and for `main` before and after it."""
+    text = """
+    #define N 1000
+    static double in[N], out[N], part[10];
+    void scale(int n, double a, const double *x, double *y) {
+        for (int i = 0; i < n; i++) y[i] = a * x[i];
+    }
+    void transform(void) {
+        for (int i = 0; i < N; i++) out[i] = in[i];
+        for (int k = 0; k < 500; k++) scale(10, 1.1, out + k % 100 * 10, part);
+        for (int i = 0; i < N; i++) out[i] = in[i] + part[i % 10];
+    }
+    int main(int argc, char **argv) {
+        for (int i = 0; i < N; i++) out[i] = i * argc;
+        scale(N, 0.5, out, in);
+        transform();
+        scale(N, 2, out, in);
+        return in[N - 1] < 0;
+    }"""
+    programs = Dataflows((from_profile(profile_text(tmp_path, text)),))
+    chosen = float(programs.selection(["transform"]))
+    run = acceleration(programs, chosen, 8.0, 4.0, keeps_data=keeps)
+    assert run.medium_bytes == 16_000  # 8,000 in, and 8,000 out

@@ -174,7 +174,7 @@ def test_the_best_design_of_a_compressor_does_not_read_and_write_inside(
     assert cut.functions == ("squeeze",)
     judged = verdict(program, "squeeze", setting)
     assert judged.granularity >= 20000  # the text comes in
-    assert set(kept_table(program, setting).index) == {"main", "all", "pack", "fill"}
+    assert set(kept_table(program, setting, 0.0).index) == {"main", "all", "pack", "fill"}
     # as it was: everything moves, and next to nothing crosses
     everything = program.including(["all"])
     assert best_cut(everything, setting).functions == ("all",)

@@ -109,15 +109,18 @@ def function_calls(
     -------
     FunctionCalls
         NaN if what is selected is not there; if nothing is, calls of no work. `host_run_time` less
-        `host_rest_time` is `calls_per_run` times `host_call_time`. Each further stream that shares
-        the engine needs `context_bits` of its own: the working set.
+        `host_rest_time` is `calls_per_run` times `host_call_time`: what the functions compute and
+        read. The host goes on reading what they wrote, and a call brings it there: that is no time
+        saved. Each further stream that shares the engine needs `context_bits` of its own: the
+        working set.
     """
     work = design_work(dataflow, workload, selection)
     none = design_work(dataflow, workload, np.asarray(selection) * 0.0)
     in_store, moved = placed(work, accelerators)
     calls = np.where(work.calls == 0, 1.0, work.calls)  # the means of no calls are 0
     whole = none.host_instructions * instruction_time + none.host_bytes * byte_time
-    rest = work.host_instructions * instruction_time + work.host_bytes * byte_time
+    read = work.host_bytes + work.returned  # what calls leave in memory the host loads as before
+    rest = work.host_instructions * instruction_time + read * byte_time
     arithmetic = computing(work, accelerators.computation_factor) * instruction_time
     reads = in_store * byte_time / accelerators.communication_factor
     busy = (arithmetic + reads) / calls

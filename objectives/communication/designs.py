@@ -24,6 +24,7 @@ class Work(NamedTuple):
     host_instructions: Array
     accelerator_instructions: Array
     host_bytes: Array
+    returned: Array
     anew: Array
     kept: Array
     call_working_set: Array
@@ -62,7 +63,7 @@ def design_work(dataflow: Dataflows, workload: Floats, selection: Floats) -> Wor
 
 _NO_BYTES = Moved(np.nan, np.nan, np.nan, np.nan)
 _NOTHING = Split(
-    np.nan, np.nan, np.nan, _NO_BYTES, _NO_BYTES, np.nan, np.nan, np.nan, np.nan, np.nan, ()
+    np.nan, np.nan, np.nan, np.nan, _NO_BYTES, _NO_BYTES, np.nan, np.nan, np.nan, np.nan, np.nan, ()
 )
 
 

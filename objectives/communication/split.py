@@ -18,6 +18,8 @@ from dse.model import Array
 from objectives.communication.dataflow import Dataflow
 from objectives.communication.tree import callbacks
 
+_ROUNDING = 1e-9  # of a function all of whose work is in the one call of an accelerator
+
 
 class Moved(NamedTuple):
     """Bytes that accelerators read and write, by the way that they take."""
@@ -49,6 +51,8 @@ class Split(NamedTuple):
     accelerator_instructions: float
     host_bytes: float
     """Written and read on the host."""
+    returned: float
+    """Written by accelerators and read on the host: once for each function that reads it."""
     anew: Moved
     """What moves if each call of an accelerator fetches its data."""
     kept: Moved
@@ -104,7 +108,8 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     """Return what moves if these contexts, with everything below them, are accelerated.
 
     Contexts of one function share its accelerator. A function that works for an accelerator and
-    elsewhere has its bytes divided as its computation is.
+    elsewhere has its bytes divided as its computation is: what enters and leaves a call, as its
+    computation outside of that call, for which each call of the accelerator has an even part.
 
     Parameters
     ----------
@@ -121,18 +126,21 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
     taken = np.zeros(len(dataflow.names))
     np.add.at(taken, tree.function[list(contexts)], tree.inclusive_share[list(contexts)])
     host = 1.0 - weight.sum(axis=1)
-    out = dataflow.returned[functions, :] * taken[functions, None]  # by reading function
-    to_host = float((out @ host).sum())
-    back = float(np.einsum("fr,rf->", out, weight))
+    others, elsewhere = _outside(dataflow, contexts, functions, weight)
+    part = taken[functions] / elsewhere  # of what functions write or read outside of a call
+    out = (dataflow.returned[functions, :] * part.T).T  # by reading function, as the next ones
+    to_host = float((host @ out).sum())
+    back = float((out * weight * others).sum())
     back_calls = sum(called_back(dataflow, contexts).values())
     into, once = (
-        _entering(dataflow, matrix[:, functions] * taken[functions], weight, host)
+        _entering(dataflow, matrix[:, functions] * part, weight, host, others)
         for matrix in (dataflow.transfers_into, dataflow.fetched)
     )
     return Split(
         float(tree.computation.sum()) - moved,
         moved,
         max(float(host @ dataflow.reads) - to_host, 0.0),
+        to_host,
         Moved(into.inside, into.between + into.own, back, into.from_host + to_host),
         Moved(once.inside + once.own, once.between, 0.0, once.from_host + to_host),
         float(dataflow.call_working_set[functions].sum()),
@@ -142,6 +150,28 @@ def split(dataflow: Dataflow, contexts: tuple[int, ...]) -> Split:
         back_calls,
         _hardware(dataflow, unit, functions),
     )
+
+
+def _outside(
+    dataflow: Dataflow, contexts: Sequence[int], functions: list[int], weight: Array
+) -> tuple[Array, Array]:
+    """Return what of each accelerator is other calls than a given one, and of each function.
+
+    Returns
+    -------
+    ndarray, shape (units,)
+        The part of an accelerator's calls; 0 if it is called once.
+    ndarray, shape (n, units)
+        The part of a function's work that is outside of a call of an accelerator; 1 if it is none.
+    """
+    tree = dataflow.tree
+    outermost = tree.calls if tree.outermost is None else tree.outermost
+    calls = np.zeros(len(functions))
+    places = [functions.index(int(tree.function[v])) for v in contexts]
+    np.add.at(calls, places, outermost[list(contexts)])
+    others = 1.0 - 1.0 / np.maximum(calls, 1.0)
+    elsewhere = 1.0 - weight * (1.0 - others)
+    return others, np.where(elsewhere > _ROUNDING, elsewhere, 1.0)
 
 
 def _entries(dataflow: Dataflow, contexts: Sequence[int]) -> float:
@@ -176,10 +206,16 @@ class _Entering(NamedTuple):
     own: float
 
 
-def _entering(dataflow: Dataflow, into: Array, weight: Array, host: Array) -> _Entering:
-    """Divide what enters the accelerators (columns), by writing function (rows)."""
+def _entering(
+    dataflow: Dataflow, into: Array, weight: Array, host: Array, others: Array
+) -> _Entering:
+    """Divide what enters the accelerators (columns), by writing function (rows).
+
+    `others` as `_outside` gives it, which has been taken out of `into`.
+    """
     came = weight.T @ into  # (accelerator that wrote, accelerator that reads)
-    own = np.diag(came)
+    own = np.diag(came) * others
+    np.fill_diagonal(came, own)
     from_host = host @ into
     inside = np.maximum(weight.T @ dataflow.reads - from_host - came.sum(axis=0), 0.0)
     between = float(came.sum() - own.sum())

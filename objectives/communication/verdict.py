@@ -65,7 +65,7 @@ class Verdict(NamedTuple):
 
     function: str
     share: float
-    """Of the program's time on the host, with callees and all bytes in and out."""
+    """Of the program's time on the host: what it and its callees compute and read."""
     worth: bool
     speedup: float
     """Of the whole program."""
@@ -138,12 +138,13 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     }
     waiting = setting.waiting(work)
     own, taken = max(total - rest, 0.0), sum(spent.values())
+    read_later = setting.byte_time * work.returned  # by the host, of what it wrote
     budget = total / setting.least_speedup - rest
     worth = rest + taken < total / setting.least_speedup
     limited_by = max(spent, key=lambda knob: spent[knob])
     return Verdict(
         function,
-        _over(own, total),
+        _over(max(own - read_later, 0.0), total),
         worth,
         _over(total, rest + taken),
         _over(own, taken),

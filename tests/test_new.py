@@ -196,7 +196,7 @@ def test_what_is_not_a_profile_of_one_program_is_told(tmp_path: Path) -> None:
     assert "not a profile" in new("a.toml", "--from", "fft.json", cwd=tmp_path, code=2).stderr
     profile = json.loads((PROFILES / "sor.json").read_text())
     profile["settings"]["caches"] = []
-    profile["accesses"], profile["crossings"] = [], []
+    profile["accesses"], profile["crossings"], profile["reads"] = [], [], []
     (tmp_path / "bare.json").write_text(json.dumps(profile))
     given = ("--from", "bare.json", "--question", "partition")
     assert "no caches" in new("a.toml", *given, cwd=tmp_path, code=2).stderr

@@ -114,6 +114,67 @@ def test_a_table_that_cannot_be_fitted_is_refused(
         run(written(tmp_path, *columns, head=head))
 
 
+@pytest.mark.parametrize(
+    ("column", "place", "meant"),
+    [
+        ("acclerated_s", 2, "accelerated_s"),
+        ("accelerator_s", 2, "accelerated_s"),
+        ("hosts_s", 1, "host_s"),
+        ("granularity_uot_B", 3, "granularity_out_B"),
+    ],
+)
+def test_a_misspelt_column_is_refused(tmp_path: Path, column: str, place: int, meant: str) -> None:
+    """The other time was fitted alone, and nothing was said."""
+    head = [*HEAD.split(","), "run"]
+    head[place] = column
+    with pytest.raises(InputError) as refused:
+        run(written(tmp_path, G, HOST, DEVICE, 0 * G + 2, head=",".join(head)))
+    (problem,) = refused.value.problems
+    assert problem.message == f"column '{column}' is not known"
+    assert problem.remedy.startswith(f"did you mean '{meant}'?")
+
+
+def test_times_and_sizes_that_are_not_used_are_told(tmp_path: Path) -> None:
+    head = f"{HEAD},host_sd_s,hosts_s,buffer_B,run,threads"
+    more = [HOST / 9, HOST, G, ["a"] * len(G), 0 * G + 1]
+    said = run(written(tmp_path, G, HOST, DEVICE, *more, head=head))
+    assert said[0] == "not used: 'host_sd_s', 'hosts_s' and 'buffer_B'"
+    said = run(written(tmp_path, G, HOST, DEVICE, head="granularity_B,host_s,accel_s"))
+    assert said[0] == "not used: 'accel_s' (did you mean 'accelerated_s'?)"
+    assert len(run(written(tmp_path, G, HOST, DEVICE))) == 1
+    assert (
+        len(run(written(tmp_path, G, HOST, DEVICE, 0 * G, head=f"{HEAD},time_s"), ["time_s"])) == 1
+    )
+
+
+def test_sizes_below_a_bit_are_refused(tmp_path: Path) -> None:
+    """With the columns of sizes and times exchanged, offloading paid at every size."""
+    table = written(tmp_path, G, HOST, DEVICE, head="host_s,granularity_B,accelerated_s")
+    with pytest.raises(InputError) as refused:
+        run(table)
+    (problem,) = refused.value.problems
+    assert problem.message == (
+        "column 'granularity_B' is 9.8×10⁻⁸ B in line 2 and in 8 more: less than a bit"
+    )
+    assert "is another column under its name" in problem.remedy
+    kib = "granularity_KiB,host_s,accelerated_s"
+    small = G / 16 / 8 / 1024  # KiB: from a bit on
+    assert len(run(written(tmp_path, small, HOST, DEVICE, head=kib))) == 1
+    with pytest.raises(InputError, match=r"'granularity_KiB' .* in line 2: less than a bit"):
+        run(written(tmp_path, np.where(G[0] == G, 0.9 * small, small), HOST, DEVICE, head=kib))
+
+
+@pytest.mark.parametrize("power", [1.0, 1.2])
+def test_a_wrong_unit_of_one_time_is_asked_about(tmp_path: Path, power: float) -> None:
+    host = 6e-9 * G**power
+    slow, fast = 12e-6 + host * 50, 12e-6 + host * 1.5
+    head = "granularity_B,host_s,accelerated_s"
+    (text,) = run(written(tmp_path, G, host, slow, head=head))
+    assert "pays at no size: large calls take at least 50 times as long as on the host. Is" in text
+    (text,) = run(written(tmp_path, G, host, fast, head=head))
+    assert "offloading pays at no size\n" in text
+
+
 def test_rubbish_is_refused(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rubbish = (rng.uniform(1, 1e6, 12), rng.uniform(0, 1, 12), rng.uniform(0, 1, 12))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,16 @@ from dse.fit.groups import by_problems, groups
 from dse.fit.series import Series, faults
 from dse.model.quantity import Array
 from dse.model.units import UnitError, factor
-from dse.model.values import listed
-from dse.problems import InputError, Problem, nearest
+from dse.model.values import listed, show
+from dse.problems import InputError, Problem, closest, nearest
 from dse.study.table_file import DesignTable, read_table
 
 _WANTED = "granularity_B, host_s and accelerated_s, or one of the two times"
 _SIZE, _OUT, _HOST, _DEVICE = "granularity", "granularity_out", "host", "accelerated"
+_KINDS = {"s": (_HOST, _DEVICE), "B": (_SIZE, _OUT)}  # what there is to measure, by unit
 _TOLD = 3  # lines that a message names
+_SLIP, _ALIKE = 0.8, 0.6  # how alike a name and its misspelling are, and names that may mean one
+_BIT = 0.125  # bytes
 
 
 def read_series(
@@ -58,7 +62,11 @@ def read_series(
     except InputError as error:
         raise InputError(str(path), error.problems) from None
     columns, problems = _columns(table)
-    problems = [*by_problems(by, table, _measured(table)), *problems]
+    problems = [
+        *by_problems(by, table, _measured(table)),
+        *_misspelt(table, columns, by),
+        *problems,
+    ]
     if problems:
         raise InputError(str(path), problems)
     values, found = _values(table, columns, clock)
@@ -72,7 +80,7 @@ def read_series(
         problems = [Problem("", "has no times", f"wanted are {_WANTED}")]
     if problems:
         raise InputError(str(path), problems)
-    hints = [*_hints(table, by), *_lacking(table, columns)]
+    hints = [*_hints(table, by), *_unused(table, columns, by), *_lacking(table, columns)]
     if clock is not None and not clock_used and not _in_cycles(table, columns):
         hints.append("the given clock has no effect: no column is in cycles")
     return series, hints
@@ -136,6 +144,49 @@ def _columns(table: DesignTable) -> tuple[dict[str, str], list[Problem]]:
     return found, problems
 
 
+def _others(
+    table: DesignTable, columns: Mapping[str, str], by: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each time or size that is not used: its column, its stem and its base unit."""
+    for name in table.names:
+        unit = table.units.get(name, _written_unit(name))
+        if name in columns.values() or name in by or unit == "1":
+            continue
+        for wanted in _KINDS:
+            with suppress(UnitError):
+                factor(unit, wanted)
+                yield name, _stem(name, unit), wanted
+
+
+def _meant(stem: str, wanted: str, columns: Mapping[str, str], likeness: float) -> str:
+    """Return the column that a name stands for, of those that the table lacks; empty if none."""
+    absent = [
+        each for each in _KINDS[wanted] if not any(known.startswith(each) for known in columns)
+    ]
+    found = closest(stem, absent, likeness)
+    return f"{found}_{wanted}" if found else ""
+
+
+def _misspelt(
+    table: DesignTable, columns: Mapping[str, str], by: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield the columns whose names are nearly those of a column that the table lacks."""
+    for name, stem, wanted in _others(table, columns, by):
+        if stem not in _KINDS[wanted] and (meant := _meant(stem, wanted, columns, _SLIP)):
+            remedy = f"did you mean '{meant}'? If it is something else, give it another name"
+            yield Problem("", f"column '{name}' is not known", remedy)
+
+
+def _unused(table: DesignTable, columns: Mapping[str, str], by: Sequence[str]) -> Iterator[str]:
+    """Yield which times and sizes are not used, if there are any."""
+    told = []
+    for name, stem, wanted in _others(table, columns, by):
+        meant = _meant(stem, wanted, columns, _ALIKE)
+        told.append(f"'{name}'" + (f" (did you mean '{meant}'?)" if meant else ""))
+    if told:
+        yield f"not used: {listed(told)}"
+
+
 def _written_unit(name: str) -> str:
     """Return the unit at the end of the name of a column that holds texts."""
     end = name.rpartition("_")[2]
@@ -166,6 +217,8 @@ def _values(
             continue
         values[stem] = table.numbers[name] * scale * (clock or 1.0) ** power
         problems += _signs(table, name, wanted)
+        if wanted == "B":
+            problems += _below_a_bit(table, name, values[stem])
     return values, problems
 
 
@@ -181,6 +234,18 @@ def _signs(table: DesignTable, name: str, unit: str) -> Iterator[Problem]:
             message = f"column '{name}' is {word} in {shown}{more}: more than 0 {unit} is wanted"
             remedy = "leave such rows out" if unit == "B" else "leave a missing time empty"
             yield Problem("", message, remedy)
+
+
+def _below_a_bit(table: DesignTable, name: str, sizes: Array) -> Iterator[Problem]:
+    """Yield that sizes are smaller than any data are, if they are."""
+    at = np.flatnonzero((sizes > 0.0) & (sizes < _BIT))
+    if at.size:
+        given = show(float(table.numbers[name][at[0]]), table.units[name])
+        more = f" and in {len(at) - 1:,} more" if len(at) > 1 else ""
+        message = (
+            f"column '{name}' is {given} in line {table.lines[at[0]]:,}{more}: less than a bit"
+        )
+        yield Problem("", message, "is another column under its name, or is its unit another?")
 
 
 def _series(values: Mapping[str, Array], named: NDArray[np.object_]) -> Iterator[Series]:

@@ -14,6 +14,7 @@ from dse.model.values import number, show
 
 _SLIGHT = 0.05  # of the least accelerated time: a fixed cost below that is hardly one
 _FEW = 3  # degrees of freedom
+_SLOWEST = 0.1  # speedup of the work itself: an accelerator slower than that is hardly built
 
 
 def remarks(
@@ -49,7 +50,14 @@ def _crossing(series: Series, analysis: Analysis) -> str:
             return f"offloading pays up to {show(analysis.end, 'B')}"
         return word
     if analysis.break_even is None:
-        return "offloading pays at no size"
+        limit = min(analysis.parameters.get(n, np.inf) for n in ("acceleration", "speedup_limit"))
+        if limit >= _SLOWEST:
+            return "offloading pays at no size"
+        return (
+            "offloading pays at no size: large calls take at least "
+            f"{number(1 / limit)} times as long as on the host. "
+            "Is the unit in the name of a column wrong?"
+        )
     at = analysis.break_even
     where = ""
     if sizes.size and not sizes.min() <= at <= sizes.max():

@@ -138,7 +138,7 @@ def test_no_option_moves_an_object_of_the_program(tmp_path: Path) -> None:
         {},
         {"caches": ()},
         {"transfers": False},
-        {"region": "passed", "caches": (), "transfers": False},
+        {"caches": (), "transfers": False},
         {"caches": CACHES},
         {"caches": (KENTER, KENTER), "chunk": 8},
         {"caches": (CacheLevels(l1=1 << 20, l2=1 << 22, line=64, l1_ways=4, l2_ways=4),)},
@@ -147,27 +147,15 @@ def test_no_option_moves_an_object_of_the_program(tmp_path: Path) -> None:
     ]
     told = set()
     for number, each in enumerate(settings):
-        told.add(places(tmp_path / str(number), each))
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "places.c").write_text(PLACES)
+        built = build_program(Options((folder / "places.c",), **each), folder)
+        profile, said = run_built(built, (), b"")
+        if not profile.run.addresses_fixed:
+            pytest.skip("addresses are random on this machine: its rules refuse to fix them")
+        told.add(said)
     assert len(told) == 1
-    # counts alone have no hooks: frames are those of the program without
-    alone = places(tmp_path / "alone", {"caches": (), "transfers": False})
-    assert off_the_stack(alone) == off_the_stack(told.pop())
-
-
-def places(folder: Path, settings: dict[str, Any]) -> bytes:
-    """Return what a program says of where its objects are."""
-    folder.mkdir()
-    (folder / "places.c").write_text(PLACES)
-    built = build_program(Options((folder / "places.c",), **settings), folder)
-    profile, said = run_built(built, (), b"")
-    if not profile.run.addresses_fixed:
-        pytest.skip("addresses are random on this machine: its rules refuse to fix them")
-    return said
-
-
-def off_the_stack(said: bytes) -> list[bytes]:
-    kept = (b"static", b"heap", b"mapping")
-    return [line for line in said.splitlines() if line.startswith(kept)]
 
 
 @needs_compiler

@@ -143,7 +143,7 @@ def test_a_makefile_builds_once_and_runs_are_many(
     # another profile takes the object that is kept, with other options too
     assert len(list((tmp_path / "cache" / "dse" / "profile").iterdir())) == 1
     (tmp_path / "third").mkdir()
-    options = Options((tmp_path / "program",), ("8",), transfers=False)
+    options = Options((tmp_path / "program",), ("8",), caches=(), transfers=False)
     monkeypatch.setattr("dse.profile.build.kept.build_object", None)
     third, _ = run_built(build_program(options, tmp_path / "third"), ("8",), b"")
     assert calls(third) == {"main": 1, "twice": 8}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -76,23 +75,6 @@ def test_block_and_edge_counts_are_those_of_the_trace(
         known = (came, to) in edges
         seen[came if known else next(a for a, b in edges if b == to), to] += count
     assert {edge: count for edge, count in edges.items() if count} == dict(seen)
-
-
-@pytest.mark.parametrize("name", ["script", "dispatch", "shapes"])
-def test_counts_alone_are_those_of_the_whole_profile_without_hooks(
-    name: str, measured: Callable[[str], Measured], tmp_path: Path
-) -> None:
-    example, whole = EXAMPLES[name], measured(name).profile
-    sources = tuple(PROGRAMS / source for source in example.sources)
-    options = Options(sources, example.arguments, caches=(), transfers=False)
-    built = build_program(options, tmp_path)
-    alone, output = run_built(built, example.arguments, example.given)
-    assert output == measured(name).plain
-    assert (alone.blocks, alone.edges, alone.calls) == (whole.blocks, whole.edges, whole.calls)
-    assert alone.registers == whole.registers
-    text = (tmp_path / "program.ll").read_text()
-    hooks = set(re.findall(r"(?:call|invoke) .*@(__dse_\w+)\(", text))
-    assert {hook for hook in hooks if not hook.startswith("__dse_call")} <= {"__dse_indirect"}
 
 
 @every_example

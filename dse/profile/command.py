@@ -110,12 +110,10 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     given = options.sources, options.optimisation, options.flags, options.link_flags
     parts = parts_of(*given, toolchain, folder)
     result = folder / "result"
-    tree = options.transfers or options.region is not None or trace is not None
     job = Job(
         modules=[str(path) for path in parts.modules],
         object=str(folder / "program.o"),
         tables=str(folder / "tables.json"),
-        followed=bool(options.caches or tree),
         trace=trace is not None,
         modelled=list(modelled_functions()),
     )
@@ -129,7 +127,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
         definitions[name] = value
     if any(function["symbol"] == "main" for function in tables["functions"]):
         definitions["DSE_MAIN"] = None
-    if tree:
+    if options.transfers or options.region is not None or trace is not None:
         definitions["DSE_TREE"] = None
     if options.transfers:
         definitions |= {"DSE_TRANSFERS": None, "DSE_CHUNK": options.chunk.bit_length() - 1}

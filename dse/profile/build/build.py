@@ -41,7 +41,7 @@ class Job:
         Files of LLVM IR.
     object, tables : str
         The files to write.
-    followed, trace : bool
+    trace : bool
         As in :class:`dse.profile.build.hooks.Hooks`.
     modelled : list of str
         Library functions that the runtime wraps.
@@ -50,7 +50,6 @@ class Job:
     modules: list[str]
     object: str
     tables: str
-    followed: bool
     trace: bool
     modelled: list[str]
 
@@ -163,7 +162,7 @@ def main(path: str) -> None:
     parts = parse_module(str(module))
     analysis = analyse(parts)
     counters = place_counters(analysis)
-    hooks = Hooks(job.followed, job.trace, frozenset(job.modelled))
+    hooks = Hooks(job.trace, frozenset(job.modelled))
     text = instrument(parts, analysis, counters, hooks)
     tables = _tables(analysis, counters, module.triple)
     Path(job.object).with_suffix(".ll").write_text(text)

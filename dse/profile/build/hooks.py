@@ -13,21 +13,18 @@ HOOKED_SIZES = (1, 2, 4, 8, 16)
 class Hooks:
     """What to insert.
 
-    Every load, store, call and return has a hook whatever is measured of them: what is not wanted,
-    the runtime does not do. So one object serves all options, and its functions keep their locals
-    at the same addresses. If nothing is measured of them, blocks are counted alone.
+    Every load, store, call and return has a hook whatever is measured: what is not wanted, the
+    runtime does not do. So one object serves all options, and its functions keep their locals at
+    the same addresses.
 
     Parameters
     ----------
-    followed : bool
-        Loads, stores, calls and returns; without them, calls through pointers.
     trace : bool
         Every block as well, for a full trace.
     modelled : frozenset of str
         Library functions that the runtime wraps.
     """
 
-    followed: bool
     trace: bool
     modelled: frozenset[str]
 

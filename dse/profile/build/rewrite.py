@@ -83,8 +83,6 @@ class Rewriter:
         self._function += 1
 
     def _start(self, text: FunctionText) -> Iterator[str]:
-        if not self._hooks.followed:
-            return
         if self._variadic:
             yield "  %__dse.varargs = load i64, ptr @__dse_varargs"
         if self._variadic or "byval(" in text.header:
@@ -123,23 +121,19 @@ class Rewriter:
             first = statements.pop(0)
             yield from first.lines
             resumes |= first.opcode == "landingpad"
-        if resumes and self._hooks.followed:
+        if resumes:
             yield _RESUME
         yield from start
         place, array = self._name(), f"[{self._counters.size} x i64]"
         yield f"  {place} = getelementptr inbounds {array}, ptr @__dse_counts, i64 0, i64 {counter}"
         yield from self._add(place, 1)
         work = self._analysis.blocks[self._block].computation
-        if work and self._hooks.followed:
+        if work:
             yield from self._add("@__dse_work", work)
         if self._hooks.trace:
             yield f"  call void @__dse_trace_block(i32 {self._block})"
         for statement in statements:
-            if self._hooks.followed:
-                yield from self._statement(statement)
-            else:
-                yield from self._reached(statement)
-                yield from statement.lines
+            yield from self._statement(statement)
 
     def _statement(self, statement: Statement) -> Iterator[str]:
         if statement.opcode in ("call", "invoke"):
@@ -157,18 +151,11 @@ class Rewriter:
         if statement.opcode == "alloca":
             yield from self._alloca(statement)
 
-    def _reached(self, statement: Statement) -> Iterator[str]:
-        """Yield what a call needs if it goes through a pointer, or never comes back."""
-        if statement.opcode not in ("call", "invoke"):
-            return
-        pointer = re.search(rf"(%{NAME})\(", statement.body)
-        if pointer and not statement.callee:
-            yield f"  call void @__dse_indirect(ptr {pointer[1]}, i32 {self._block})"
-        if statement.callee in LEAVES_AT_ONCE:
-            yield "  call void @__dse_finish()"
-
     def _call(self, statement: Statement, callee: str) -> Iterator[str]:
-        yield from self._reached(statement)
+        if not callee and (pointer := re.search(rf"(%{NAME})\(", statement.body)):
+            yield f"  call void @__dse_indirect(ptr {pointer[1]}, i32 {self._block})"
+        if callee in LEAVES_AT_ONCE:
+            yield "  call void @__dse_finish()"
         fixed = re.search(r"\(([^()]*)\.\.\.\) [@%]", statement.body)
         own = not callee or callee in self._own
         if own and fixed:

@@ -138,7 +138,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     }
     waiting = setting.waiting(work)
     own, taken = max(total - rest, 0.0), sum(spent.values())
-    read_later = setting.byte_time * work.returned  # by the host, of what it wrote
+    read_later = float(setting.byte_time * work.returned)  # by the host, of what it wrote
     budget = total / setting.least_speedup - rest
     worth = rest + taken < total / setting.least_speedup
     limited_by = max(spent, key=lambda knob: spent[knob])

@@ -23,7 +23,8 @@ A script loads a study, changes it, runs it, and asks what was found (docs/scrip
 `Quantity`, `Resource`, `Floats` and `Array` declare models, `demands` and `Demand` what must hold
 for their outputs to mean anything, `moves` how they move with inputs, `at_least` what they are
 never below, and `testing.check_model` holds them to their contract. Bad input raises `InputError`,
-a study without a feasible design `InfeasibleError`, each with every problem at once; both are a
+a study without a feasible design `InfeasibleError`, each with every problem at once. A model that
+raises ends a run or a sweep with `StoppedError`, and `Study.evaluate` with `ModelError`. All are a
 `DseError`.
 
 Numbers are in the base units that ``dse list`` shows, and texts with units are read wherever a
@@ -48,10 +49,12 @@ if TYPE_CHECKING:
         load,
         load_result,
     )
+    from dse.evaluate.wiring import ModelError
     from dse.model.behaviour import at_least, moves
     from dse.model.demand import Demand, demands
     from dse.model.quantity import Array, Floats, Quantity, Resource
     from dse.problems import DseError, InfeasibleError, InputError
+    from dse.run import StoppedError
 
 _HOMES = {
     "Array": "dse.model.quantity",
@@ -62,8 +65,10 @@ _HOMES = {
     "Front": "dse.api",
     "InfeasibleError": "dse.problems",
     "InputError": "dse.problems",
+    "ModelError": "dse.evaluate.wiring",
     "Quantity": "dse.model.quantity",
     "Resource": "dse.model.quantity",
+    "StoppedError": "dse.run",
     "Study": "dse.api",
     "StudyResult": "dse.api",
     "Sweep": "dse.api",
@@ -85,8 +90,10 @@ __all__ = [
     "Front",
     "InfeasibleError",
     "InputError",
+    "ModelError",
     "Quantity",
     "Resource",
+    "StoppedError",
     "Study",
     "StudyResult",
     "Sweep",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pytest
@@ -98,6 +99,48 @@ def test_the_best_of_equals_is_the_nearest_to_the_best_of_all() -> None:
         assert front.best(objective.name).name == front.designs.index[wanted]
         moved += wanted != equal[0]
     assert moved > 0
+
+
+@pytest.mark.parametrize("search", ["exhaustive", "bound", "evolution"])
+def test_a_search_that_was_cut_short_says_so_first(search: str) -> None:
+    """It said "Build design …" of the first corner of a space."""
+    names = {f"v{k}": {"integer": [1, 30]} for k in range(3)}
+    made = dse.from_mapping(
+        {
+            "study": {"name": "cut", "models": ["f"]},
+            "space": names,
+            "objective": [{"minimize": "cost"}, {"maximize": "v0"}],
+            "search": {"method": search},
+            "run": {"chunk": 600},
+        },
+        models={"f": summed},
+    )
+
+    def interrupt(state: object) -> None:
+        raise KeyboardInterrupt
+
+    result = made.run(workers=1, progress=interrupt)
+    assert not result.certificate.complete
+    told = answer_of(made, result).short[0]
+    if search == "evolution":
+        assert told.startswith("Build design")
+    else:
+        assert told.startswith("The search was cut short, and there may be better: ")
+    if search == "exhaustive":
+        assert f"{result.certificate.evaluated:,} of 27,000 designs were evaluated." in told
+    if search == "bound":
+        assert f"{result.certificate.decided:.3%} of the space is decided." in told
+
+
+Number = Annotated[dse.Floats, dse.Quantity("1", "a number", above=0)]
+
+
+class Cost(NamedTuple):
+    cost: Number
+
+
+def summed(v0: Number, v1: Number, v2: Number) -> Cost:
+    return Cost(v0 * v1 + v2)
 
 
 def test_the_recommended_design_is_the_knee_if_all_pay() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,12 @@ def test_a_study_draws_a_row_as_it_was_fitted(folder: Path) -> None:
     assert np.cov(np.array(columns)) / scale == pytest.approx(wanted / scale, abs=0.02)
     overhead = study.constants["overhead"]
     assert np.median(drawn["overhead"]) == pytest.approx(overhead, rel=0.01)
-    assert study.run().answer().holds
+    answer = study.run().answer()
+    assert answer.holds
+    # of complexity: it was "as fitted, together moves the front by"
+    number = r"[\d.,]+( [µn]s(/B)?)?"
+    told = rf"\(fitted but uncertain, between {number} and {number} moves the front by"
+    assert re.search(told, answer.rests), answer.rests
 
 
 def test_what_the_study_overrides_does_not_vary(folder: Path) -> None:

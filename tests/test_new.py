@@ -238,3 +238,11 @@ def test_the_host_that_was_taken_is_said(
     given = ["new", str(tmp_path / "b.toml"), "--kernel", "aes", "--host", "sparc-t4"]
     commands(given, standalone_mode=False)
     assert "aes on sparc-t4: which" in capsys.readouterr().out
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
+    """The temporary file was named, here the only one with too long a name."""
+    name = f"{'x' * 246}.toml"
+    told = new(name, cwd=tmp_path, code=2).stderr
+    assert told == f"{name}: cannot be written or read: File name too long\n"
+    assert not list(tmp_path.iterdir())

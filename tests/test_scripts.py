@@ -62,6 +62,55 @@ def test_a_study_is_shown_in_a_line() -> None:
     assert repr(_study()) == "<Study 'script': f; 4 designs>"
 
 
+def failing(x: Annotated[dse.Floats, dse.Quantity("1", "lanes", low=1)]) -> Out:
+    if np.any(np.asarray(x) == 3):
+        raise ArithmeticError("3 lanes do not fit")
+    return lanes_model(x)
+
+
+def test_a_model_that_raises() -> None:
+    study = dse.from_mapping(_content(), models={"f": failing})
+    for call in (study.run, lambda: study.sweep("x", [3])):
+        with pytest.raises(dse.StoppedError, match=r"\(x = 3\): f raised .* 3 lanes do not fit"):
+            call()
+    with pytest.raises(dse.ModelError, match="3 lanes do not fit"):
+        study.evaluate({"x": 3})
+
+
+def test_what_columns_hold() -> None:
+    kinds = {"i": {"integer": [1, 200_000]}, "f": {"values": [8, 16]}}
+    for kind, values in kinds.items():
+        content = _content(space={"x": values}, objective=[{"minimize": "area"}])
+        result = dse.from_mapping(content, models={"f": lanes_model}).run(workers=1)
+        assert result.designs["x"].dtype.kind == kind
+        if kind == "i":  # the front, and a sample of the rest
+            assert result.certificate.evaluated == 200_000
+            assert 1 < len(result.designs) < 50_000
+            assert set(result.front.designs.index) <= set(result.designs.index)
+
+
+def test_bottlenecks_are_not_denied_if_no_input_says_which_way_is_better() -> None:
+    (found,) = _study().explain(_result(), 0)
+    for told in (str(found), found._repr_html_()):
+        assert "bottlenecks were not looked for: no input of the objectives says" in told
+        assert "single input" not in told
+    size = dse.Quantity("1", "lanes", low=1, high=1.01, better="higher")
+    declared = dse.from_mapping(
+        _content(space={"x": {"values": [1, 1.01]}}),
+        models={"f": _typed(size)},
+    )
+    (found,) = declared.explain(declared.run(workers=1), 0)
+    assert str(found).endswith("no single input is a bottleneck")
+
+
+def _typed(quantity: dse.Quantity) -> Callable[..., Out]:
+    def typed(x: Any) -> Out:
+        return lanes_model(x)
+
+    typed.__annotations__ = {"x": Annotated[dse.Floats, quantity], "return": Out}
+    return typed
+
+
 @pytest.mark.parametrize("design", ["31", None, [1, 2], 1.5, True, pd.Series([1], name="x")])
 def test_what_is_not_the_number_of_a_design(design: Any) -> None:
     with pytest.raises(dse.InputError, match="not the number of a design"):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dse.api.views import page
 from dse.explain import verdict
-from dse.explain.told import part_lines, verdict_lines
+from dse.explain.told import bottleneck_words, part_lines, verdict_lines
 from dse.model.values import tell
 from dse.result.record import Result
 
@@ -42,8 +42,8 @@ class Explanation(verdict.Explanation):
 
     def __str__(self) -> str:
         table = self.bottlenecks()
-        told = "no single input is a bottleneck" if table.empty else table.to_string()
-        return "\n".join([f"design {self.design}: {self._verdict()}", *self._lines(), told])
+        told = [] if table.empty else [table.to_string()]
+        return "\n".join([f"design {self.design}: {self._verdict()}", *self._lines(), *told])
 
     def _repr_html_(self) -> str:
         return page(f"design {self.design}: {self._verdict()}", self.bottlenecks(), self._lines())
@@ -67,4 +67,5 @@ class Explanation(verdict.Explanation):
         return tell(float(self.values[name]), self.units.get(name) or "1")
 
     def _lines(self) -> list[str]:
-        return [*verdict_lines(self), *part_lines(self.parts)]
+        without = bottleneck_words(self)
+        return [*verdict_lines(self), *part_lines(self.parts), *([without] if without else [])]

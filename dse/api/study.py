@@ -85,6 +85,8 @@ class Study(ResolvedStudy):
         ------
         InputError
             If a value cannot be, with every problem, before anything is run.
+        StoppedError
+            If a model raises.
         """
         given = list(values) if not isinstance(values, str) else [values]
         if not given:
@@ -128,6 +130,8 @@ class Study(ResolvedStudy):
         InputError
             If a variable is missing, a name is another input or, in a mapping, unknown, a value
             cannot be, or the study is of a table, which has no models.
+        ModelError
+            If a model raises.
         """
         from dse.explain.evaluated import evaluated
 

@@ -11,6 +11,7 @@ from dse.explain.founded import Founded
 from dse.explain.sentences import (
     build_words,
     change_words,
+    cut_words,
     gives_words,
     part_words,
     step_words,
@@ -73,8 +74,8 @@ class Answer:
     Parameters
     ----------
     verdict : str
-        Whether the target is reached, and whether it pays, if a quantity of the study says from
-        where on; empty if all of the front does.
+        How far the search came if it was cut short; whether the target is reached, and whether it
+        pays, if a quantity of the study says from where on. Empty if all of the front does.
     pays : bool
         False if nothing on the front reaches the target and pays.
     designs : tuple of Recommendation
@@ -137,7 +138,10 @@ def answer_of(
     mine = known.get(chosen.design)
     holds = mine.holding.sentence("The choice") if mine is not None and mine.holding else ""
     rests = founded.sentence() if founded is not None else ""
-    return Answer(verdict_words(study, result, chosen), pays, tuple(every), steps, holds, rests)
+    verdict = " ".join(
+        filter(None, (cut_words(result.certificate), verdict_words(study, result, chosen)))
+    )
+    return Answer(verdict, pays, tuple(every), steps, holds, rests)
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:

@@ -97,7 +97,11 @@ def _told(check: Check) -> str:
     """Return a figure with its tier, its range and what that does."""
     tier = check.figure.tier
     founded = tier if tier == "assumed" else f"{tier} but uncertain"
-    moved = f"{founded}, {check.told or 'half to double'} moves the front by {share(check.moves)}"
+    told = check.told or "half to double"
+    if check.told and not check.told.startswith("between"):  # a law is no range
+        low, high = (show(end, check.figure.unit or "1") for end in check.ends)
+        told = f"between {low} and {high}"
+    moved = f"{founded}, {told} moves the front by {share(check.moves)}"
     if check.overturns:
         moved += " and overturns the choice"
     return f"{worded(check.figure.label)} ({moved})"

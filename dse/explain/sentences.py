@@ -17,11 +17,23 @@ from dse.explain.worth import benefits
 from dse.model.amounts import amount
 from dse.model.values import listed, worded
 from dse.result.more import Step, more
-from dse.result.record import Result
+from dse.result.record import Certificate, Result
 from dse.result.target import tie_words
 from dse.study.study import ResolvedStudy
 
 _GAINS = 1.05  # what more of an objective is, at least, for a trade that costs more than it gains
+
+
+def cut_words(certificate: Certificate) -> str:
+    """Return how far a search came that should have decided every design; empty if it did."""
+    whole = certificate.complete or certificate.stopped == "complete"
+    if whole or certificate.method not in ("exhaustive", "bound"):
+        return ""
+    of = "" if certificate.designs is None else f" of {certificate.designs:,}"
+    came = f"{certificate.evaluated:,}{of} designs were evaluated"
+    if certificate.decided is not None:
+        came = f"{certificate.decided:.3%} of the space is decided"
+    return f"The search was cut short, and there may be better: {came}."
 
 
 def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:

@@ -19,6 +19,11 @@ _TITLES = {
     PART: "what another part would give (rows that the study leaves out):",
 }
 _INDENT = "  "
+UNDECLARED = (
+    "bottlenecks were not looked for: no input of the objectives says "
+    'which way it improves (better = "higher" or "lower" in its Quantity)'
+)
+"""What is said instead of bottlenecks."""
 
 
 def verdict_lines(explanation: Explanation) -> list[str]:
@@ -40,6 +45,14 @@ def verdict_lines(explanation: Explanation) -> list[str]:
         lines += [each.removesuffix(".") for each in said]
     lines = [line for line in lines if line]
     return lines + time_words(explanation.halves) + advice_lines(explanation)
+
+
+def bottleneck_words(explanation: Explanation) -> str:
+    """Return why no input is told as a bottleneck; empty if one is, or of a table."""
+    if not explanation.sensitivities:
+        return "" if explanation.regressions else UNDECLARED
+    found = any(each.bottleneck for each in explanation.sensitivities)
+    return "" if found else "no single input is a bottleneck"
 
 
 def standing_words(explanation: Explanation) -> str:

@@ -29,6 +29,9 @@ def setting(name: str, variable: Variable, value: Any, quantity: Quantity | None
     'depth 4'
     >>> setting("shared_store", Integer(0, 1), 1.0, Quantity("1", "whether it is shared"))
     'shared store: yes'
+    >>> flag = Quantity("1", "whether it is kept", low=0, high=1, integer=True)
+    >>> setting("keeps_data", Values((0.0,)), 0.0, flag)
+    'keeps data: no'
     >>> setting("kept", Choice({"a + b": {}}, SUBSET), "a + b", None)
     'kept: a and b'
     """
@@ -38,12 +41,16 @@ def setting(name: str, variable: Variable, value: Any, quantity: Quantity | None
             return f"{words}: {listed(str(value).split(' + '))}"
         return f"{words} {value}"
     unit, number = quantity.unit if quantity is not None else "1", float(value)
-    if unit == "1" and _is_flag(variable):
+    if unit == "1" and (_is_flag(variable) or _is_yes_or_no(quantity)):
         return f"{words}: {'yes' if number else 'no'}"
     first, space, rest = words.partition(" ")
     if unit == "1" and number == round(number) and first.endswith("s") and first[-2:] != "ss":
         return f"{amount(number, '1')} {first if number != 1 else first[:-1]}{space}{rest}"
     return f"{words} {amount(number, unit)}"
+
+
+def _is_yes_or_no(quantity: Quantity | None) -> bool:
+    return quantity is not None and quantity.integer and (quantity.low, quantity.high) == (0, 1)
 
 
 def _is_flag(variable: Variable) -> bool:

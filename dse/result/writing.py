@@ -18,15 +18,23 @@ _BLOCK = 1 << 20
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file under a temporary name, see it to the disk, then rename it."""
+    """Write a file under a temporary name, see it to the disk, then rename it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; its file is `path`, not the temporary one.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         write(temporary)
         _to_disk(temporary)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     try:
         _to_disk(path.parent)

@@ -21,7 +21,13 @@ from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.breakdown import divisor
 from dse.explain.regression import Regression
 from dse.explain.sensitivity import Sensitivity
-from dse.explain.told import curve_lines, part_lines, region_lines, verdict_lines
+from dse.explain.told import (
+    bottleneck_words,
+    curve_lines,
+    part_lines,
+    region_lines,
+    verdict_lines,
+)
 from dse.explain.verdict import Explanation
 from dse.model.values import as_data, plural, show, tell
 from dse.result.compare import Comparison
@@ -245,6 +251,8 @@ class Terminal:
             self._regressions(explanation.regressions)
         else:
             self._sensitivities(explanation.sensitivities)
+        if without := bottleneck_words(explanation):
+            self._lines([without])
         self._lines(region_lines(explanation.regions))
         self._lines(curve_lines(explanation.curves))
 
@@ -271,10 +279,6 @@ class Terminal:
                 table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gained)
             self._lines([f"bottlenecks, {who}:"])
             self._out.print(table)
-        if items and not helpful:
-            self._out.print("no single input is a bottleneck")
-        elif not items:
-            self._out.print("no input declares which way it improves (better = …)")
 
     def _regressions(self, found: Sequence[Regression]) -> None:
         """Show what moves the objectives of a table, the greatest weights first."""

@@ -1,8 +1,8 @@
 """The compiler itself: it compiles and links as clang does, and leaves IR beside the code.
 
-What it is asked for goes to the real compiler, with the flags as they are given: its words, its
-exit status and its files are what make sees. At the same time a source in C or C++ is compiled to
-LLVM IR as profiles need it; if an object was made, that stands in a section of the object.
+What it is asked for goes to the real compiler first, with the flags as they are given: its words,
+its exit status and its files are what make sees. If an object was made from C or C++, the same
+source is compiled to LLVM IR as profiles need it, and that stands in a section of the object.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,11 +79,10 @@ class Driver:
         """Compile one source to an object that holds its IR; return the exit status."""
         language = ("-x", source.language) if source.language else ()
         line = (*command.compiling(), *language, "-c", source.path, "-o", str(target))
-        with ThreadPoolExecutor(1) as other:
-            record = other.submit(self._record, command, source)
-            status = self._call(self.plain(command), line)
-            if not status and target.is_file():
-                _add(target, record.result())
+        status = self._call(self.plain(command), line)
+        if not status and target.is_file():
+            record = self._record(command, source)
+            _add(target, record)
         return status
 
     def _record(self, command: Command, source: Input) -> Record:

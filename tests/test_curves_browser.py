@@ -54,6 +54,6 @@ def test_the_report_of_the_shared_pipeline(tmp_path: Path, monkeypatch: pytest.M
         for row, name in zip(rows, names, strict=True):
             assert row.startswith(name)
 
-        choose(chrome, 255)  # far down the front: its explanation is held, or the way to it is told
+        choose(chrome, 250)  # far down the front: its explanation is held, or the way to it is told
         assert not chrome.find_elements(By.ID, "curve-0")
         assert console(chrome) == []

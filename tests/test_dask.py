@@ -106,7 +106,7 @@ def test_a_script_spreads_what_is_slow_and_workers_need_no_copy_of_its_study(
     search: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (workers, judges, exhaustive):  # worth sending: for the test to be quick
-        monkeypatch.setattr(module, "TASK_SECONDS", 0.005)
+        monkeypatch.setattr(module, "TASK_SECONDS", 0.001)
     path = written(tmp_path / "study", search)
     study, alone = dse.load(path), dse.load(path)
     serial = run(alone, None, 1)
@@ -363,7 +363,7 @@ def test_a_run_that_lost_its_scheduler_goes_on_without_it(
         if progress.done > 50:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(exhaustive, "TASK_SECONDS", 0.005)  # so that nothing is left at the gate
+    monkeypatch.setattr(exhaustive, "TASK_SECONDS", 0.001)  # so that nothing is left at the gate
     with connected(there.address) as cluster:
         found = run(dse.load(path), out, None, interrupt, cluster)
     assert found.certificate.stopped == "interrupted"

@@ -363,7 +363,7 @@ def test_a_run_that_lost_its_scheduler_goes_on_without_it(
         if progress.done > 50:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(exhaustive, "TASK_SECONDS", 0.001)  # so that nothing is left at the gate
+    monkeypatch.setattr(exhaustive, "TASK_SECONDS", 0.005)  # so that nothing is left at the gate
     with connected(there.address) as cluster:
         found = run(dse.load(path), out, None, interrupt, cluster)
     assert found.certificate.stopped == "interrupted"

@@ -20,6 +20,7 @@ from dse.explain.advice import SPACE, Advice, Effect
 from dse.report import write_report
 from dse.report.page import flat, key_figures, stopped
 from dse.report.payload import as_json, payload
+from dse.result.folder import load_result
 from tests.report_examples import STUDY_TEXT, explanation, explanations, result
 
 NASTY = "<script>alert(1)</script>"
@@ -222,3 +223,13 @@ def test_importing_the_report_imports_neither_plotly_nor_jinja2() -> None:
     code = "import sys, dse.report; print(sorted({'plotly', 'jinja2'} & set(sys.modules)))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_the_best_designs_of_the_page_are_those_of_the_result(crypto_run: Path) -> None:
+    """Of equals in one objective, too: many designs of crypto break even at 16 B."""
+    found = load_result(crypto_run)
+    data = payload(found, [], crypto_run)
+    numbers = unpacked(data["designs"])
+    best = {o["name"]: int(numbers[o["best"]]) for o in data["objectives"]}
+    assert best == {o.name: found.front.best(o.name).name for o in found.objectives}
+    assert best["break_even"] == int(str(found.front.knee().name))

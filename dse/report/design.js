@@ -6,7 +6,7 @@ function fact(column, row) {
 }
 function badges(row) {
   const marks = row === data.knee ? ["knee"] : [];
-  for (const objective of objectives) if (bestRow(objective) === row) marks.push(`best ${objective.name}`);
+  for (const objective of objectives) if (objective.best === row) marks.push(`best ${objective.name}`);
   if (standing(row)) marks.push(standing(row));
   return marks.flatMap((mark) => [" ", make("span", { class: "badge" }, mark)]);
 }
@@ -102,10 +102,6 @@ function showLimits(row) {
 }
 
 // best designs
-function bestRow(objective) {
-  const sign = objective.direction === "minimize" ? 1 : -1, { values } = objective.column;
-  return front.reduce((best, row) => (best === null || sign * values[row] < sign * values[best] ? row : best), null);
-}
 const breakable = (name) => name.split(/(?<=_)/).flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 function header(column, ...title) {
   const { condition } = objectiveOf.get(column.name) || {};
@@ -114,7 +110,7 @@ function header(column, ...title) {
 }
 const wordy = (words) => (words.length > 24 ? "words" : "");
 function showBest() {
-  const lines = objectives.map((objective) => [`${objective.direction === "maximize" ? "highest" : "lowest"} ${objective.name}`, bestRow(objective), objective.name]);
+  const lines = objectives.map((objective) => [`${objective.direction === "maximize" ? "highest" : "lowest"} ${objective.name}`, objective.best, objective.name]);
   if (data.knee !== null) lines.push(["knee: the best compromise", data.knee, ""]);
   const shown = [...objectives.map((objective) => objective.column), ...withRole("variable")];
   const rows = lines.map(([name, row, which]) => {

@@ -68,7 +68,7 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
     middle = _knee(result, front)
     kept = front
     if len(front) > most:
-        always = np.union1d(_best(result, front), np.flatnonzero(on_front & wanted))
+        always = np.flatnonzero(on_front & (wanted | result.designs.index.isin(bests(result))))
         always = always if middle is None else np.union1d(always, middle)
         rest = np.delete(front, np.searchsorted(front, always))
         kept = np.union1d(evenly(rest, most - len(always)), always)
@@ -79,12 +79,11 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
     return Held(result.designs.iloc[rows], len(kept), len(front), place)
 
 
-def _best(result: Result, front: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of the designs that are best in an objective."""
-    columns = [
-        result.designs[o.name].to_numpy(np.float64)[front] * o.sign for o in result.objectives
-    ]
-    return np.array([front[int(np.argmin(values))] for values in columns], dtype=np.int64)
+def bests(result: Result) -> list[int | None]:
+    """Return the number of the design that is best in each objective; None if there is none."""
+    if not len(result.front):
+        return [None for _ in result.objectives]
+    return [int(str(result.front.best(o.name).name)) for o in result.objectives]
 
 
 def _knee(result: Result, front: NDArray[np.int64]) -> int | None:

@@ -130,5 +130,5 @@ function start() {
   connectState();
   openState();
 }
-const startRow = () => (data.start === null ? bestRow(objectives[0]) : data.start);
+const startRow = () => (data.start === null ? objectives[0].best : data.start);
 start();

@@ -28,7 +28,7 @@ from dse.model.section import Section
 from dse.model.units import vocabulary
 from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, tell
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
-from dse.report.front import HELD, MANY, MOST, Shown, default_axes, held, shown
+from dse.report.front import HELD, MANY, MOST, Shown, bests, default_axes, held, shown
 from dse.report.narrow import narrow
 from dse.report.panels import of_design, of_run
 from dse.report.sections import section_data
@@ -63,8 +63,9 @@ def payload(
                 "told": conditioned(o.name, o.condition),
                 "direction": o.direction,
                 "condition": o.condition,
+                "best": _row(drawn.designs, best) if best is not None else None,
             }
-            for o in result.objectives
+            for o, best in zip(result.objectives, bests(result), strict=True)
         ],
         "roles": list(ROLES.items()),
         "columns": [

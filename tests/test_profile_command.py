@@ -245,6 +245,23 @@ def test_the_schema_describes_the_file(rotate: Built) -> None:
     assert "from" in schema["$defs"]["Edge"]["properties"]
 
 
+def test_a_signal_while_the_profile_is_written_does_not_cut_it_short(tmp_path: Path) -> None:
+    """Ctrl-C reaches the program and the profiler, which then asks the program for its profile."""
+    text = """
+    #include <signal.h>
+    #include <sys/time.h>
+    int main(void) {
+        struct itimerval often = {{0, 20}, {0, 20}};
+        setitimer(ITIMER_REAL, &often, 0);
+        raise(SIGINT);
+        for (;;) {}
+    }"""
+    target = tmp_path / "p.json"
+    done = command(str(source(tmp_path, text)), "-o", str(target))
+    assert done.returncode == 3, done.stderr
+    assert not Profile.load(target).run.complete
+
+
 def test_an_interrupted_run_leaves_a_partial_profile(tmp_path: Path) -> None:
     target = tmp_path / "p.json"
     path = source(

@@ -116,8 +116,12 @@ static void signals_start(void) {
                                   SIGINT,  SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGSYS,  SIGTRAP, STOPPED};
     stack_t stack = {.ss_sp = reserve(1 << 17), .ss_size = 1 << 17};
     sigaltstack(&stack, 0);
+    /* What ends the program waits while its result is written: Ctrl-C brings SIGINT and STOPPED. */
+    static const int waiting[] = {SIGTERM, SIGXCPU, SIGXFSZ, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, STOPPED};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    for (u32 i = 0; i < sizeof waiting / sizeof *waiting; i++)
+        sigaddset(&action.sa_mask, waiting[i]);
     for (u32 i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_NODEFER};
         sigaction(numbers[i], &action, 0);
     }
 }

@@ -16,7 +16,9 @@ from typing import IO, Any
 from dse.problems import InputError, Problem, nearest
 from dse.profile.build.build import Job, build_object
 from dse.profile.build.effects import forewarned, refuse, refuse_parallel
+from dse.profile.build.elf import write_sparse
 from dse.profile.build.frontend import link_program, modelled_functions
+from dse.profile.build.idle import without_idle
 from dse.profile.build.kept import build_kept
 from dse.profile.build.runtime_options import (
     cache_definition,
@@ -141,6 +143,9 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     if trace:
         definitions["DSE_TRACE"] = None
     compile_runtime(toolchain, definitions, folder / "runtime.o")
+    unread = () if "DSE_TREE" in definitions else ("__dse_work",)
+    made, runtime = ((folder / name).read_bytes() for name in ("program.o", "runtime.o"))
+    write_sparse(folder / "program.o", without_idle(made, runtime, unread))
     executable = folder / parts.name
     # the program's own last: what is before it does not move the heap, which begins behind it
     objects = (folder / "runtime.o", folder / "settings.o", folder / "program.o")

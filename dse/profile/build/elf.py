@@ -21,10 +21,15 @@ X86_64, AARCH64 = 62, 183
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
+class Section:
+    """What a section's header says: numbers as ELF has them, offset and size in the file [B]."""
+
     name: bytes
+    kind: int
     offset: int
     size: int
+    link: int
+    info: int
 
 
 def kind(data: bytes) -> int:
@@ -34,7 +39,13 @@ def kind(data: bytes) -> int:
     return int(_HEADER.unpack_from(data)[1])
 
 
-def _sections(data: bytes) -> Iterator[_Section]:
+def machine(data: bytes) -> int:
+    """Return the processor that such a file is for, 0 for what is not such a file."""
+    return int(_HEADER.unpack_from(data)[2]) if kind(data) else 0
+
+
+def sections(data: bytes) -> Iterator[Section]:
+    """Yield the sections of such a file in their order."""
     head = _HEADER.unpack_from(data)
     start, count, names = head[6], head[12], head[13]
     if not start or start + count * _SECTION.size > len(data) or names >= count:
@@ -42,7 +53,8 @@ def _sections(data: bytes) -> Iterator[_Section]:
     found = [_SECTION.unpack_from(data, start + i * _SECTION.size) for i in range(count)]
     text = data[found[names][4] : found[names][4] + found[names][5]]
     for each in found:
-        yield _Section(text[each[0] : text.find(b"\0", each[0])], each[4], each[5])
+        name = text[each[0] : text.find(b"\0", each[0])]
+        yield Section(name, each[1], each[4], each[5], each[6], each[7])
 
 
 def section(data: bytes, name: str) -> bytes:
@@ -52,7 +64,7 @@ def section(data: bytes, name: str) -> bytes:
     wanted = name.encode()
     return b"".join(
         data[each.offset : each.offset + each.size]
-        for each in _sections(data)
+        for each in sections(data)
         if each.name == wanted
     )
 
@@ -98,7 +110,7 @@ def with_alignments(data: bytes, alignments: Mapping[str, int]) -> bytes:
         Powers of two by section [B].
     """
     made, at = bytearray(data), _HEADER.unpack_from(data)[6]
-    for number, each in enumerate(_sections(data)):
+    for number, each in enumerate(sections(data)):
         if wanted := alignments.get(each.name.decode()):
             place = at + number * _SECTION.size
             header = list(_SECTION.unpack_from(data, place))

@@ -14,8 +14,9 @@ class Hooks:
     """What to insert.
 
     Every load, store, call and return has a hook whatever is measured: what is not wanted, the
-    runtime does not do. So one object serves all options, and its functions keep their locals at
-    the same addresses.
+    runtime does not do, and calls of it are taken out of the object
+    (:mod:`dse.profile.build.idle`). So one object serves all options, and its functions keep their
+    locals at the same addresses.
 
     Parameters
     ----------

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dse.profile import command
 from dse.profile.build.classes import COMPUTATION
+from dse.profile.build.runtime_options import compile_runtime
+from dse.profile.build.toolchain import Toolchain
 from dse.profile.command import Options, build_program
 from dse.profile.document import CacheLevels
 from tests.profile_examples import (
@@ -340,11 +343,27 @@ int main(void) {
 """
 WAYS = tuple(
     CacheLevels(l1=32 * first, l2=32 * 2 * second, line=32, l1_ways=ways, l2_ways=second)
-    for first, ways, second in [(3, 3, 5), (8, 8, 16), (12, 6, 12), (16, 16, 24), (20, 20, 33)]
+    for first, ways, second in [
+        (3, 3, 5),
+        (8, 8, 16),
+        (12, 6, 12),
+        (16, 16, 24),
+        (20, 20, 33),
+        (24, 24, 75),
+    ]
 )
 
 
-def test_caches_of_any_number_of_ways_are_those_of_the_reference(tmp_path: Path) -> None:
+@pytest.mark.parametrize("fills", [0, 99])
+def test_caches_of_any_number_of_ways_are_those_of_the_reference(
+    fills: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However soon the clock of L2 ends: after 99 lines the order of up to 75 ways is kept."""
+
+    def compiled(chain: Toolchain, definitions: dict[str, str | int | None], target: Path) -> None:
+        compile_runtime(chain, definitions | {"DSE_FILLS": fills}, target)
+
+    monkeypatch.setattr(command, "compile_runtime", compiled)
     options = Options((source(tmp_path, SCATTERED),), caches=WAYS)
     built = build_program(options, tmp_path, tmp_path / "trace")
     profile, _ = run_built(built, (), b"")

@@ -43,14 +43,14 @@ static void section_table(int file, const char *name, const struct table *t) {
 
 #ifdef DSE_CACHES
 /* The sets of readers that were left, each as its count, how many items, and the items. */
-static void section_stays(int file, const char *name, const u64 *counts) {
+static void section_stays(int file, const char *name, u64 (*counts)[2], int level) {
     u64 room = 0, n = 0;
     for (u32 i = 0; i < history_count; i++)
-        room += counts[i] ? 2 + histories[i].count : 0;
+        room += counts[i][level] ? 2 + histories[i].count : 0;
     u64 *out = reserve(8 * (room + 1));
     for (u32 i = 0; i < history_count; i++)
-        if (counts[i]) {
-            out[n++] = counts[i];
+        if (counts[i][level]) {
+            out[n++] = counts[i][level];
             out[n++] = histories[i].count;
             for (u32 k = 0; k < histories[i].count; k++)
                 out[n++] = history_items[histories[i].start + k];
@@ -85,8 +85,8 @@ static void finish(u32 reason, u32 detail) {
 #ifdef DSE_CACHES
 #define SECTIONS(k, s1, w1, s2, w2, shift)                          \
     section(file, "hits" #k, 24, __dse_site_count, cache_##k.hits); \
-    section_stays(file, "stays" #k " 1", cache_##k.first);      \
-    section_stays(file, "stays" #k " 2", cache_##k.second);
+    section_stays(file, "stays" #k " 1", cache_##k.stays, 0);   \
+    section_stays(file, "stays" #k " 2", cache_##k.stays, 1);
     DSE_CACHES(SECTIONS)
 #endif
 #ifdef DSE_TREE

@@ -10,39 +10,22 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Hooks keep the registers of their caller, and so do the functions that they call for rare cases: the
- * everyday path saves next to nothing. */
-#define HOOK HIDDEN __attribute__((preserve_most))
-#define RARE static __attribute__((preserve_most, noinline))
-
-#define ACCESS_HOOKS(size)                                                              \
-    RARE void cache_load##size(u64 a, u32 site, u32 block) {                            \
-        u16 levels = cache_access(a, size, site, block, 0);                             \
-        trace('L', site, block, a, size, levels);                                       \
-        (void)levels;                                                                   \
-    }                                                                                   \
-    RARE void cache_store##size(u64 a, u32 site, u32 block) {                           \
-        u16 levels = cache_access(a, size, site, block, 1);                             \
-        trace('S', site, block, a, size, levels);                                       \
-        (void)levels;                                                                   \
-    }                                                                                   \
-    RARE void shadow_load##size(u64 a, u32 site) { shadow_learn(a, size, site); }       \
+#define ACCESS_HOOKS(size)                                                                    \
+    RARE void shadow_load##size(u64 a, u32 site) { shadow_learn(a, size, site); }             \
     RARE void shadow_store##size(u64 a, u32 block) { shadow_write(a, size, current, block); } \
-    HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                            \
-        if (likely(cache_again(a, size, site, block, 0)))                               \
-            trace('L', site, block, a, size, 0);                                        \
-        else                                                                            \
-            cache_load##size(a, site, block);                                           \
-        if (unlikely(!shadow_known(a, size, site)))                                     \
-            shadow_load##size(a, site);                                                 \
-    }                                                                                   \
-    HOOK void __dse_store##size(u64 a, u32 site, u32 block) {                           \
-        if (likely(cache_again(a, size, site, block, 1)))                               \
-            trace('S', site, block, a, size, 0);                                        \
-        else                                                                            \
-            cache_store##size(a, site, block);                                          \
-        if (unlikely(!shadow_take(a, size, block)))                                     \
-            shadow_store##size(a, block);                                               \
+    HOOK void __dse_load##size(u64 a, u32 site, u32 block) {                                  \
+        u16 levels = cache_access(a, size, site, block, 0);                                   \
+        trace('L', site, block, a, size, levels);                                             \
+        (void)levels;                                                                         \
+        if (unlikely(!shadow_known(a, size, site)))                                           \
+            shadow_load##size(a, site);                                                       \
+    }                                                                                         \
+    HOOK void __dse_store##size(u64 a, u32 site, u32 block) {                                 \
+        u16 levels = cache_access(a, size, site, block, 1);                                   \
+        trace('S', site, block, a, size, levels);                                             \
+        (void)levels;                                                                         \
+        if (unlikely(!shadow_take(a, size, block)))                                           \
+            shadow_store##size(a, block);                                                     \
     }
 ACCESS_HOOKS(1)
 ACCESS_HOOKS(2)

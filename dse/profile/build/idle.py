@@ -21,8 +21,8 @@ from dse.profile.build.elf import X86_64, machine, sections
 _SYMBOL = np.dtype("<u4, u1, u1, <u2, <u8, <u8")  # name, kind, -, section, place in it, bytes
 _RELOCATION = np.dtype("<u8, <u4, <u4, <i8")  # place, kind, symbol, addend
 _SYMTAB, _RELA = 2, 4  # kinds of sections
-_NONE = 0  # a kind of relocation
-_ADDRESS = 4  # bytes of an instruction that a relocation fills in
+_NONE, _RELATIVE = 0, (2, 4)  # kinds of relocations; what follows counts from the address itself
+_FUNCTION = 2  # a kind of symbol
 _PAUSES = {  # instructions that do nothing, by their bytes
     3: bytes.fromhex("0f1f00"),
     5: bytes.fromhex("0f1f440000"),
@@ -87,6 +87,7 @@ def _overwrite(
     before = made[at[:, None] + np.arange(size)]
     right: NDArray[np.bool] = (before == np.frombuffer(edit.before, np.uint8)).all(axis=1)
     right &= relocations["f3"] == size - len(edit.instead)  # what follows the address
+    right &= np.isin(relocations["f1"], _RELATIVE)
     instead = np.frombuffer(edit.instead, np.uint8)
     made[at[right, None] + np.arange(len(instead))] = instead
     return right
@@ -96,7 +97,7 @@ def _idle(runtime: bytes) -> Iterator[tuple[str, _Edit]]:
     """Yield the functions that a call need not reach, and what to do with the call."""
     found = list(sections(runtime))
     for _, name, symbol in _symbols(runtime):
-        if 0 < symbol["f3"] < len(found):
+        if symbol["f1"] & 15 == _FUNCTION and 0 < symbol["f3"] < len(found):
             start = found[symbol["f3"]].offset + int(symbol["f4"])
             if edit := _CALLS.get(runtime[start : start + int(symbol["f5"])]):
                 yield name, edit

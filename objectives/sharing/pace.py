@@ -155,7 +155,7 @@ def _follow(table: Array) -> Array:
 
     The count spans whole windows, for the calls of one may come back together.
     """
-    length, _, depth, period, batch, window, set_up, travel, wait, busy = table
+    length, away, depth, period, batch, window, set_up, travel, wait, busy = table
     window = np.maximum(window, 1).astype(np.int64)
     most, designs = int(window.max()), window.size
     before, half = np.maximum(_SETTLING, 2 * window), window * -(-_COUNTED // window)
@@ -163,15 +163,23 @@ def _follow(table: Array) -> Array:
     ends = np.zeros((most, designs))  # of the latest calls
     earlier = np.arange(designs) - window * designs  # where the call is that ends a window
     thread, free, held = np.zeros(designs), np.zeros(designs), _Held.of(wait, busy)
+    slots, in_time = _Slots.of(length, depth, period), travel - _ON_THE_SLOT
+    came, place, rounds = np.empty(designs), np.empty_like(earlier), np.empty(designs)
     for call in range(int(np.max(before + 2 * half))):
-        row = call % most
-        np.maximum(thread, ends.take(earlier + row * designs, mode="wrap"), out=thread)
+        end = ends[call % most]
+        ends.take(np.add(earlier, call % most * designs, out=place), mode="wrap", out=came)
+        np.maximum(thread, came, out=thread)
         thread += set_up
-        arrived = thread + travel + held.at((0.5 + call * GOLDEN) % 1.0)
-        free = np.maximum(_next_slot(arrived, length, depth, period), free) + batch
-        ends[row] = _end_of(free - 1, length, depth, period)
-        early.add(call, ends[row])
-        late.add(call, ends[row])
+        arrived = np.add(thread, in_time, out=came)
+        held.add((0.5 + call * GOLDEN) % 1.0, arrived)
+        np.maximum(free, slots.next(arrived), out=free)
+        free += batch
+        np.divide(np.subtract(free, 1, out=rounds), period, out=rounds)
+        np.floor(rounds, out=rounds)
+        rounds *= away
+        np.add(np.multiply(free, depth, out=end), rounds, out=end)  # of the last slot
+        early.add(call, end)
+        late.add(call, end)
     return np.asarray((late.total - early.total) / half**2)
 
 
@@ -204,38 +212,49 @@ class _Held(NamedTuple):
 
     longest: Array
     slope: Array
+    now: Array
 
     @classmethod
     def of(cls, wait: Array, busy: Array) -> _Held:
         """Take the mean of all waits, and the chance of one."""
         longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
-        return cls(longest, np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0))
+        slope = np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0)
+        return cls(longest, slope, np.empty_like(wait))
 
-    def at(self, chance: float) -> Array:
-        """Return the wait that is exceeded with a chance."""
-        return np.maximum(self.longest - chance * self.slope, 0.0)
-
-
-def _next_slot(arrived: Array, length: Array, depth: Array, period: Array) -> Array:
-    """Return the number of the first slot of the stream not before a clock; the first is at 0."""
-    into = arrived - _ON_THE_SLOT
-    rounds = np.floor(into / length)
-    into -= rounds * length
-    into /= depth
-    np.ceil(into, out=into)
-    np.minimum(np.maximum(into, 0.0, out=into), period, out=into)  # of a huge clock, rounding
-    rounds *= period
-    into += rounds
-    return into
+    def add(self, chance: float, times: Array) -> None:
+        """Add the wait that is exceeded with a chance."""
+        np.subtract(self.longest, np.multiply(self.slope, chance, out=self.now), out=self.now)
+        times += np.maximum(self.now, 0.0, out=self.now)
 
 
-def _end_of(slot: Array, length: Array, depth: Array, period: Array) -> Array:
-    """Return the clock at which what entered in a slot leaves the pipeline."""
-    rounds = slot / period
-    np.floor(rounds, out=rounds)
-    into = slot - rounds * period
-    into += 1
-    into *= depth
-    rounds *= length
-    rounds += into
-    return rounds
+class _Slots(NamedTuple):
+    """The slots of a stream, numbered; the first is at 0."""
+
+    length: Array
+    period: Array
+    a_length: Array
+    a_depth: Array
+    rounds: Array
+    passed: Array
+
+    @classmethod
+    def of(cls, length: Array, depth: Array, period: Array) -> _Slots:
+        """Take the clocks of a round and between slots, and the slots of a round."""
+        rest = np.empty_like(length), np.empty_like(length)
+        return cls(length, period, 1 / length, 1 / depth, *rest)
+
+    def next(self, clock: Array) -> Array:
+        """Return the number of the first slot not before a clock, in the clock's own array.
+
+        A clock is less than the call's by `_ON_THE_SLOT`, which is more than products round away up
+        to some millions of clocks.
+        """
+        rounds = np.floor(np.multiply(clock, self.a_length, out=self.rounds), out=self.rounds)
+        clock -= np.multiply(rounds, self.length, out=self.passed)
+        clock *= self.a_depth
+        np.ceil(clock, out=clock)
+        np.maximum(clock, 0.0, out=clock)
+        np.minimum(clock, self.period, out=clock)  # of a huge clock, rounding
+        rounds *= self.period
+        clock += rounds
+        return clock

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dse
+from dse.explain import regions, sensitivity
 from dse.explain.regions import Regions, sweep
-from dse.explain.sensitivity import gain, improvable, improve
+from dse.explain.sensitivity import gain, improvable, improve, sensitivities
 from dse.explain.verdict import Explanation, explain
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
@@ -125,6 +126,43 @@ def test_many_designs_at_once_are_swept_as_each_alone() -> None:
         assert alone.spans == together[row].spans
         assert alone.regions == together[row].regions
         assert np.array_equal(alone.base, together[row].base)
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 4])
+def test_cut_offs_do_not_depend_on_how_many_halvings_are_looked_up_together(
+    ahead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = logca()
+    assert study.regions is not None
+    columns = study.evaluator.space.columns(study.evaluator.space.from_index(np.arange(4)))
+    whole = dataclasses.replace(study.regions, low=1.0, high=1e6)
+    for plan in (study.regions, whole):
+        expected = sweep(study.evaluator, plan, study.rule, columns)
+        with monkeypatch.context() as patch:
+            patch.setattr(regions, "_AHEAD", ahead)
+            found = sweep(study.evaluator, plan, study.rule, columns)
+        assert [each.spans for each in found] == [each.spans for each in expected]
+
+
+@pytest.mark.parametrize("rows", [1, 8, 1 << 16])
+def test_inputs_that_are_moved_together_move_as_each_alone(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = dse.load("studies/jpeg.toml")
+    evaluator = study.evaluator
+    columns = evaluator.space.columns(evaluator.space.from_index(np.array([7, 50_000, 999])))
+    before = evaluator.objective_values(columns, 3)
+    monkeypatch.setattr(sensitivity, "_ROWS", rows)
+    found = {
+        (s.input, s.objective): s for s in sensitivities(evaluator, study.rule, columns, before)[1]
+    }
+    assert len({name for name, _ in found}) > 5
+    for (name, objective_name), each in found.items():
+        alone = {n: np.asarray(v)[1:2] for n, v in columns.items()}
+        alone[name] = np.array([each.improved])
+        values = evaluator.objective_values(alone, 1)[0]
+        names = [o.name for o in evaluator.objectives]
+        assert each.after == values[names.index(objective_name)]
 
 
 class Engine(NamedTuple):

@@ -20,6 +20,7 @@ from dse.model.values import listed, show, worded
 from dse.study.resolve.regions import RegionsPlan, Rule
 
 _GRID = 241  # points along the axis between which a cut-off is looked for
+_TOGETHER, _AHEAD = 4_096, 5  # points at which models are run at once, about; halvings ahead
 
 
 @dataclass(frozen=True)
@@ -266,16 +267,39 @@ def _bisected(
     rising = np.concatenate(
         [none.astype(bool), *(each[r, e + 1] for each, (r, e) in zip(inside, found, strict=True))]
     )
-    for _ in range(200):
-        middle = np.floor((left + right) / 2) if whole else np.sqrt(left * right)
-        open_ = np.flatnonzero((middle > left) & (middle < right))
-        if not len(open_):
-            break
-        x = middle[open_]
-        after = helps(x, rows[open_], of[open_]) == rising[open_]  # it lies before the middle
-        right[open_] = np.where(after, x, right[open_])
-        left[open_] = np.where(after, left[open_], x)
+    open_ = np.arange(len(of))
+    while len(open_):
+        # a run on few points costs as much as one on many: several halvings are looked up in one
+        ahead = min(max(int(np.log2(_TOGETHER / len(open_))), 1), _AHEAD)
+        middles = _middles(left[open_], right[open_], whole, ahead)
+        each = len(middles)
+        given = np.tile(rows[open_], each), np.tile(of[open_], each)
+        after = helps(middles.ravel(), *given).reshape(middles.shape) == rising[open_]
+        node = np.zeros(len(open_), dtype=np.int64)
+        for _ in range(ahead):
+            x = middles[node, np.arange(len(open_))]
+            inner = (x > left[open_]) & (x < right[open_])
+            open_, node, x = open_[inner], node[inner], x[inner]
+            middles, after = middles[:, inner], after[:, inner]
+            before = after[node, np.arange(len(open_))]  # the crossing lies before the middle
+            right[open_] = np.where(before, x, right[open_])
+            left[open_] = np.where(before, left[open_], x)
+            node = 2 * node + np.where(before, 1, 2)
     return _Crossings(of, rows, left, right, rising)
+
+
+def _middles(left: Array, right: Array, whole: bool, ahead: int) -> Array:
+    """Return where intervals are halved next, whichever half is taken (halvings, intervals).
+
+    As a heap: the halves of the interval k are 2k + 1 and 2k + 2.
+    """
+    ends, middles = [(left, right)], []
+    for k in range(2**ahead - 1):
+        low, high = ends[k]
+        middle = np.floor((low + high) / 2) if whole else np.sqrt(low * high)
+        ends += [(low, middle), (middle, high)]
+        middles.append(middle)
+    return np.stack(middles)
 
 
 def _spans(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import SUBSET, Choice, Space, Variable
-from dse.evaluate.wiring import Key, ModelError, Wiring
+from dse.evaluate.wiring import Key, ModelError, Wiring, among
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
@@ -24,6 +24,7 @@ SPACE: Kind = "within your space"
 PART: Kind = "another part"
 GIVEN: Kind = "not yours to change"
 _ORDER = (SPACE, PART, GIVEN)
+_ROWS = 1 << 16  # designs times inputs times scenarios that are evaluated together
 
 
 @dataclass(frozen=True)
@@ -113,21 +114,25 @@ def sensitivities(
     constants = evaluator.wiring.constants
     owners = evaluator.space.quantities()
     found: list[list[Sensitivity]] = [[] for _ in range(count)]
-    runs = _runs(evaluator, columns, count)
-    for name, quantity in improvable(evaluator).items():
-        if name not in columns and name not in constants:
-            continue
-        value = np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
-        better = improved(evaluator.wiring, name, value, rule.factor, columns)
-        known = evaluator.wiring.unmoved(runs, name)
-        after = _values(evaluator, {**columns, name: better}, count, known)
+    now = {
+        name: np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
+        for name in improvable(evaluator)
+        if name in columns or name in constants
+    }
+    moved = {
+        name: improved(evaluator.wiring, name, value, rule.factor, columns)
+        for name, value in now.items()
+    }
+    after = _moved(evaluator, columns, moved, count)
+    for name, better in moved.items():
+        quantity, value = common(evaluator.wiring, name), now[name]
         kind, beyond = kind_of(evaluator.space, owners.get(name)), np.zeros(count, dtype=bool)
         if kind == SPACE:
             beyond = _beyond(evaluator.space.variables[owners[name]], name, better)
         for row in range(count):
             texts = tuple(show(float(v[row]), quantity.unit, quantity) for v in (value, better))
             for i, objective in enumerate(evaluator.objectives):
-                factor = float(gain(objective, before[row, i], after[row, i]))
+                factor = float(gain(objective, before[row, i], after[name][row, i]))
                 found[row].append(
                     Sensitivity(
                         objective=objective.name,
@@ -137,7 +142,7 @@ def sensitivities(
                         value=float(value[row]),
                         improved=float(better[row]),
                         before=float(before[row, i]),
-                        after=float(after[row, i]),
+                        after=float(after[name][row, i]),
                         gain=factor,
                         bottleneck=factor >= 1.0 + rule.threshold,
                         shown=(texts[0], texts[1]),
@@ -147,6 +152,49 @@ def sensitivities(
                     )
                 )
     return [tuple(sorted(each, key=_descending)) for each in found]
+
+
+def _moved(
+    evaluator: Evaluator, columns: Mapping[str, Array], moved: Mapping[str, Array], count: int
+) -> dict[str, Array]:
+    """Return the objectives of designs with each of some inputs moved alone.
+
+    Those that reach the same models are moved together: models on few designs take as long as on
+    many.
+    """
+    runs, together = _runs(evaluator, columns, count), dict[frozenset[Key], list[str]]()
+    for name in moved:
+        together.setdefault(frozenset(evaluator.wiring.unmoved(runs, name)), []).append(name)
+    found: dict[str, Array] = {}
+    for kept, names in together.items():
+        known = {key: runs[key] for key in kept}
+        most = max(1, _ROWS // (count * evaluator.scenarios))
+        for low in range(0, len(names), most):
+            some = {name: moved[name] for name in names[low : low + most]}
+            try:
+                found |= _together(evaluator, columns, some, count, known)
+            except ModelError:
+                for name, better in some.items():
+                    found[name] = _values(evaluator, {**columns, name: better}, count, known)
+    return found
+
+
+def _together(
+    evaluator: Evaluator,
+    columns: Mapping[str, Array],
+    moved: Mapping[str, Array],
+    count: int,
+    known: Mapping[Key, Mapping[str, Array]],
+) -> dict[str, Array]:
+    """Return the objectives of designs with each of some inputs moved alone, of one evaluation."""
+    rows = np.tile(np.arange(count), len(moved))
+    here: dict[str, Array] = {n: np.broadcast_to(v, count)[rows] for n, v in columns.items()}
+    for k, (name, better) in enumerate(moved.items()):
+        now = columns[name] if name in columns else evaluator.wiring.constants[name]
+        here[name] = np.array(np.broadcast_to(now, count)[rows], dtype=np.float64)
+        here[name][k * count : (k + 1) * count] = better
+    values = evaluator.objective_values(here, len(rows), among(known, rows, count))
+    return dict(zip(moved, np.split(values, len(moved)), strict=True))
 
 
 def _runs(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import dse
-from dse.search import cost
+from dse.search import cost, slabs
 from dse.study.kept import to_toml
 from tests.docs_figures import ROOT, Document
 
@@ -87,5 +87,6 @@ def test_figures_of_the_study_format() -> None:
     doc.given("ranges of the schema, from which the program makes them", r"(?m)^\| `\w+` \|.*$")
     doc.says("takes more than @ ms and the whole", cost.COSTLY * 1e3)
     doc.says("or @ minutes, on one core", cost.PATIENCE / 60)
+    doc.says("Beyond the first @, objectives", slabs.EARLY)
     doc.given("a weight that stands for none", r"weight 0 is left out")
     doc.check()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.judging import DesignError
 from dse.evaluate.space import Choice, Integer, Real, Values
 from dse.search import exhaustive
+from dse.search.base import Plan, Start
 from dse.search.enumerated import of_enumeration
 from dse.search.exhaustive import _slab_size, enumerate_designs
-from dse.search.slabs import State
+from dse.search.slabs import EARLY, State
+from dse.search.tally import Tally
 from dse.search.workers import Workers
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
@@ -216,3 +219,85 @@ def test_an_enumeration_that_is_left_early_ends_without_a_word(
     assert [next(steps).done, next(steps).done] == [1, 6]  # to see how long a design takes
     assert next(steps).done > 6
     steps.close()  # type: ignore[attr-defined]
+
+
+COUNT = 3 * EARLY
+PLAN = Plan("exhaustive", COUNT, 1, 0, None, {})
+
+
+def large(cut: float, ran: list[int], raises: float = math.inf) -> Evaluator:
+    """Return a study beyond the `EARLY` designs: cost may be at most `cut`, and gain is dear."""
+
+    def gain(x: Any) -> Any:
+        x = np.atleast_1d(x)
+        ran.append(x.size)
+        if (x > raises).any():
+            raise ValueError("is not defined there")
+        return np.where(x % 7 == 3, np.nan, 1e6 - np.abs(x - COUNT / 2))
+
+    return evaluator(
+        {"x": Integer(0, COUNT - 1)},
+        [
+            model("cost", lambda x: x + 1.0, ["x"], ["cost"]),
+            model("gain", gain, ["x"], ["gain"]),
+        ],
+        [objective("gain", "maximize")],
+        [constraint("cost", cut), constraint("x", 10.0, upper=False)],
+    )
+
+
+def test_objectives_are_asked_of_designs_that_no_constraint_excludes() -> None:
+    ran: list[int] = []
+    state = final(large(2.5 * EARLY, ran), 5_000, Workers(1))
+    assert sum(ran) == pytest.approx(2.5 * EARLY, rel=0.01)  # the early ones, and those that may be
+    judge = large(2.5 * EARLY, ran)
+    every = judge.evaluate({"x": np.arange(COUNT, dtype=np.float64)})
+    whole = Tally.of(np.arange(COUNT), every, judge.constraints, judge.domains)
+    assert state.tally.feasible == every.feasible.sum()
+    assert state.tally.violated.tolist() == [COUNT - 2.5 * EARLY, 10]
+    assert state.tally.alone.tolist() == [COUNT - 2.5 * EARLY, 10]
+    assert state.tally.odd.tolist() == whole.odd.tolist()
+    best = every.objectives[every.feasible].max()
+    assert np.array_equal(state.archive.points, [[-best]])
+    assert np.array_equal(state.early.objectives, every.objectives[:EARLY], equal_nan=True)
+
+
+@pytest.mark.parametrize("on_error", ["stop", "skip"])
+def test_a_model_may_raise_for_designs_of_which_it_is_not_asked(on_error: Any) -> None:
+    cut = 2.2 * EARLY
+    quiet, loud = (replace(large(cut, [], n), on_error=on_error) for n in (math.inf, cut))
+    for chunk in (EARLY, 7_001):
+        states = [final(each, chunk, Workers(1)) for each in (quiet, loud)]
+        assert parts(states[0]) == parts(states[1])
+        assert states[1].tally.raised == 0
+        found = [of_enumeration(*each) for each in zip((quiet, loud), states, strict=True)]
+        some = found[1].judged.feasible
+        assert np.array_equal(found[0].judged.objectives[some], found[1].judged.objectives[some])
+        assert np.array_equal(found[0].judged.constrained, found[1].judged.constrained)
+        assert not np.isnan(found[0].judged.objectives[-1, 0])
+        assert np.isnan(found[1].judged.objectives[-1, 0])
+
+
+@pytest.mark.parametrize("chunk", [3_000, 10**6])
+def test_if_nothing_is_feasible_all_is_asked_to_say_what_to_loosen(chunk: int) -> None:
+    none = large(-1.0, [])
+    whole = Tally.of(np.arange(COUNT), none.evaluate({"x": np.arange(COUNT)}), none.constraints)
+    assert whole.admitted.tolist() == [11, -1]  # not 10, which has no gain
+    under_way = exhaustive.start(Start(none, PLAN, chunk, Workers(1)))
+    for _ in under_way.steps():
+        pass
+    tally = under_way.outcome().tally
+    for name in ("feasible", "undefined", "nearest", "distance"):
+        assert getattr(tally, name) == getattr(whole, name)
+    for name in ("least", "admitted", "missed", "violated", "alone"):
+        assert getattr(tally, name).tolist() == getattr(whole, name).tolist()
+
+
+def test_a_model_that_raises_in_the_second_pass_leaves_what_is_known() -> None:
+    none = exhaustive.start(Start(large(-1.0, [], raises=2.5 * EARLY), PLAN, 500, Workers(1)))
+    for _ in none.steps():
+        pass
+    tally = none.outcome().tally
+    assert (tally.evaluated, tally.feasible) == (COUNT, 0)
+    assert tally.violated.tolist() == [COUNT, 10]
+    assert tally.admitted.tolist() == [11, -1]

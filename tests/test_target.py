@@ -366,3 +366,32 @@ def test_least_goes_with_a_target(tmp_path: Path) -> None:
     done = CliRunner().invoke(commands, ["run", "study.toml", "--least", "cost"])
     assert done.exit_code == 2
     assert "--least goes with --target" in done.output
+
+
+def test_a_target_is_answered_though_a_model_raises_for_designs_that_constraints_exclude(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "m.py").write_text(
+        "from typing import Annotated, NamedTuple\n"
+        "import numpy as np\n"
+        "from dse import Array, Floats, Quantity\n"
+        "X = Annotated[Floats, Quantity('1', 'x')]\n"
+        "class Cost(NamedTuple):\n    cost: Annotated[Array, Quantity('1', 'cost')]\n"
+        "class Gain(NamedTuple):\n    gain: Annotated[Array, Quantity('1', 'gain')]\n"
+        "def cost(x: X) -> Cost:\n    return Cost(np.asarray(x) * 1.0)\n"
+        "def gain(x: X) -> Gain:\n"
+        "    if np.any(np.asarray(x) > 40_000):\n        raise ValueError('is too large')\n"
+        "    return Gain(np.asarray(x) * 2.0)\n"
+    )
+    (tmp_path / "study.toml").write_text(
+        '[study]\nname = "x"\nmodels = ["m.py:cost", "m.py:gain"]\n'
+        "[space]\nx = { integer = [0, 49_999] }\n"
+        '[[objective]]\nmaximize = "gain"\n'
+        '[[constraint]]\nquantity = "cost"\nat_most = 30_000\n'
+        '[target]\nreach = "gain >= 80_000"\n'
+    )
+    result = dse.load(tmp_path / "study.toml").run(out=tmp_path / "out")
+    assert result.certificate.complete
+    assert result.target is not None
+    assert "cost" in " ".join(result.target.words)
+    assert (tmp_path / "out" / "report.html").is_file()

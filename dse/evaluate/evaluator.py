@@ -14,7 +14,7 @@ from dse.evaluate.conditions import Conditions, scenarios
 from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points, Space
-from dse.evaluate.wiring import Key, Wiring
+from dse.evaluate.wiring import Evaluation, Key, Wiring
 from dse.model.quantity import Array, Quantity
 
 _ROWS = 1 << 24  # designs times scenarios that are evaluated at once
@@ -27,7 +27,8 @@ class Evaluated:
     Parameters
     ----------
     objectives : ndarray, shape (designs, objectives)
-        In the objectives' units, signs as they are.
+        In the objectives' units, signs as they are; NaN for designs of which they are not asked
+        (`Evaluator.screens`).
     constrained : ndarray, shape (designs, constraints)
         The value of each constraint's quantity, in its unit; see `Constraint.value`.
     feasible : ndarray of bool, shape (designs,)
@@ -62,6 +63,8 @@ class Evaluator:
         What must hold.
     on_error : {"stop", "skip"}
         Whether a search ends at a design that a model raises for, or goes on without it.
+    screens : bool
+        Whether objectives are asked only of designs that no constraint excludes by a number.
     """
 
     wiring: Wiring
@@ -69,6 +72,7 @@ class Evaluator:
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
     on_error: Literal["stop", "skip"] = "stop"
+    screens: bool = False
 
     @property
     def signs(self) -> Array:
@@ -151,17 +155,31 @@ class Evaluator:
         """Judge designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
         if not known and count > (most := self._together):
             return _joined([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
-        answers = iter(self.wiring.evaluate(self.requests(), columns, known))
-        objectives = self._objectives(answers, count)
-        constrained = np.empty((count, len(self.constraints)), order="F")  # written by column
+        evaluation = Evaluation(self.wiring, columns, dict(known or {}))
+        constrained = self._constrained(evaluation, count)
+        amounts = self.violations(constrained)
+        allowed, excluded = (amounts <= 0).all(axis=1), (amounts > 0).any(axis=1)
+        if self.screens and excluded.any():
+            rows = np.flatnonzero(~excluded)
+            objectives = np.full((count, len(self.objectives)), np.nan, order="F")
+            if len(rows):
+                objectives[rows] = self._asked(evaluation.among(rows, count), len(rows))
+        else:
+            objectives = self._asked(evaluation, count)
+        feasible = allowed & ~np.isnan(objectives).any(axis=1)
+        return Evaluated(objectives, constrained, np.asarray(feasible))
+
+    def _constrained(self, evaluation: Evaluation, count: int) -> Array:
+        found = np.empty((count, len(self.constraints)), order="F")  # written by column
         with np.errstate(all="ignore"):
             for k, constraint in enumerate(self.constraints):
-                values = {name: next(answers) for name in constraint.names}
-                constrained[:, k] = constraint.value(values, count)
-        feasible = ~np.isnan(objectives).any(axis=1)
-        if self.constraints:
-            feasible &= (self.violations(constrained) <= 0).all(axis=1)
-        return Evaluated(objectives, constrained, np.asarray(feasible))
+                names = constraint.names
+                asked = evaluation.values((name, constraint.conditions) for name in names)
+                found[:, k] = constraint.value(dict(zip(names, asked, strict=True)), count)
+        return found
+
+    def _asked(self, evaluation: Evaluation, count: int) -> Array:
+        return self._objectives(iter(evaluation.values(self._objective_requests())), count)
 
     def _objectives(self, answers: Iterator[Array], count: int) -> Array:
         found = np.empty((count, len(self.objectives)), order="F")  # written by column

@@ -20,8 +20,15 @@ def forgiving(evaluator: Evaluator) -> Evaluator:
     The same one if a study ends at such a design. A search counts and names them instead; this is
     for what looks at designs beside those that were found.
     """
-    if evaluator.on_error == "stop":
-        return evaluator
+    return evaluator if evaluator.on_error == "stop" else unfailing(evaluator)
+
+
+def unfailing(evaluator: Evaluator) -> Evaluator:
+    """Return an evaluator whose models give NaN for a design that they raise for, in any study.
+
+    This is for designs that the search need not have run the models on: those that constraints
+    exclude.
+    """
     models = tuple(_forgiving(model) for model in evaluator.wiring.models)
     return replace(evaluator, wiring=replace(evaluator.wiring, models=models))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.draws import DRAW, Spread
@@ -174,14 +175,13 @@ class Wiring:
             One array a request, in the quantity's unit: of shape (designs,), with several scenarios
             (scenarios, designs); any axis that does not matter may be 1 or absent.
         """
-        evaluation = _Evaluation(self, columns, dict(known or {}))
-        return [evaluation.value(name, conditions) for name, conditions in requests]
+        return Evaluation(self, columns, dict(known or {})).values(requests)
 
     def done(
         self, requests: Iterable[tuple[str, Conditions]], columns: Mapping[str, Array]
     ) -> dict[Key, Mapping[str, Any]]:
         """Return the outputs of every run that these requests take, as `evaluate` does them."""
-        evaluation = _Evaluation(self, columns, {})
+        evaluation = Evaluation(self, columns, {})
         for name, conditions in requests:
             evaluation.value(name, conditions)
         return evaluation.done
@@ -196,7 +196,7 @@ class Wiring:
         self, model: Model, conditions: Conditions, columns: Mapping[str, Array]
     ) -> dict[str, Any]:
         """Return the inputs of a model, in its units; one that is left to its default is absent."""
-        return _Evaluation(self, columns, {}).given(model, conditions)
+        return Evaluation(self, columns, {}).given(model, conditions)
 
     def relevant(self, model: Model, conditions: Conditions) -> tuple[Conditions, Key]:
         """Return what of the conditions matters to a model, and the key of that run."""
@@ -226,12 +226,31 @@ class Wiring:
 
 
 @dataclass(frozen=True)
-class _Evaluation:
-    """Quantities on columns, each run of a model done once."""
+class Evaluation:
+    """Quantities on columns, each run of a model done once.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The models and constants.
+    columns : mapping of str to ndarray
+        What the space sets, one element a design.
+    done : dict of Key to mapping
+        Outputs of models that need not be run; those of each that is run are added.
+    """
 
     wiring: Wiring
     columns: Mapping[str, Array]
     done: dict[Key, Mapping[str, Any]]
+
+    def among(self, rows: NDArray[np.intp], count: int) -> Evaluation:
+        """Return the same of some of its `count` designs: what is done already is kept."""
+        columns = {name: _taken(value, rows, count) for name, value in self.columns.items()}
+        return Evaluation(self.wiring, columns, {**among(self.done, rows, count)})
+
+    def values(self, requests: Iterable[tuple[str, Conditions]]) -> list[Any]:
+        """Return quantities, each under its own conditions; see `Wiring.evaluate`."""
+        return [self.value(name, conditions) for name, conditions in requests]
 
     def value(self, name: str, conditions: Conditions) -> Any:
         """Return a quantity in its own unit."""
@@ -269,6 +288,39 @@ class _Evaluation:
             if power:
                 given = given * np.asarray(self.value("clock", conditions), np.float64) ** power
         return given
+
+
+def among(
+    done: Mapping[Key, Mapping[str, Any]], rows: NDArray[np.intp], count: int
+) -> dict[Key, Mapping[str, Any]]:
+    """Return the outputs of runs on `count` designs for some of these, in any order, or often."""
+    return {key: _Among(outputs, rows, count) for key, outputs in done.items()}
+
+
+class _Among(Mapping[str, Any]):
+    """A model's outputs for some designs, taken when they are asked for."""
+
+    def __init__(self, outputs: Mapping[str, Any], rows: NDArray[np.intp], count: int) -> None:
+        self._outputs, self._rows, self._count = outputs, rows, count
+        self._found: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            self._found[name] = _taken(self._outputs[name], self._rows, self._count)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outputs)
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+
+def _taken(value: Any, rows: NDArray[np.intp], count: int) -> Any:
+    """Return a column for some of the designs; what is the same for all of them stays."""
+    if count > 1 and np.ndim(value) and np.shape(value)[-1] == count:
+        return np.take(value, rows, axis=-1)
+    return value
 
 
 def _bound(given: float | tuple[float, ...]) -> Any:

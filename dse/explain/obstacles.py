@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.skipping import unfailing
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.target import Target
@@ -64,6 +65,7 @@ def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) 
     best : Best
         The objective that comes nearest, and the design that has it.
     """
+    evaluator = unfailing(evaluator)
     space = evaluator.space
     if isinstance(space, TableSpace):
         rows = np.arange(space.size)

@@ -116,7 +116,8 @@ class Cut:
     name : str
         The constraint, such as ``"utilization <= 0.9"``.
     violated, alone : int
-        Of the designs that were evaluated, those that violate it, and those that violate it alone.
+        Of the designs that were evaluated, those that violate it, or have no value of it; and those
+        whose value violates it and that violate no other.
     first : tuple of int
         Of a sample of the infeasible designs in `Result.designs`, the numbers of those for which
         it is the first, in the study's order, that they violate.

@@ -7,7 +7,8 @@ out is what one process finds: fronts and counts add up in any order.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from dse.search.enumerated import SAMPLE, of_enumeration
 from dse.search.outcome import Outcome
 from dse.search.parts import WAIT, Part, Parts, Standing, cuts
 from dse.search.slabs import Slab, State, loaded, merged, saved, slab, tables_of
+from dse.search.tally import Tally
 from dse.search.workers import NEVER, TASK_SECONDS, EndedError, LateError, is_late
 
 _FEWEST, _MOST = 256, 4_096  # slabs of a space, if it has as many designs
@@ -41,8 +43,10 @@ def size_of(total: int) -> int:
 class Divided:
     """An enumeration of which this process does a part; see `dse.search.base.Search`."""
 
-    def __init__(self, begun: Start, parts: Parts) -> None:
-        self._begun, self._parts = begun, parts
+    def __init__(
+        self, begun: Start, parts: Parts, asked: Callable[[Start, Tally, float], Iterator[Tally]]
+    ) -> None:
+        self._begun, self._parts, self._asked = begun, parts, asked
         self._evaluator, self._judges = begun.evaluator, begun.judges()
         self._total = begun.evaluator.space.size or 0
         self._whole = State.empty(begun.evaluator)  # what was read of all
@@ -66,6 +70,9 @@ class Divided:
                 if self._standing.done == self._total:
                     self._gather()
                     if self._whole.done == self._total:  # else some of it is damaged
+                        for tally in self._asked(self._begun, self._whole.tally, until):
+                            self._whole = replace(self._whole, tally=tally)
+                            yield
                         return
                 elif not claimed:
                     time.sleep(WAIT)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import joined, some
+from dse.evaluate.judging import DesignError, joined, some
+from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.search.convergence import convergence
 from dse.search.judges import Judges
@@ -19,7 +22,8 @@ SAMPLE = 2_000
 def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = None) -> Outcome:
     """Keep the front and an even sample of the enumerated designs.
 
-    Only the sample beyond the first `EARLY` designs is evaluated anew.
+    Only the sample beyond the first `EARLY` designs is evaluated anew: with the objectives of what
+    constraints exclude, which the search did not ask, unless a model raises for such a design.
     """
     archive = state.archive
     even = np.unique(np.linspace(0, max(state.done - 1, 0), min(SAMPLE, state.done)).astype(int))
@@ -35,8 +39,8 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
         some(state.early, state.places(early)),
     ]
     if len(late):
-        judges = judges or Judges(evaluator)
-        parts.append(judges.judge(evaluator.space.from_index(late), int(late[0])))
+        points, first = evaluator.space.from_index(late), int(late[0])
+        parts.append(_sampled(judges or Judges(evaluator), points, first))
     numbers = np.concatenate([archive.index, early, late])
     order = np.argsort(numbers, kind="stable")
     on_front = np.zeros(len(numbers), dtype=bool)
@@ -54,3 +58,11 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
         True,
         statement("exhaustive", size, state.done, archive.points, 0, complete, tabled),
     )
+
+
+def _sampled(judges: Judges, points: Points, first: int) -> Evaluated:
+    with suppress(DesignError):
+        judged = judges.judge(points, first)
+        if not judged.failed:
+            return judged
+    return judges.screening().judge(points, first)

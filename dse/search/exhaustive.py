@@ -10,11 +10,14 @@ import collections
 import functools
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.judging import DesignError
 from dse.evaluate.space import Space
 from dse.evaluate.tabulate import Tabulated
 from dse.evaluate.wiring import Key
@@ -23,7 +26,8 @@ from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.divided import Divided
 from dse.search.enumerated import SAMPLE, of_enumeration
 from dse.search.outcome import Outcome
-from dse.search.slabs import State, loaded, saved, slab, tables_of
+from dse.search.slabs import EARLY, State, loaded, saved, slab, tables_of
+from dse.search.tally import Tally
 from dse.search.workers import (
     NEVER,
     PROBE_SECONDS,
@@ -77,20 +81,26 @@ def plan(
 
 def start(begun: Start) -> Search:
     """Return the enumeration, divided if several processes share it; see `base.Method`."""
-    return Divided(begun, begun.parts) if begun.parts is not None else _Enumeration(begun)
+    if begun.parts is not None:
+        return Divided(begun, begun.parts, asked_of_all)
+    return _Enumeration(begun)
 
 
 class _Enumeration:
     def __init__(self, begun: Start) -> None:
-        self._evaluator, self._judges = begun.evaluator, begun.judges()
-        self._chunk, self._workers = begun.chunk, begun.workers
+        self._begun, self._evaluator, self._judges = begun, begun.evaluator, begun.judges()
         self._state = loaded(begun.state) if begun.state else State.empty(begun.evaluator)
         self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
-        states = enumerate_designs(self._evaluator, self._chunk, self._workers, self._state, until)
+        given = self._begun.chunk, self._begun.workers, self._state, until
+        states = enumerate_designs(self._evaluator, *given)
         for self._state in states:
             yield
+        if self._state.done == self._evaluator.space.size:
+            for tally in asked_of_all(self._begun, self._state.tally, until):
+                self._state = replace(self._state, tally=tally)
+                yield
 
     def progress(self) -> Progress:
         gathered = self._state.gathered
@@ -109,12 +119,30 @@ class _Enumeration:
         return saved(self._state)
 
 
+def asked_of_all(begun: Start, tally: Tally, until: float) -> Iterator[Tally]:
+    """Ask every objective of every design if none is feasible, to tell what to loosen.
+
+    Yields
+    ------
+    Tally
+        The one given; in the end that of all designs with all objectives, unless a model raises
+        for one that constraints exclude, or it is late.
+    """
+    if tally.feasible or tally.evaluated <= EARLY or not begun.evaluator.constraints:
+        return
+    given = begun.chunk, begun.workers, None, until, True
+    with suppress(DesignError):
+        for state in enumerate_designs(begun.evaluator, *given):
+            yield state.tally if state.done == tally.evaluated else tally
+
+
 def enumerate_designs(
     evaluator: Evaluator,
     chunk: int,
     workers: Workers,
     start: State | None = None,
     until: float = NEVER,
+    every: bool = False,
 ) -> Iterator[State]:
     """Evaluate every design; yield the state after each slab.
 
@@ -130,6 +158,8 @@ def enumerate_designs(
         What to go on from.
     until : float
         The `time.time` after which no chunk is begun.
+    every : bool
+        Whether objectives are asked of all designs; see `slab`.
 
     Raises
     ------
@@ -146,7 +176,7 @@ def enumerate_designs(
         except LateError as late:
             raise late.told(0, total - 1, NEVER) or late from None
         pace = 0.0
-        for reached, pace in _probed(evaluator, tables, chunk, workers, state):  # noqa: B007
+        for reached, pace in _probed(evaluator, tables, chunk, workers, state, every):  # noqa: B007
             state = reached
             yield state
             if is_late(until):
@@ -159,7 +189,7 @@ def enumerate_designs(
         cuts = _Cuts(state.done, total, most, first)
         piece = max(1, int(TASK_SECONDS / max(pace, 1e-9)))
         work = functools.partial(slab, evaluator, tables)
-        tasks = ((low, high, chunk, until, piece) for low, high in cuts)
+        tasks = ((low, high, chunk, until, piece, every) for low, high in cuts)
         try:
             for done in workers.each(work, tasks):
                 low, high = cuts.under_way.popleft()
@@ -208,6 +238,7 @@ def _probed(
     chunk: int,
     workers: Workers,
     state: State,
+    every: bool,
 ) -> Iterator[tuple[State, float]]:
     """Evaluate pieces that grow, until two in a row tell how long a design takes, in seconds.
 
@@ -219,7 +250,8 @@ def _probed(
         first = state.done
         stop = min(first + size, total)
         try:
-            done = workers.alone(slab, evaluator, tables, first, stop, chunk)
+            rest = chunk, NEVER, None, every
+            done = workers.alone(slab, evaluator, tables, first, stop, *rest)
         except EndedError as ended:
             raise ended.at(first, stop - 1) from None
         except LateError as late:

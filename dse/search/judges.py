@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
@@ -38,12 +39,16 @@ class Judges:
     """
 
     def __init__(self, evaluator: Evaluator, workers: Workers = ALONE, chunk: int = 65_536) -> None:
-        self._evaluator, self._workers = evaluator, workers
+        self._evaluator, self._workers, self._chunk = evaluator, workers, chunk
         self._threads = workers.threads()
         self._most = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
         self._pace: float | None = None  # seconds that a design takes
         self._size = 1  # designs that one thread judges at once
         self._spent, self._judged = 0.0, 0  # by one thread
+
+    def screening(self) -> Judges:
+        """Return judges who ask objectives only of what no constraint excludes."""
+        return Judges(replace(self._evaluator, screens=True), self._workers, self._chunk)
 
     def judge(self, points: Points, first: int, until: float = NEVER) -> Evaluated:
         """Judge designs numbered from `first`: all, or the first of them if the deadline comes.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,8 +128,11 @@ def slab(
     chunk: int,
     until: float = NEVER,
     piece: int | None = None,
+    every: bool = False,
 ) -> Slab:
     """Evaluate the designs from `start` up to `stop`, or as many as are begun before `until`.
+
+    Beyond the `EARLY` ones, objectives are asked only of designs that no constraint excludes.
 
     Parameters
     ----------
@@ -144,6 +147,8 @@ def slab(
     piece : int, optional
         Designs evaluated at once to begin with; their number grows, and with a deadline, which is
         looked at in between, it follows what they take.
+    every : bool
+        Whether objectives are asked of all designs.
     """
     started = time.perf_counter()
     constraints = len(evaluator.constraints)
@@ -153,16 +158,17 @@ def slab(
     low, size = start, min(piece or chunk, chunk)
     while low < stop and not is_late(until):
         began = time.perf_counter()
-        index = np.arange(low, min(low + size, stop))
+        index = np.arange(low, min(low + size, stop, EARLY if low < EARLY else stop))
         digits = evaluator.space.digits(index)
         known = look_up(evaluator.space, tables, digits)
-        judged = judge(evaluator, evaluator.space.from_digits(digits), low, known)
-        tally += Tally.of(index, judged, evaluator.constraints, evaluator.domains)
+        points = evaluator.space.from_digits(digits)
+        screens = low >= EARLY and not every
+        judged = judge(replace(evaluator, screens=screens), points, low, known)
+        tally += Tally.of(index, judged, evaluator.constraints, evaluator.domains, screens)
         if low < EARLY:
-            early.append(some(judged, slice(EARLY - low)))
+            early.append(judged)
         keep = judged.feasible
-        points = (judged.objectives * evaluator.signs)[keep]
-        front.add(index[keep], points, judged.constrained[keep])
+        front.add(index[keep], judged.objectives[keep] * evaluator.signs, judged.constrained[keep])
         low += len(index)
         size = _next_size(size, chunk, time.perf_counter() - began if until < NEVER else 0.0)
     archive, values = front.archive(), joined(early) if early else nothing(evaluator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,11 +27,13 @@ class Tally:
     Parameters
     ----------
     evaluated, feasible, undefined : int
-        Designs judged; that satisfy everything; that have an objective without a value.
+        Designs judged; that satisfy everything; that have an objective without a value, of those
+        whose objectives were asked.
     violated : ndarray of int, shape (constraints,)
         Designs that violate each constraint.
     least : ndarray, shape (constraints,)
-        Each constraint's least violation over the designs that satisfy all others; inf for none.
+        Each constraint's least violation over the designs that satisfy all others and have every
+        objective, if they were asked; inf for none.
     admitted : ndarray of int, shape (constraints,)
         The design with that least violation, the first of several; -1 for none.
     distance, nearest : float, int
@@ -41,10 +44,10 @@ class Tally:
     odd : ndarray of int, shape (columns, 4)
         For each objective and then each constraint: designs whose value is NaN though no constraint
         excludes them, and the first of them; designs whose value is outside the declared domain,
-        and the first of them.
+        and the first of them. Of objectives, only designs that no constraint excludes are counted.
     alone : ndarray of int, shape (constraints,)
-        Designs that violate this constraint and no other, and that have all objectives: those that
-        it cuts alone.
+        Designs whose value violates this constraint and that violate no other: those that it cuts
+        alone.
     raised : int
         Designs that a model raised for, which were skipped.
     why : mapping of int to str
@@ -80,6 +83,7 @@ class Tally:
         judged: Evaluated,
         constraints: tuple[Constraint, ...],
         domains: tuple[Quantity | None, ...] = (),
+        screened: bool = False,
     ) -> Tally:
         """Return the tally of judged designs with these numbers, under these constraints.
 
@@ -87,12 +91,17 @@ class Tally:
         ----------
         domains : tuple of Quantity or None
             See `Evaluator.domains`.
+        screened : bool
+            Whether objectives were asked only of designs that no constraint excludes.
         """
         defined = ~np.isnan(judged.objectives).any(axis=1)
         count = len(constraints)
         amounts = violations(constraints, judged.constrained)
         breaks = ~(amounts <= 0)  # True if the violation is NaN
         broken = breaks.sum(axis=1, dtype=np.int32)
+        excluded = np.asarray((amounts > 0).any(axis=1))
+        if screened:  # nothing is known of the others
+            defined |= excluded
         least = np.full(count, np.inf)
         admitted = np.full(count, -1, dtype=np.int64)
         for k in range(count):
@@ -119,8 +128,8 @@ class Tally:
             distance,
             nearest,
             missed,
-            _odd(index, judged, domains, np.asarray((amounts > 0).any(axis=1))),
-            breaks[defined & (broken == 1)].sum(axis=0),
+            _odd(index, judged, domains, excluded),
+            (breaks & (amounts > 0))[broken == 1].sum(axis=0),
             len(judged.failed),
             _first({int(index[row]): why for row, why in judged.failed.items()}),
         )
@@ -203,14 +212,17 @@ def _odd(
 ) -> NDArray[np.int64]:
     """Count what `Tally.odd` tells; a design that a constraint excludes needs no value."""
     found = np.tile(np.array([0, _NONE, 0, _NONE]), (len(domains), 1))
-    columns = (*judged.objectives.T, *judged.constrained.T)
-    for row, domain, values in zip(found, domains, columns, strict=False):
+    asked, every = np.flatnonzero(~excluded), np.arange(len(index))
+    objectives = ((asked, values[asked]) for values in judged.objectives.T)
+    constrained = ((every, values) for values in judged.constrained.T)
+    columns = itertools.chain(objectives, constrained)
+    for row, domain, (rows, values) in zip(found, domains, columns, strict=False):
         if domain is None or domain.contains_all(values):
             continue  # nearly always: the least and the greatest value tell
         nan = np.isnan(values)
-        for k, marked in ((0, nan & ~excluded), (2, ~nan & ~domain.contains(values))):
+        for k, marked in ((0, nan & ~excluded[rows]), (2, ~nan & ~domain.contains(values))):
             if marked.any():
-                row[k], row[k + 1] = marked.sum(), index[marked].min()
+                row[k], row[k + 1] = marked.sum(), index[rows[marked]].min()
     return found
 
 

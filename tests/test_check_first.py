@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
+from dse.explain import check_first
 from dse.explain.explained import founded
 from dse.explain.front_moves import distance
 from dse.study.kept import to_toml
@@ -309,24 +311,25 @@ class Link(NamedTuple):
 @pytest.mark.parametrize(
     ("each", "search", "looked_at"),
     [
-        (1e-5, 0.0, {1, 40}),  # a formula: every design
-        (0.15, 15.0, {1, 4, 20}),  # a simulator: those that matter most
-        (0.15, 60.0, {1, 4, 20}),  # on a busy machine
-        (0.5, 60.0, {1, 20}),
-        (10.0, 400.0, set()),  # that would take longer than the search, and minutes
+        (1e-5, 0.0, 40),  # a formula: every design
+        (0.01, 1.0, 20),  # a simulator: those that matter most
+        (0.15, 15.0, 20),
+        (0.15, 60.0, 20),  # on a busy machine
+        (0.5, 60.0, 20),
+        (10.0, 400.0, 0),  # that would take longer than the search, and minutes
     ],
 )
 def test_slow_models_get_few_designs(
-    each: float, search: float, looked_at: set[int], monkeypatch: pytest.MonkeyPatch
+    each: float, search: float, looked_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now, seen = [0.0], set[int]()
+    now, seen = [0.0], set[float]()
 
     def link(
         width: Annotated[Floats, Quantity("B/s", "of the link", above=0)],
         size: Annotated[Floats, Quantity("B", "of a transfer", low=0)],
         latency: Annotated[Floats, Quantity("s", "of the link", low=0)],
     ) -> Link:
-        seen.add(np.shape(width)[-1])
+        seen.update(np.ravel(width).tolist())
         now[0] += each * np.broadcast(width, size, latency).size
         return Link(np.asarray(latency + size / width))
 
@@ -344,5 +347,40 @@ def test_slow_models_get_few_designs(
     seen.clear()
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     checks = founded(study, result).checks
-    assert seen == looked_at
+    assert len(seen) == looked_at
     assert len(checks) == (2 if looked_at else 0)
+
+
+def test_slow_models_are_asked_by_as_many_threads_as_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads = set[int]()
+
+    def link(
+        width: Annotated[Floats, Quantity("B/s", "of the link", above=0)],
+        size: Annotated[Floats, Quantity("B", "of a transfer", low=0)],
+        latency: Annotated[Floats, Quantity("s", "of the link", low=0)],
+    ) -> Link:
+        threads.add(threading.get_ident())
+        if np.any(size >= 1500):
+            raise ValueError("the transfer is too large")
+        return Link(np.asarray(latency + size / width))
+
+    made = {
+        "study": {"name": "links", "models": ["link"]},
+        "inputs": {"size": 1000, "latency": 1e-6},
+        "space": {"width": {"integer": [1, 40]}},
+        "objective": [{"minimize": "transfer_time"}, {"minimize": "width"}],
+    }
+    study = dse.from_mapping(made, {"link": link})
+    result = study.run(workers=1)
+    monkeypatch.setattr(check_first, "_SLOW", 0.0)  # whatever takes time is slow
+    monkeypatch.setattr(check_first, "cpu_count", lambda: 3)
+    found = []
+    for workers in (1, 3):
+        threads.clear()
+        many = replace(result, provenance={**result.provenance, "workers": workers})
+        found.append(founded(study, many).checks)
+        assert (threads == {threading.get_ident()}) == (workers == 1)
+    assert found[0] == found[1]
+    assert [check.figure.name for check in found[0]] == ["latency"]  # twice the size raises

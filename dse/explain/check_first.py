@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import NDArray
 
 from dse.evaluate.certain import at_middles
@@ -33,6 +34,7 @@ from dse.problems import InputError
 from dse.result.record import Result
 from dse.result.spare import EXPLAINED, evaluations_of_an_explanation, pace_of
 from dse.search.cost import COSTLY
+from dse.search.workers import ALONE, Workers
 from dse.study.resolve.figures import Stated
 from dse.study.study import ResolvedStudy, rewritten
 
@@ -41,6 +43,7 @@ FACTOR = 2.0
 _FEWEST = 4  # designs, below which a front is not looked at
 _MOST, _MOST_SLOW = 60_000, 1_000  # evaluations, of formulas and of simulators
 _BATCH = 1.0  # seconds; formulas over arrays take less, however busy the machine
+_SLOW = 0.1  # seconds; likewise, of one design
 _LONG = 120.0  # seconds; what takes longer than that, and than the search, is left out
 _SHARE = 0.25  # of what explanations take, if there is a time-out
 _INSIDE = (0.025, 0.975)  # of a law without ends
@@ -102,13 +105,16 @@ def check_first(
     space = study.evaluator.space
     points = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
     asked = [_asked(f, e) for f, e, _ in ranges if not _is_clock(f)]
-    if _is_slow(study.evaluator, asked, points):
+    slow = _is_slow(study.evaluator, asked, points)
+    if slow:
         evaluations = min(_MOST_SLOW, _evaluations_elsewhere(study, result) // 2)
         fewer = max(_FEWEST, evaluations // draws)
         points = {n: v[:fewer] for n, v in points.items()}
     kept = None if choice is None else 0
     found: list[Check] = []
     moves = _moved(study.evaluator, asked, points)
+    if slow:
+        moves = _moved_by(_threads(result), study.evaluator, asked, points)
     for figure, ends, told in ranges:
         moved = _clock_moved(study, points, ends) if _is_clock(figure) else next(moves)
         if moved is not None:
@@ -193,17 +199,19 @@ def _is_slow(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> boo
     """Tell whether models take more than `COSTLY` a design: see `dse.search.cost`."""
     costly = COSTLY * (1 + 2 * len(asked))
 
-    def timed(count: int) -> float:
+    def timed(count: int, asked: Sequence[Ends]) -> float:
         few = {name: values[:count] for name, values in points.items()}
         began = time.perf_counter()
         if not [*_moved(evaluator, asked, few)]:  # only the clock moves
             _evaluated(at_middles(evaluator), few)
         return time.perf_counter() - began
 
-    one = timed(1)
+    if all(timed(1, ()) > _SLOW for _ in range(2)):
+        return True
+    one = timed(1, asked)
     if one <= costly or one > _BATCH:
         return one > costly
-    return timed(_FEWEST) - one > costly * (_FEWEST - 1)
+    return timed(_FEWEST, asked) - one > costly * (_FEWEST - 1)
 
 
 def _evaluations_elsewhere(study: ResolvedStudy, result: Result) -> int:
@@ -228,6 +236,32 @@ def _moved(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> Itera
     for k in range(len(asked)):
         rows = [0, 1 + 2 * k, 2 + 2 * k]
         yield values[rows], holds[rows]
+
+
+def _threads(result: Result) -> Workers:
+    """Return as many threads as searched, if there are cores; one if models ran in processes."""
+    given = result.provenance
+    if given.get("backend") != "threading":
+        return ALONE
+    return Workers(min(int(given.get("workers") or 1), cpu_count()))
+
+
+def _moved_by(
+    workers: Workers, evaluator: Evaluator, asked: Sequence[Ends], points: Points
+) -> Iterator[_Moved | None]:
+    """Yield the same as `_moved`, each design a task of its own."""
+
+    def one(row: int) -> list[_Moved | None]:
+        return [*_moved(evaluator, asked, {n: v[row : row + 1] for n, v in points.items()})]
+
+    count = len(next(iter(points.values())))
+    for designs in zip(*workers.each(one, ((row,) for row in range(count))), strict=True):
+        known = [each for each in designs if each is not None]
+        if len(known) < count:
+            yield None
+            continue
+        values, holds = zip(*known, strict=True)
+        yield np.concatenate(values, axis=1), np.concatenate(holds, axis=1)
 
 
 def _evaluated(evaluator: Evaluator, points: Points) -> _Moved:

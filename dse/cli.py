@@ -8,6 +8,8 @@ import math
 import os
 import signal
 import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +21,7 @@ from dse.profile.cli import profile
 from dse.status import status
 
 _PATH = click.Path(path_type=Path)
+_TWICE = 0.5  # seconds; nobody thinks again that quickly
 _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
     "It takes the place of the study's [target]."
@@ -118,12 +121,16 @@ def run_command(
 
 def _ended(*_: Any) -> NoReturn:
     """End the run cleanly the first time, and at once the second: a model may not come back."""
+    again = partial(_ended_again, time.monotonic())
     for sign in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(sign, _ended_at_once)
+        signal.signal(sign, again)
     raise KeyboardInterrupt
 
 
-def _ended_at_once(*_: Any) -> NoReturn:
+def _ended_again(first: float, *_: Any) -> None:
+    """End the run at once; `timeout` tells a process the same twice, itself and its group."""
+    if time.monotonic() - first < _TWICE:
+        return
     os.write(2, b"stopped; what was kept is there, and the next run goes on from it\n")
     os._exit(130)
 

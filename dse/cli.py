@@ -129,10 +129,9 @@ def _ended(*_: Any) -> NoReturn:
 
 def _ended_again(first: float, *_: Any) -> None:
     """End the run at once; `timeout` tells a process the same twice, itself and its group."""
-    if time.monotonic() - first < _TWICE:
-        return
-    os.write(2, b"stopped; what was kept is there, and the next run goes on from it\n")
-    os._exit(130)
+    if time.monotonic() - first > _TWICE:
+        os.write(2, b"stopped; what was kept is there, and the next run goes on from it\n")
+        os._exit(130)
 
 
 @commands.command("new")

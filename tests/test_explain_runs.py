@@ -81,6 +81,23 @@ def test_an_infeasible_design_on_the_command_line(
     assert violation["amount"] == pytest.approx(5 - violation["value"], rel=1e-15)
 
 
+def test_a_quantity_without_a_unit_is_a_number_when_it_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unitless = MODEL.replace('Quantity("1", "speed"', 'Quantity("", "speed"')
+    undefined = unitless.replace(
+        "Toy(lanes * clock", "Toy(np.where(lanes > 60, np.nan, lanes) * clock"
+    )
+    (tmp_path / "toy_model.py").write_text(undefined)
+    (tmp_path / "study.toml").write_text(STUDY)
+    result = dse.load(tmp_path / "study.toml").run(tmp_path / "run")
+    read = dse.load_result(tmp_path / "run")
+    assert result.designs["speed"].isna().any()
+    assert read.designs["speed"].dtype == np.float64
+    assert read.columns["speed"].unit == "1"
+    assert command(monkeypatch, capsys, "explain", str(tmp_path / "run"))[0] == 0
+
+
 AT: dict[str, Any] = {"at": {"granularity": "1 KiB"}}
 
 

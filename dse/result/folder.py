@@ -39,8 +39,21 @@ TIMEOUT = "timeout"
 
 
 def default_folder(name: str) -> Path:
-    """Return where a study's run goes: ``runs/name``, of letters that every file system takes."""
-    return Path("runs") / (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "study")
+    """Return where a study's run goes: ``runs/name``, of letters that every file system takes.
+
+    A name that loses more than spaces has some digits of its own, so that it shares no folder with
+    another one.
+
+    >>> default_folder("fast AES").as_posix(), default_folder("grün").as_posix()
+    ('runs/fast-AES', 'runs/gr-n-fe2630')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "study"
+    digits = "" if plain == name.replace(" ", "-") else f"-{_own_digits(name)}"
+    return Path("runs") / f"{plain}{digits}"
+
+
+def _own_digits(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -130,6 +130,12 @@ def load_table(found: Sequence[LoadFit]) -> list[str]:
     return [*lines, ""]
 
 
+def _told(fit: Fit, name: str) -> str:
+    beta = fit.parameters.get("complexity", 1.0)
+    value, *ends = (told_value(name, v, beta) for v in (fit.parameters[name], *fit.intervals[name]))
+    return f"`{name}` {value} ({' to '.join(ends)})"
+
+
 def section(path: Path) -> str:
     """Return what the page says of a file."""
     sources = [
@@ -147,11 +153,8 @@ def section(path: Path) -> str:
         lines += ["| series | in-sample | left out | predicted break-even | measured |"]
         lines += ["|---|---|---|---|---|", *(row(each) for each in made), ""]
     for each in made:
-        values = (
-            f"`{n}` {told_value(n, v)} ({' to '.join(told_value(n, e) for e in each.intervals[n])})"
-            for n, v in each.parameters.items()
-        )
-        lines += [f"**{each.series.name}**: {'; '.join(values)}.", ""]
+        values = "; ".join(_told(each, name) for name in each.parameters)
+        lines += [f"**{each.series.name}**: {values}.", ""]
         told = [note for note in each.notes if note.startswith(("host:", "accelerated:", "an acc"))]
         lines += [*(f"* {note}" for note in told), *([""] if told else [])]
     return "\n".join(lines).rstrip() + "\n"

@@ -261,11 +261,13 @@ def explain_command(
 
 def _named(result: Any, where: str) -> int:
     """Return the knee of the designs on the front that a filter names."""
+    from dse.model.values import plural
     from dse.problems import InputError, Problem
 
     front = result.where(where)
     if not len(front):
-        message = f"none of the {len(result.front):,} designs on the front satisfies '{where}'"
+        designs = plural(len(result.front), "design")
+        message = f"none of the {designs} on the front satisfies '{where}'"
         raise InputError(result.name, [Problem("--where", message, "widen the filter")])
     return int(str(front.knee().name))
 

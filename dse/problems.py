@@ -143,7 +143,8 @@ class InfeasibleError(InputError):
 def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | None:
     """Return the known name that this one is nearest to; None if none is near.
 
-    The words that differ must be alike as well. The only name that has all words is near, too.
+    The words that differ must be alike as well. The only name that has all words is near, too, and
+    so is the only one that begins like this.
 
     Parameters
     ----------
@@ -152,8 +153,8 @@ def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | N
 
     >>> closest("multiplycost", ["multiply_cost"]), closest("add_cost", ["divide_cost"])
     ('multiply_cost', None)
-    >>> closest("cores", ["cores_per_engine", "core_time"])
-    'cores_per_engine'
+    >>> closest("cores", ["cores_per_engine", "core_time"]), closest("max", ["maximize", "at"])
+    ('cores_per_engine', 'maximize')
     """
     names = sorted(set(known))
     same = [each for each in names if each.casefold() == name.casefold()]  # but for capitals
@@ -161,6 +162,7 @@ def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | N
     found = same or [each for each in like if _akin(name, each)]
     if not found and likeness <= _LIKE:
         more = [each for each in names if not _words(name, each)[0]]
+        more = more or [each for each in names if len(name) > 2 and each.startswith(name)]
         found = more if len(more) == 1 else []
     return next(iter(found), None)
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+import pandas as pd
 from selenium.webdriver import Chrome
 
 from dse.api import StudyResult
@@ -33,3 +34,7 @@ def visiting(chrome: Chrome, path: Path) -> Iterator[Visit]:
     asked = [url for url in requests(chrome) if not url.startswith(("data:", "blob:"))]
     assert asked == [path.as_uri()]
     assert chrome.execute_script("return window.broken") is None
+
+
+def front_of(found: StudyResult) -> pd.DataFrame:
+    return found.designs[found.designs["on_front"]]

@@ -127,7 +127,8 @@ def test_a_search_that_was_cut_short_says_so_first(search: str) -> None:
     else:
         assert told.startswith("The search was cut short, and there may be better: ")
     if search == "exhaustive":
-        assert f"{result.certificate.evaluated:,} of 27,000 designs were evaluated." in told
+        assert result.certificate.evaluated == 1
+        assert "1 of 27,000 designs was evaluated." in told
     if search == "bound":
         assert f"{result.certificate.decided:.3%} of the space is decided." in told
 

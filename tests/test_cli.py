@@ -67,6 +67,17 @@ def test_summary_in_a_narrow_terminal(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / "sparc_evolution" / "report.html").is_file()
 
 
+def test_names_that_differ_in_an_umlaut_have_folders_of_their_own(tmp_path: Path) -> None:
+    text = (ROOT / "studies" / "sparc_evolution.toml").read_text()
+    for name in ("grün", "grön", "gr n"):
+        study = text.replace('name = "sparc_evolution"', f'name = "{name}"')
+        (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+        assert "held another run" not in _dse("run", "study.toml", cwd=tmp_path).stdout
+    found = [json.loads(p.read_text())["name"] for p in tmp_path.glob("runs/*/summary.json")]
+    assert sorted(found) == ["gr n", "grön", "grün"]
+    assert (tmp_path / "runs" / "gr-n" / "report.html").is_file()
+
+
 def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
     study = str(ROOT / "studies" / "sparc_evolution.toml")
     for columns in (44, 60, 80):

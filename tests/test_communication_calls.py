@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import dse
+from dse.evaluate.space import Choice
 from dse.profile import Options, profile_program
 from dse.testing import check_model
 from objectives.communication import (
@@ -152,6 +153,13 @@ def test_a_longer_turn_changes_speedup_and_latency_and_no_area() -> None:
     found = dse.load(COMPRESS).evaluate(table)
     for objective, values in {"speedup": 2, "call_time": 2, "area": 1}.items():
         assert len(set(found[objective])) == values
+
+
+def test_data_cost_their_way_over_every_interface() -> None:
+    variable = dse.load(COMPRESS).evaluator.space.variables["interface"]
+    assert isinstance(variable, Choice)
+    for name, row in variable.rows.items():
+        assert row["interface_overhead_per_byte"] + row["interface_latency_per_byte"] > 0, name
 
 
 def test_the_front_accelerates_what_is_worth_it_and_names_it() -> None:

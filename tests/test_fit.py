@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import numpy as np
@@ -12,8 +13,10 @@ from dse.fit.choose import Shape, laws
 from dse.fit.crossing import crossings
 from dse.fit.fitting import Fit, fit
 from dse.fit.law import COORDINATES, EXPONENT, Points, times
+from dse.fit.page import page
 from dse.fit.series import Series
 from dse.fit.solve import HUBER, solve
+from dse.fit.written import as_row, as_text
 from dse.model.quantity import Array
 from dse.problems import InputError
 
@@ -210,3 +213,15 @@ def test_the_linear_law_stays_simple_unless_the_times_speak_against_it() -> None
         noisy = series.host * np.exp(0.05 * rng.standard_normal(len(SIZES)))
         curved += fit(Series("made", SIZES, noisy, NAN, NAN)).analysis.law.free[EXPONENT]
     assert curved <= 4
+
+
+def test_work_of_an_exponent_is_told_per_byte_to_that_power() -> None:
+    steep, line = (
+        fit(Series("host", SIZES, host(LAWS[law], SIZES), NAN, NAN))
+        for law in ("super-linear", "linear")
+    )
+    for told in (as_text(steep), page([steep], "times.csv")):
+        (row,) = re.findall(r"computational_index\W.*?complexity", told, re.DOTALL)
+        assert row.count("s/B^1.3") == row.count("s/B") == 3
+    assert "s/B^1.3" in as_row(steep, "steep")
+    assert "s/B^" not in as_text(line)

@@ -23,7 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from dse.api import StudyResult
 from dse.report import write_report
 from dse.result.record import Cut
-from tests.browser import browser, click, console, designs, open_report, open_tab, requests
+from tests.browser import click, console, designs, open_report, open_tab, requests
 from tests.report_examples import STUDY_TEXT, explanations, result
 
 CASES = Path(__file__).with_name("filter_cases.json")
@@ -45,17 +45,6 @@ at = { granularity = "1 KiB" }  # [space] in a comment stays
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser")
-
-
-@pytest.fixture(scope="module")
-def chrome(folder: Path) -> Iterator[Chrome]:
-    with browser(folder) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def found() -> StudyResult:
     """Return a result whose infeasible designs violate one of two constraints."""
     made = result(4, 1_500)
@@ -68,8 +57,8 @@ def found() -> StudyResult:
 
 
 @pytest.fixture(scope="module")
-def page(chrome: Chrome, folder: Path, found: StudyResult) -> Path:
-    path = folder / "report.html"
+def page(chrome: Chrome, downloads: Path, found: StudyResult) -> Path:
+    path = downloads / "report.html"
     write_report(found, explanations(found, 20), path, STUDY)
     return path
 
@@ -317,15 +306,15 @@ def test_pins_stand_side_by_side_with_their_differences(
 
 
 def test_the_selection_leaves_as_csv_and_as_a_narrower_study(
-    chrome: Chrome, front: pd.DataFrame, folder: Path
+    chrome: Chrome, front: pd.DataFrame, downloads: Path
 ) -> None:
     by_id(chrome, "filter").send_keys('interface == "user-port" and 5 <= acceleration < 20')
     kept = front[(front["interface"] == "user-port") & front["acceleration"].between(5, 19)]
     assert 1 < len(kept) < len(front)
-    download(chrome, "export-csv", folder / "selection.csv")
-    told = pd.read_csv(folder / "selection.csv", index_col="design")
+    download(chrome, "export-csv", downloads / "selection.csv")
+    told = pd.read_csv(downloads / "selection.csv", index_col="design")
     pd.testing.assert_frame_equal(told, kept, check_dtype=False, check_exact=True)
-    text = download(chrome, "export-toml", folder / "narrowed.toml")
+    text = download(chrome, "export-toml", downloads / "narrowed.toml")
     assert "[space] in a comment stays" in text
     narrow, whole = tomllib.loads(text), tomllib.loads(STUDY)
     assert narrow["study"] == whole["study"] | {"name": "crypto narrowed"}

@@ -258,3 +258,33 @@ def test_what_is_missing_beside_misspelt_keys_is_told() -> None:
     curve = {"quantities": ["speedup"], "alng": "granularity"}
     told = [p.where for p in _told({**SERVICE, "curve": [curve]})]
     assert told == ["curve[1].alng", "curve[1].name", "curve[1].axis"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "where", "remedy"),
+    [
+        ({"objective": {"max": "speedup"}}, "objective", "write [[objective]]"),
+        ({"objective": "speedup"}, "objective", "write [[objective]]"),
+        ({"objective": [{"max": "speedup"}]}, "objective[1].max", "'maximize'"),
+        ({"objective": [{"best": "speedup"}]}, "objective[1].best", "known: "),
+        ({"constraint": [{"expr": "acceleration <= 4"}]}, "constraint[1].expr", "known: "),
+        (
+            {"constraint": [{"quantity": "acceleration", "max": 4}]},
+            "constraint[1].max",
+            "known: at, at_least, at_most",
+        ),
+    ],
+)
+def test_a_table_of_a_wrong_shape_is_one_problem(
+    changed: dict[str, Any], where: str, remedy: str
+) -> None:
+    (problem,) = _told({**SERVICE, **changed})
+    assert problem.where == where
+    assert remedy in problem.remedy
+
+
+def test_both_directions_are_told_as_such() -> None:
+    both = {"maximize": "speedup", "minimize": "acceleration", "foo": 1}
+    first, second = _told({**SERVICE, "objective": [both]})
+    assert (first.where, second.where) == ("objective[1].foo", "objective[1]")
+    assert second.message == "says of two quantities what is better"

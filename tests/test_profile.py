@@ -344,6 +344,8 @@ int main(void) {
 WAYS = tuple(
     CacheLevels(l1=32 * first, l2=32 * 2 * second, line=32, l1_ways=ways, l2_ways=second)
     for first, ways, second in [
+        (1, 1, 2),
+        (1, 1, 3),
         (3, 3, 5),
         (8, 8, 16),
         (12, 6, 12),

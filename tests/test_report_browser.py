@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from selenium.webdriver import ActionChains, Chrome
 from selenium.webdriver.common.by import By
@@ -15,11 +14,10 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
-from dse.api import StudyResult
 from dse.explain.verdict import Violation
+from dse.model.values import plural
 from dse.report import write_report
 from tests.browser import (
-    browser,
     click,
     colored_pixels,
     designs,
@@ -27,39 +25,10 @@ from tests.browser import (
     open_tab,
 )
 from tests.report_examples import STUDY_TEXT, explanation, result
-from tests.report_visits import Visit, visiting
+from tests.report_visits import Visit, front_of
 
 NASTY = "<script>window.broken = 1</script>"
 OPTION = '<img src=x onerror="window.broken = 2">, "port"'
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser")
-
-
-@pytest.fixture(scope="module")
-def chrome(folder: Path) -> Iterator[Chrome]:
-    with browser(folder) as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Visit]:
-    with visiting(chrome, tmp_path / "report.html") as visit:
-        yield visit
-
-
-@pytest.fixture
-def one(chrome: Chrome) -> Callable[[str], WebElement]:
-    def one(selector: str) -> WebElement:
-        return chrome.find_element(By.CSS_SELECTOR, selector)
-
-    return one
-
-
-def front_of(found: StudyResult) -> pd.DataFrame:
-    return found.designs[found.designs["on_front"]]
 
 
 def test_every_plot_is_drawn(
@@ -87,7 +56,7 @@ def test_any_number_of_objectives(
     count: int,
 ) -> None:
     found = visit(result(objectives, count, sampled=True))
-    assert f"of {len(front_of(found)):,} designs" in one("#matches").text
+    assert f"of {plural(len(front_of(found)), 'design')}" in one("#matches").text
     rows = chrome.find_elements(By.CSS_SELECTOR, "#best tbody tr")
     assert len(rows) == objectives + (objectives > 1)
     assert one("#convergence-0 .scatterlayer").is_displayed()
@@ -109,7 +78,7 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     chrome: Chrome,
     visit: Visit,
     one: Callable[[str], WebElement],
-    folder: Path,
+    downloads: Path,
 ) -> None:
     found = visit(result(6, 12_000))
     front = front_of(found)
@@ -141,7 +110,7 @@ def test_a_front_of_thousands_is_painted_hovered_chosen_and_selected(
     painted = chrome.execute_script("return dots.layers.at(-1).rows.map((row) => designs[row])")
     assert painted == chosen
     chrome.execute_script(DOWNLOAD)
-    WebDriverWait(chrome, 20).until(lambda _: (folder / "front.png").exists())
+    WebDriverWait(chrome, 20).until(lambda _: (downloads / "front.png").exists())
     policy = one("meta[http-equiv]").get_attribute("content")
     assert "unsafe-eval" not in str(policy)
     click(chrome, one("#unbrush"))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 import dse
-from dse.model.section import Lines, Section, Table
+from dse.model.section import Heatmap, Lines, Section, Table
 from dse.report import write_report
 from dse.result.record import Cut
 from tests.browser import browser, click, console, open_report
@@ -113,6 +115,26 @@ def test_long_tables_fold_and_long_words_wrap(chrome: Chrome, tmp_path: Path) ->
     assert told[-1] == "&lt;higher&gt; is better"
     ticks = section.find_elements(By.CSS_SELECTOR, ".xtick")
     assert {"1", "2", "5", "10", "500"} <= {tick.text for tick in ticks}  # each in full
+    assert console(chrome) == []
+
+
+def test_numbers_of_a_heat_map_stay_in_their_cells(chrome: Chrome, tmp_path: Path) -> None:
+    values = [[3.0, 0.00781] * 10, [0.00783, 2.0] * 10]
+    fitted = "#sections .heatmap-label text[style*=visibility]"
+    map_ = Heatmap("m", ["a", "b"], [f"f{i}" for i in range(20)], values)
+    found, path = result(4, 100), tmp_path / "report.html"
+    sections = [Section("Functions", "", [map_])]
+    write_report(found, explanations(found, 1), path, STUDY_TEXT, sections)
+    for width in (700, 1400):
+        at_width(chrome, width)
+        open_report(chrome, path)
+        WebDriverWait(chrome, 20).until(lambda _: chrome.find_elements(By.CSS_SELECTOR, fitted))
+        labels = chrome.find_elements(By.CSS_SELECTOR, "#sections .heatmap-label text")
+        shown = {label.text for label in labels if label.is_displayed()}
+        assert shown == ({"2", "3"} if width == 700 else {"2", "3", "0.00781", "0.00783"})
+        row = [each for each in labels[:20] if each.is_displayed()]
+        ends = [(each.rect["x"], each.rect["x"] + each.rect["width"]) for each in row]
+        assert all(left[1] < right[0] for left, right in pairwise(sorted(ends))), width
     assert console(chrome) == []
 
 

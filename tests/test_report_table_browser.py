@@ -3,51 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 from selenium.webdriver import Chrome, Keys
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
-from dse.api import StudyResult
-from tests.browser import browser, click, column, designs, head
+from tests.browser import click, column, designs, head
 from tests.report_examples import result
-from tests.report_visits import Visit, visiting
+from tests.report_visits import Visit, front_of
 
 OPTION = '<img src=x onerror="window.broken = 2">, "port"'
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser")
-
-
-@pytest.fixture(scope="module")
-def chrome(folder: Path) -> Iterator[Chrome]:
-    with browser(folder) as opened:
-        yield opened
-
-
-@pytest.fixture
-def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Visit]:
-    with visiting(chrome, tmp_path / "report.html") as visit:
-        yield visit
-
-
-@pytest.fixture
-def one(chrome: Chrome) -> Callable[[str], WebElement]:
-    def one(selector: str) -> WebElement:
-        return chrome.find_element(By.CSS_SELECTOR, selector)
-
-    return one
-
-
-def front_of(found: StudyResult) -> pd.DataFrame:
-    return found.designs[found.designs["on_front"]]
 
 
 def test_the_table_sorts_by_number_and_by_text(
@@ -117,11 +86,11 @@ def test_the_download_holds_the_front(
     chrome: Chrome,
     visit: Visit,
     one: Callable[[str], WebElement],
-    folder: Path,
+    downloads: Path,
 ) -> None:
     front = front_of(visit(result(4, 800, option=OPTION)))
     click(chrome, one("#download"))
-    path = folder / "front.csv"
+    path = downloads / "front.csv"
     end = time.monotonic() + 10
     while not path.exists() and time.monotonic() < end:
         time.sleep(0.05)

@@ -202,6 +202,29 @@ def test_a_model_that_raises_after_the_search_loses_no_result(tmp_path: Path) ->
     assert dse.load_result(tmp_path / "out").notes == result.notes
 
 
+def _narrow(
+    x: Annotated[dse.Floats, dse.Quantity("1", "x")],
+    z: Annotated[dse.Floats, dse.Quantity("1", "z")],
+) -> Doubled:
+    if np.any(np.asarray(x) > 9_990):
+        raise ValueError("too many")
+    return Doubled(np.multiply(x, 2.0) + np.multiply(z, 0.0))
+
+
+def test_dead_knobs_are_probed_where_no_constraint_excludes_designs() -> None:
+    """The search asks nothing of most designs that are excluded; the model raises for them."""
+    study = {
+        "study": {"name": "narrow", "models": ["narrow"]},
+        "space": {"x": {"integer": [1, 10_000]}, "z": {"integer": [1, 4]}},
+        "objective": [{"maximize": "y"}],
+        "constraint": [{"relation": "x <= 9900"}],
+    }
+    result = dse.from_mapping(study, {"narrow": _narrow}).run()
+    assert result.certificate.complete
+    (note,) = result.notes
+    assert note.startswith("space.z changed no objective and no constraint in 63 sampled designs")
+
+
 @pytest.mark.parametrize("search", ["", '[search]\nmethod = "NSGAIISampler"\nevaluations = 60\n'])
 def test_a_database_that_was_deleted_is_made_again(search: str, tmp_path: Path) -> None:
     study = dse.load(_toy(tmp_path, search))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import dse
+from dse import Array, Floats, Quantity
+from dse.evaluate.tabulate import look_up, tabulate
 
 SIZES = [64.0, 1024.0, 65536.0]
 
@@ -78,6 +81,63 @@ def test_tables_chunks_and_workers_give_the_same_bytes() -> None:
     whole = study([objective]).run().designs.to_csv()
     for run in ({"chunk": 1}, {"chunk": 7, "workers": 2}, {"chunk": 50}):
         assert study([objective], **run).run().designs.to_csv() == whole
+
+
+class Moved(NamedTuple):
+    moved: Annotated[Array, Quantity("s", "time on the way")]
+
+
+class Gained(NamedTuple):
+    gain: Annotated[Array, Quantity("1", "gain")]
+
+
+Lanes = Annotated[Floats, Quantity("1", "lanes", above=0)]
+Size = Annotated[Floats, Quantity("B", "data of a call", above=0)]
+
+
+def moving(lanes: Lanes, size: Size) -> Moved:
+    return Moved(np.sqrt(size) / lanes)
+
+
+def gaining(
+    moved: Annotated[Floats, Quantity("s", "time on the way")],
+    depth: Annotated[Floats, Quantity("1", "depth", above=0)],
+) -> Gained:
+    return Gained(np.log1p(depth) / (1.0 + moved))
+
+
+@pytest.mark.parametrize("weights", [{}, {"weights": [3, 1, 0.5]}])
+@pytest.mark.parametrize("bound", [{"quantity": "moved", "at_most": 2}, {"relation": "lanes > 9"}])
+def test_other_designs_have_the_same_bits_if_excluded_ones_are_not_asked(
+    bound: dict[str, Any], weights: dict[str, Any]
+) -> None:
+    at = {"at": {"size": 1024.0}} if "quantity" in bound else {}
+    over = {"over": {"size": SIZES}, "reduce": "mean", **weights}
+    judge = dse.from_mapping(
+        {
+            "study": {"name": "screened", "models": ["moving", "gaining"]},
+            "space": {"lanes": {"integer": [1, 30]}, "depth": {"integer": [1, 40]}},
+            "objective": [{"maximize": "gain", **over}],
+            "constraint": [{**bound, **at}],
+        },
+        {"moving": moving, "gaining": gaining},
+    ).evaluator
+    space, tables = judge.space, tabulate(judge)
+    assert any(np.ndim(v) == 2 for table in tables.values() for v in table.outputs.values())
+    digits = space.digits(np.arange(space.size or 0))
+    points = space.from_digits(digits)
+    every = judge.evaluate(points)
+    excluded = (judge.violations(every.constrained) > 0).any(axis=1)
+    assert 0 < excluded.sum() < len(every)
+    screening, known = replace(judge, screens=True), look_up(space, tables, digits)
+    for found in (
+        screening.evaluate(points),
+        screening.evaluate_columns(space.columns(points), len(every), known),
+    ):
+        assert np.array_equal(found.objectives[~excluded], every.objectives[~excluded])
+        assert np.isnan(found.objectives[excluded]).all()
+        assert np.array_equal(found.constrained, every.constrained)
+        assert np.array_equal(found.feasible, every.feasible)
 
 
 def test_one_scenario_is_its_condition() -> None:

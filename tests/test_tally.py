@@ -186,7 +186,7 @@ def test_relations_are_relaxed_by_their_violation_rounded_up(written: str, text:
 def test_undefined_and_infinite_designs_are_counted_and_not_offered() -> None:
     constraints = (constraint("b", 1.0),)
     message, ways = infeasible({"a": [math.nan, 1.0], "b": [0.0, math.inf]}, constraints)
-    assert "1 have no value: an input is outside a model's domain" in message
+    assert "1 has no value: an input is outside a model's domain" in message
     assert "or the model gives NaN" in message
     assert "'b <= 1' excludes 1" in message
     assert ways == []

@@ -78,9 +78,7 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
         began = time.monotonic()
     for size, larger in zip(_SIZES, (*_SIZES[1:], None), strict=True):
         before = time.monotonic()
-        watch = _Watch(evaluator, sample(evaluator.space, size), size)
-        with suppress(ModelError):
-            watch.evaluate()
+        watch = _watched(evaluator, sample(evaluator.space, size), size)
         found = Audit(watch.problems, watch.notes)
         now = time.monotonic()
         if larger is None or now - began + (now - before) * larger / size > _SECONDS:
@@ -91,6 +89,20 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
         wrong = contradictions(evaluator, watch.points)
         found = Audit([], wrong | found.notes)
     return found
+
+
+def _watched(evaluator: Evaluator, points: Points, size: int) -> _Watch:
+    """Run models on designs; if one raises, on those that no constraint on variables excludes."""
+    watch = _Watch(evaluator, points, size)
+    try:
+        watch.evaluate()
+    except ModelError:
+        left = int(watch.wanted.sum())
+        if 0 < left < size:
+            watch = _Watch(evaluator, {n: v[watch.wanted] for n, v in points.items()}, left)
+            with suppress(ModelError):
+                watch.evaluate()
+    return watch
 
 
 def sample(space: Space, size: int) -> Points:
@@ -111,7 +123,7 @@ class _Watch:
     notes: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def _wanted(self) -> NDArray[np.bool_]:
+    def wanted(self) -> NDArray[np.bool_]:
         """Which designs no constraint on variables alone excludes."""
         return Beforehand.of(self.evaluator).allowed(self.points)
 
@@ -220,7 +232,7 @@ class _Watch:
                 continue
             bad = ~declared.contains(value) & allowed
             if _width(bad) == self.size:
-                bad &= self._wanted  # of what a constraint excludes, nothing is wanted
+                bad &= self.wanted  # of what a constraint excludes, nothing is wanted
             if bad.any():
                 place = tuple(np.argwhere(np.atleast_1d(bad))[0])
                 shown = self._shown(

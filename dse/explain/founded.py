@@ -131,9 +131,10 @@ def founded_section(found: Founded) -> list[Section]:
 def _table(found: Founded) -> Table:
     rows = [*(_row(c.figure, c) for c in found.checks), *map(_row, _others(found))]
     more = len(rows) - _ROWS
-    note = (
-        f"{more} more, which move the front less or not, are in summary.json." if more > 0 else ""
-    )
+    note = ""
+    if more > 0:
+        which = plural(more, "more, which moves", "more, which move")
+        note = f"{which} the front less or not, {'is' if more == 1 else 'are'} in summary.json."
     table = pd.DataFrame(rows[:_ROWS])
     if not found.checks:
         table = table[["figure", "value", "tier", "source"]]

@@ -15,7 +15,7 @@ from dse.explain.verdict import Explanation
 from dse.explain.words import build_of, changed
 from dse.explain.worth import benefits
 from dse.model.amounts import amount
-from dse.model.values import listed, worded
+from dse.model.values import listed, plural, worded
 from dse.result.more import Step, more
 from dse.result.record import Certificate, Result
 from dse.result.target import tie_words
@@ -29,8 +29,10 @@ def cut_words(certificate: Certificate) -> str:
     whole = certificate.complete or certificate.stopped == "complete"
     if whole or certificate.method not in ("exhaustive", "bound"):
         return ""
-    of = "" if certificate.designs is None else f" of {certificate.designs:,}"
-    came = f"{certificate.evaluated:,}{of} designs were evaluated"
+    count = plural(certificate.evaluated, "design")
+    if certificate.designs is not None:
+        count = f"{certificate.evaluated:,} of {plural(certificate.designs, 'design')}"
+    came = f"{count} {'was' if certificate.evaluated == 1 else 'were'} evaluated"
     if certificate.decided is not None:
         came = f"{certificate.decided:.3%} of the space is decided"
     return f"The search was cut short, and there may be better: {came}."
@@ -62,7 +64,7 @@ def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
         designs, their = ("design does", "its") if count == 1 else ("designs do", "their")
         floor = amount(benefits(study.evaluator)[0][1], "1")
         told.append(
-            f"Of the {len(pays):,} designs on the front, {count:,} {designs} not pay: "
+            f"Of the {plural(len(pays), 'design')} on the front, {count:,} {designs} not pay: "
             f"{their} {what} is not above {floor}."
         )
     return " ".join(told)

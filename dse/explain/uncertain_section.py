@@ -6,7 +6,7 @@ import pandas as pd
 
 from dse.explain.robustness import Holding, Robustness
 from dse.model.section import Bars, Section, Table
-from dse.model.values import worded
+from dse.model.values import plural, worded
 
 TITLE = "If the inputs are not what you think"
 _ROWS = 12  # designs and inputs shown
@@ -59,7 +59,11 @@ def _designs(found: Robustness, choice: int | None) -> Table:
         row |= {f"regret, {n} [%]": _share(share) for n, share in holding.regrets.items()}
         rows.append(row)
     more = len(ranked) - len(rows)
-    note = f"The choice first; {more:,} more are in summary.json." if more else "The choice first."
+    note = (
+        f"The choice first; {plural(more, 'more is', 'more are')} in summary.json."
+        if more
+        else "The choice first."
+    )
     return Table("Designs that hold most often", pd.DataFrame(rows), note)
 
 

@@ -27,6 +27,7 @@ from dse.explain.times import Half, halves
 from dse.explain.worth import worth_words
 from dse.model.amounts import amount
 from dse.model.quantity import Array
+from dse.model.values import plural
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
@@ -246,7 +247,8 @@ def _points(study: ResolvedStudy, result: Result, numbers: Sequence[int]) -> Poi
             return space.from_index(np.asarray(numbers, dtype=np.int64))
     else:
         bad = [n for n in numbers if n not in result.designs.index]
-        allowed = f"{len(result.designs):,} designs are kept; see designs.csv"
+        kept = plural(len(result.designs), "design is", "designs are")
+        allowed = f"{kept} kept; see designs.csv"
         if not bad:
             rows = result.designs.loc[list(numbers)]
             return space.from_labels({n: rows[n].to_numpy() for n in space.variables})

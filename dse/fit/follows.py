@@ -78,7 +78,12 @@ def check_follows(
 
 def _blamed(given: Mapping[str, float], message: str, plain: Analysis) -> Problem:
     """Return the problem as one of given values, without which the times follow the sizes."""
-    values = listed([f"{name} is given as {told_value(name, v)}" for name, v in given.items()])
+    values = listed(
+        [
+            f"{name} is given as {told_value(name, v, given.get('complexity', 1.0))}"
+            for name, v in given.items()
+        ]
+    )
     them = "them" if len(given) > 1 else "it"
     alone = [f"{name} = {_spanned(name, plain)}" for name in given if name in plain.parameters]
     told = f", and give {listed(alone)}" if alone else ""
@@ -86,8 +91,9 @@ def _blamed(given: Mapping[str, float], message: str, plain: Analysis) -> Proble
 
 
 def _spanned(name: str, found: Analysis) -> str:
-    low, high = (told_value(name, end) for end in found.intervals[name])
-    return f"{told_value(name, found.parameters[name])} ({low} to {high})"
+    beta = found.parameters.get("complexity", 1.0)
+    low, high = (told_value(name, end, beta) for end in found.intervals[name])
+    return f"{told_value(name, found.parameters[name], beta)} ({low} to {high})"
 
 
 def _unfollowed(series: Series, found: Analysis) -> tuple[str, str]:

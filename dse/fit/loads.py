@@ -12,7 +12,7 @@ import numpy as np
 from dse.fit.groups import by_problems, groups
 from dse.fit.queue import FEWEST, MOST, Load, LoadFit, fit_load, lowest
 from dse.model.units import UnitError, base, factor
-from dse.model.values import as_data, listed, number, show
+from dse.model.values import as_data, listed, number, plural, show
 from dse.problems import InputError, Problem
 from dse.study.table_file import DesignTable, read_table
 
@@ -135,7 +135,7 @@ def _faults(table: DesignTable, columns: Sequence[str]) -> Iterator[Problem]:
 def _too_few(series: Load, name: str) -> Iterator[Problem]:
     loads = np.unique(series.load)
     if len(loads) < FEWEST:
-        message = f"{name} has {len(loads)} values: at least {FEWEST} are wanted"
+        message = f"{name} has {plural(len(loads), 'value')}: at least {FEWEST} are wanted"
         yield Problem(series.name, message, "measure more loads, or name the series: --by")
 
 

@@ -51,8 +51,9 @@ def page(fits: Sequence[Fit], table: str) -> str:
 
 def _values(fit: Fit) -> list[tuple[str, str, str]]:
     """Return what the table of values says: name, value and interval."""
+    beta = fit.parameters.get("complexity", 1.0)
     found = [
-        (name, told_value(name, value), _between(name, fit.intervals[name]))
+        (name, told_value(name, value, beta), _between(name, fit.intervals[name], beta))
         for name, value in fit.parameters.items()
     ]
     if fit.analysis.break_even is not None:
@@ -61,8 +62,8 @@ def _values(fit: Fit) -> list[tuple[str, str, str]]:
     return found
 
 
-def _between(name: str, span: tuple[float, float]) -> str:
-    return " to ".join(told_value(name, end) for end in span)
+def _between(name: str, span: tuple[float, float], beta: float = 1.0) -> str:
+    return " to ".join(told_value(name, end, beta) for end in span)
 
 
 def _hash(script: str) -> str:

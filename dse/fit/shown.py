@@ -24,16 +24,27 @@ UNITS: Mapping[str, str] = {
 """The units of a fit's values; those per byte are per byte**β."""
 
 
-def told_value(name: str, value: float) -> str:
+_OF_WORK = ("computational_index", "accelerated_time_per_byte")
+
+
+def told_value(name: str, value: float, beta: float = 1.0) -> str:
     """Return a value of a fit with its unit.
+
+    Parameters
+    ----------
+    beta : float
+        The exponent of the work: what work takes is per byte to this power.
 
     >>> told_value("latency_per_byte", 9.3e-9), told_value("acceleration", math.inf)
     ('9.3 ns/B', '∞')
+    >>> told_value("computational_index", 9.3e-9, 1.25)
+    '9.3 ns/B^1.25'
     """
     unit = UNITS.get(name, "B")
     if math.isinf(value):
         return "∞"
     if unit == "s/B":
         scale, prefix = (1e-9, "n") if value >= 1e-10 else (1e-12, "p")
-        return f"{number(value / scale)} {prefix}s/B"
+        power = f"^{number(beta)}" if name in _OF_WORK and number(beta) != "1" else ""
+        return f"{number(value / scale)} {prefix}s/B{power}"
     return show(value, unit)

@@ -26,9 +26,10 @@ def as_records(fits: Sequence[Fit]) -> dict[str, Any]:
 def as_text(fit: Fit) -> str:
     """Return a fit for people: values with intervals, then what to know of them."""
     lines = [fit.series.name]
+    beta = fit.parameters.get("complexity", 1.0)
     for name, value in fit.parameters.items():
-        low, high = fit.intervals[name]
-        told = f"{told_value(name, value)}  ({told_value(name, low)} to {told_value(name, high)})"
+        ends = " to ".join(told_value(name, end, beta) for end in fit.intervals[name])
+        told = f"{told_value(name, value, beta)}  ({ends})"
         lines.append(f"  {name:{_ALIGNED}}{told}")
     found = fit.analysis
     if found.break_even is not None:
@@ -133,7 +134,7 @@ def _figures(fit: Fit) -> Iterator[tuple[str, float, str]]:
         ends = fit.intervals[name]
         if ends[0] == ends[1]:
             return "given"
-        low, high = (told_value(name, end) for end in ends)
+        low, high = (told_value(name, end, values.get("complexity", 1.0)) for end in ends)
         return f"fitted; 95 %: {low} to {high}"
 
     own = ("computational_index", "complexity", "overhead", "latency", "latency_per_byte")

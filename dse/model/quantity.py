@@ -28,6 +28,7 @@ class Quantity:
     ----------
     unit : str
         Base unit of the number in arrays: ``"B"``, ``"cycle"``, ``"s"``, ``"cycle/B"``, ``"1"``…
+        An empty one is ``"1"``.
     about : str
         What it is, in a few words, without the unit.
     symbol : str
@@ -69,6 +70,8 @@ class Quantity:
     worth: float | None = None
 
     def __post_init__(self) -> None:
+        if not self.unit:  # of columns, "" says that they hold texts
+            object.__setattr__(self, "unit", "1")
         if self.better not in (None, "lower", "higher"):
             raise ValueError(f'better = {self.better!r} is not "lower", "higher" or None')
         if max(self.low, self.above) > min(self.high, self.below):

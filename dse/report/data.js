@@ -74,6 +74,7 @@ function make(tag, attributes, ...children) {
 }
 const numberClass = (column) => (column.number ? "number" : "");
 const whole = (count) => count.toLocaleString("en-US");
+const plural = (count, one, many = one + "s") => `${whole(count)} ${count === 1 ? one : many}`;
 const small = (words) => make("small", {}, words);
 const td = (...children) => make("td", {}, ...children);
 const th = (words, kind = "") => make("th", { scope: "col", class: kind }, words);

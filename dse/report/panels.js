@@ -52,14 +52,23 @@ function explainLegend(plot) {
 }
 /* Tools show under the pointer; a screen that is touched would have them over the legend. */
 const panelConfig = { ...config, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false };
+/* A number that is wider than its cell lies over the next one: the pointer tells it. */
+function fitNumbers(drawn) {
+  if (drawn.data[0]?.type !== "heatmap") return;
+  const { _length: width, range } = drawn._fullLayout.xaxis, cell = width / Math.abs(range[1] - range[0]);
+  for (const label of drawn.querySelectorAll(".heatmap-label text")) {
+    label.style.visibility = label.getBBox().width > cell - 2 ? "hidden" : "visible";
+  }
+}
 function drawPanels(panels) {
   for (const { name, plot } of panels) {
     if (!plot) continue;
     const series = plot.data.map((each) => inked(each, plot.data[0]));
     Plotly.react(name, series, themed(plot.layout), panelConfig).then((drawn) => {
-      explainLegend(drawn);
+      const finish = () => { explainLegend(drawn); fitNumbers(drawn); };
+      finish();
       drawn.removeAllListeners("plotly_afterplot");
-      drawn.on("plotly_afterplot", () => explainLegend(drawn));
+      drawn.on("plotly_afterplot", finish);
     });
   }
 }

@@ -115,8 +115,8 @@ function linkedSoon() {
   requestAnimationFrame(() => { waiting = false; linked(false); });
 }
 function tellSelection(bare) {
-  const thinly = thin ? " that are here" : "", out = nAlive < count ? `; ${whole(count - nAlive)} are out of sight` : "";
-  $("matches").textContent = wrong.length ? "" : `${whole(nSelected)} of ${whole(nAlive)} designs${thinly}${out}`;
+  const thinly = thin ? " that are here" : "", out = nAlive < count ? `; ${plural(count - nAlive, "is", "are")} out of sight` : "";
+  $("matches").textContent = wrong.length ? "" : `${whole(nSelected)} of ${plural(nAlive, "design")}${thinly}${out}`;
   $("wrong").hidden = !wrong.length;
   $("wrong").replaceChildren(...wrong.map(({ at, message, remedy }) => make("div", {}, `character ${at + 1}: ${message}`, remedy ? ` (${remedy})` : "")));
   $("bare").textContent = bare.length ? `Numbers without a unit are in the base unit: ${bare.join(", ")}.` : "";

@@ -22,6 +22,7 @@ from dse.result.more import more
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
 from dse.result.writing import sha256, sweep, write_bytes, write_json, write_whole
+from dse.study.outside import outside
 from dse.study.reading import read_toml
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
@@ -39,8 +40,21 @@ TIMEOUT = "timeout"
 
 
 def default_folder(name: str) -> Path:
-    """Return where a study's run goes: ``runs/name``, of letters that every file system takes."""
-    return Path("runs") / (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "study")
+    """Return where a study's run goes: ``runs/name``, of letters that every file system takes.
+
+    A name that loses more than spaces has some digits of its own, so that it shares no folder with
+    another one.
+
+    >>> default_folder("fast AES").as_posix(), default_folder("grün").as_posix()
+    ('runs/fast-AES', 'runs/gr-n-fe2630')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "study"
+    digits = "" if plain == name.replace(" ", "-") else f"-{_own_digits(name)}"
+    return Path("runs") / f"{plain}{digits}"
+
+
+def _own_digits(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -78,9 +92,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
-    """Return what is kept of a study and of what it loads from its own folder, by place below it.
+    """Return what is kept of a study, of its code and of its inputs, by place below it.
 
-    So a run explains itself.
+    So a run explains itself, wherever its inputs lie.
     """
     copies = {study.path.name if study.path else "study.json": study.text.encode()}
     if study.path is not None:
@@ -88,6 +102,8 @@ def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
         for path in study.code:
             if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
                 copies[path.resolve().relative_to(own).as_posix()] = path.read_bytes()
+        inputs = outside(study.file, study.evaluator.wiring, study.path.parent)
+        copies |= {place: path.read_bytes() for place, path in inputs.items()}
     return copies
 
 

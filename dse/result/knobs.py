@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Array
+from dse.model.values import plural
 from dse.result.record import CUT_SHORT
 from dse.result.spare import affordable
 from dse.search.outcome import Outcome
@@ -41,18 +43,18 @@ def flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str, pace: float
             notes.append(f"space.{name} was not probed for being a dead knob: {flat}")
         elif flat:
             notes.append(
-                f"space.{name} changed no objective and no constraint in {len(rows)} sampled "
-                "designs: it may be a dead knob in this range"
+                f"space.{name} changed no objective and no constraint in "
+                f"{plural(flat, 'sampled design')}: it may be a dead knob in this range"
             )
     return notes
 
 
-def _probed(
-    evaluator: Evaluator, unit: Array, names: Sequence[str]
-) -> dict[str, bool | ModelError]:
-    """Tell for each variable whether it changes nothing, or what a model raised.
+def _probed(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> dict[str, int | ModelError]:
+    """Tell for each variable in how many designs it changes nothing, or what a model raised.
 
-    All at once, for models on few designs take as long as on many; each alone if one raises.
+    0 if it changes something. All at once, for models on few designs take as long as on many; each
+    alone if one raises, and then without the objectives of designs that constraints exclude: there
+    a model may raise that the search did not ask.
 
     Parameters
     ----------
@@ -70,12 +72,18 @@ def _probed(
     try:
         found = evaluator.evaluate(evaluator.space.from_unit(np.concatenate(moved)))
     except ModelError as error:
-        if len(names) == 1:
+        if len(names) == 1 and evaluator.screens:
             return {names[0]: error}
+        evaluator = replace(evaluator, screens=len(names) == 1)
         return {k: v for name in names for k, v in _probed(evaluator, unit, [name]).items()}
     values = np.concatenate([found.objectives, found.constrained], axis=1)
     each = values.reshape(len(names), len(_POSITIONS), len(unit), -1)
+    excluded = (evaluator.violations(found.constrained) > 0).any(axis=1)
+    asked = ~(excluded & evaluator.screens)
+    counts = asked.reshape(len(names), len(_POSITIONS), len(unit))[:, 0].sum(axis=1)
     return {
-        name: np.array_equal(at[1:], np.broadcast_to(at[0], at[1:].shape), equal_nan=True)
-        for name, at in zip(names, each, strict=True)
+        name: int(count)
+        if np.array_equal(at[1:], np.broadcast_to(at[0], at[1:].shape), equal_nan=True)
+        else 0
+        for name, at, count in zip(names, each, counts, strict=True)
     }

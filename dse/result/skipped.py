@@ -11,11 +11,13 @@ _TOLD = 10  # designs, in full
 
 def statement(outcome: Outcome) -> str:
     """Return what the certificate says if some designs were skipped."""
-    tally = outcome.tally
+    tally, front = outcome.tally, int(outcome.on_front.sum())
     return (
-        f"Not certified: models raised for {tally.raised:,} of the {tally.evaluated:,} designs "
-        "that were looked at; these are left out, and the notes name them. The "
-        f"{int(outcome.on_front.sum()):,} on the front are non-dominated among the others."
+        f"Not certified: models raised for {tally.raised:,} of the "
+        f"{plural(tally.evaluated, 'design that was', 'designs that were')} looked at; "
+        f"{'it is' if tally.raised == 1 else 'these are'} left out, and the notes name "
+        f"{'it' if tally.raised == 1 else 'them'}. The "
+        f"{plural(front, 'on the front is', 'on the front are')} non-dominated among the others."
     )
 
 

@@ -21,6 +21,7 @@ from dse.evaluate.front import is_nondominated
 from dse.evaluate.judging import arrays_of, of_arrays
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
+from dse.model.values import plural
 from dse.problems import Problem
 from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
 from dse.search.drawing import Drawing
@@ -97,10 +98,13 @@ class _Evolution:
             return replace(found, ended=state.ended)
         relations = " and ".join(f"'{name}'" for name in names)
         if state.ended == ALL:
+            count, front = len(found.numbers), int(found.on_front.sum())
+            alls = "the 1 design" if count == 1 else f"all {count:,} designs"
             told = (
-                f"Complete: all {len(found.numbers):,} designs of the space that {relations} allow "
-                f"were evaluated; the {int(found.on_front.sum()):,} non-dominated are its whole "
-                "Pareto front."
+                f"Complete: {alls} of the space that {relations} "
+                f"{'allows' if len(names) == 1 else 'allow'} "
+                f"{'was' if count == 1 else 'were'} evaluated; the "
+                f"{plural(front, 'non-dominated is', 'non-dominated are')} its whole Pareto front."
             )
             return replace(found, complete=True, statement=told)
         told = f"{found.statement} What violates {relations} was replaced before any model ran."

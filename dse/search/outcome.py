@@ -151,17 +151,18 @@ def _bounded(
     points = _distinct(front)
     distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
     are = "is" if len(front) == 1 else "are"
+    were = plural(evaluated, "was", "were")
     if complete and not any(map(any, gap.apart.values())) and gap.tolerance == 0.0:
         return (
-            f"Complete: of {space}, {evaluated:,} were evaluated and all others are proven to be "
+            f"Complete: of {space}, {were} evaluated and all others are proven to be "
             f"infeasible or dominated; the {len(front):,} on the front {are} the whole Pareto "
             f"front{distinct}."
         )
     if np.isinf(gap.reached):
+        by = f"{plural(evaluated, 'evaluation')} and {plural(gap.boxes, 'bound')}"
         return (
-            f"Not certified: {gap.decided:.3%} of {space} is decided, by {evaluated:,} evaluations "
-            f"and {gap.boxes:,} bounds; {plural(len(front), 'design')} {are} "
-            "non-dominated among them."
+            f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
+            f"{plural(len(front), 'design')} {are} non-dominated among them."
         )
     low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
     floors = f", or of {low} for less than that," if low else ""
@@ -174,8 +175,8 @@ def _bounded(
         each = f"that{floors}"
     return (
         f"Certified within {within}: for every feasible design of {space}, one on the "
-        f"front is worse by at most {each}. {evaluated:,} "
-        f"were evaluated, {len(front):,} {are} on the front."
+        f"front is worse by at most {each}. {were} "
+        f"evaluated, {len(front):,} {are} on the front."
     )
 
 

@@ -266,7 +266,7 @@ def why_infeasible(
     if tally.undefined:
         which = f" of {', '.join(undefined)}" if undefined else ""
         parts.append(
-            f"{tally.undefined:,} have no value{which}: "
+            f"{plural(tally.undefined, 'has', 'have')} no value{which}: "
             + (
                 why
                 or "an input is outside a model's domain (dse list shows domains), "

@@ -185,7 +185,8 @@ def _fault(where: str, found: Sequence[Mapping[str, Any]], content: Any) -> Prob
     noun = one if wanted == ["at least 1"] else many
     remedy = f"give {' and '.join(wanted)} {noun}" if wanted else ""
     if detail["type"] == "list_type":
-        remedy = f"write [[{where}]]" if where in LISTS and value[0] == "{" else f"write [{value}]"
+        tables = where in LISTS and (value[0] == "{" or "." not in where)  # models may be texts
+        remedy = f"write [[{where}]]" if tables else f"write [{value}]"
     return Problem(where, f"{value} {message}", remedy)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,14 @@ class Reading:
         What was taken out: ``"inputs.overhead"``, ``"objective"``; without positions.
     positions : mapping of str to tuple of int
         For a list that lost entries: where each of those left stands in the file, from 0.
+    lost : Counter of str
+        By table, such as ``"objective[1]"``: keys that stand for nothing that is known.
     """
 
     file: StudyFile
     dropped: frozenset[str] = frozenset()
     positions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    lost: Counter[str] = field(default_factory=Counter)
 
     def numbered(self, section: str) -> Iterator[tuple[str, Any]]:
         """Yield the entries of a list such as ``"objective"``, each with its place in the file."""
@@ -114,12 +118,12 @@ def parse(raw: Mapping[str, Any], problems: list[Problem]) -> Reading:
     """Check a study's content against the schema, and keep what is sound."""
     content, lost = corrected(_plain(raw), problems)
     try:
-        return Reading(file_of(content).model_validate(content))
+        return Reading(file_of(content).model_validate(content), lost=lost)
     except ValidationError as error:
         details = error.errors(include_url=False)
     problems += faults(details, content, lost)
     unsound = {entry for detail in details if (entry := _entry(detail["loc"], detail["type"]))}
-    return _sound(content, unsound)
+    return replace(_sound(content, unsound), lost=lost)
 
 
 def _plain(value: Any) -> Any:

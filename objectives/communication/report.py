@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dse.model.section import Lines, Section, SectionPart, Study, StudyResult, Table, needs
-from dse.model.values import number
+from dse.model.values import number, plural
 from dse.problems import InputError, Problem
 from objectives.communication.analysis import local_or_global, memory_wall, speedups
 from objectives.communication.cut import best_cut
@@ -56,7 +56,8 @@ def functions(study: Study, result: StudyResult) -> Section:
         table = verdict_table(program, setting)
         worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
         words.append(
-            f"{program.program}: {len(worth)} of {len(table)} functions are worth an accelerator "
+            f"{program.program}: {len(worth)} of {plural(len(table), 'function')} "
+            f"{'is' if len(worth) == 1 else 'are'} worth an accelerator "
             f"of their own at the costs of the best design: {', '.join(worth) or 'none'}. "
             f"{_cut_in_words(program, setting)}"
         )

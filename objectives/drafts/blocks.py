@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dse.model.values import plural
 from dse.problems import InputError, Problem
 from objectives.drafts.program import check_one, origin_of
 from objectives.drafts.text import comment, filled, percent, quoted
@@ -75,8 +76,8 @@ def _functions(graph: Graph) -> list[str]:
         key=lambda row: (-row[0], row[1]),
     )
     lines = [
-        f"{name}: {percent(part)} of the time in {could} of its {count} blocks, "
-        f"{int(graph.area[which].sum())} instructions"
+        f"{name}: {percent(part)} of the time in {could} of its {plural(count, 'block')}, "
+        f"{plural(int(graph.area[which].sum()), 'instruction')}"
         for part, name, could, count, which in rows[:_TOLD]
     ]
     return lines + ([f"and {len(rows) - _TOLD} more"] if len(rows) > _TOLD else [])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dse.model import Array
 from dse.model.section import Bars, Section, SectionPart, Study, StudyResult, Table, needs
-from dse.model.values import titled
+from dse.model.values import plural, titled
 from objectives.partition.estimate import block_times, cpu_time, estimate
 from objectives.partition.graph import Graph
 from objectives.partition.model import architecture_of
@@ -85,16 +85,17 @@ def blocks(study: Study, result: StudyResult) -> Section:
             Table(
                 f"{found.graph.program}: what design {design.name} moves, function by function",
                 functions.head(_FUNCTIONS),
-                f"Of {len(functions)} functions that ran. Share of the program's time on the CPU "
-                "alone, of the function's own blocks. Blocks that call library functions, but for "
-                "memcpy, memmove and memset, stay on the CPU.",
+                f"Of {plural(len(functions), 'function')} that ran. Share of the program's time on "
+                "the CPU alone, of the function's own blocks. Blocks that call library functions, "
+                "but for memcpy, memmove and memset, stay on the CPU.",
             ),
             *_sources(found, str(design.name)),
             _lines(found, str(design.name)),
             Table(
                 f"{found.graph.program}: block by block, what takes most first",
                 blocks_table(found).head(_BLOCKS),
-                f"Of {len(found.graph):,} blocks that ran. A block is called as LLVM calls it.",
+                f"Of {plural(len(found.graph), 'block')} that ran. A block is called as LLVM calls "
+                "it.",
             ),
         ]
     parts.append(_front(study, result))
@@ -214,9 +215,10 @@ def _words(found: Moved, functions: pd.DataFrame, design: str) -> str:
     area = int(found.graph.area[found.moved].sum())
     return (
         f"{name}: design {design}, the best compromise, moves {int(found.moved.sum())} of "
-        f"{len(found.graph)} blocks to the accelerator, {100 * found.share[found.moved].sum():.3g} "
-        f"% of the time on the CPU in {area:,} instructions: {', '.join(told)}{more}. The program "
-        f"is {found.speedup:.3g} times as fast."
+        f"{plural(len(found.graph), 'block')} to the accelerator, "
+        f"{100 * found.share[found.moved].sum():.3g} % of the time on the CPU in "
+        f"{area:,} instructions: "
+        f"{', '.join(told)}{more}. The program is {found.speedup:.3g} times as fast."
     )
 
 

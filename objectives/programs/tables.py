@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from dse.model import Array
+from dse.model.values import plural
 from dse.problems import InputError, Problem, nearest
 from objectives.programs.counts import Calls, Counts
 
@@ -133,7 +134,7 @@ def _row(
     name: str, number: int, header: list[str], cells: list[str], problems: list[Problem]
 ) -> Row | None:
     if len(cells) != len(header):
-        message = f"has {len(cells)} values for {len(header)} columns"
+        message = f"has {plural(len(cells), 'value')} for {plural(len(header), 'column')}"
         problems.append(Problem(f"{name}: line {number}", message))
         return None
     row: Row = {}

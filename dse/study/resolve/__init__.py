@@ -109,6 +109,7 @@ def _of_models(ctx: Context) -> Resolved:
         constraints += also
         evaluator = replace(evaluator, constraints=tuple(constraints))
     dropped = {entry.partition(".")[0] for entry in ctx.reading.dropped}
+    dropped |= {table.partition("[")[0] for table in ctx.reading.lost}
     every_target = len(ctx.problems) == before and not dropped & {"objective", "constraint"}
     if not wrong and not ctx.incomplete:
         check_missing(ctx, wiring, objectives, constraints)

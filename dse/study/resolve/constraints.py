@@ -18,12 +18,14 @@ def resolve_constraints(ctx: Context, wiring: Wiring) -> list[Constraint]:
     constraints: list[Constraint] = []
     for where, table in ctx.numbered("constraint"):
         if (table.quantity is None) == (table.relation is None):
-            ctx.add(
-                where,
-                "does not say what is bounded",
+            remedy = (
                 'give quantity = "name" with at_most or at_least, '
-                'or relation = "lanes * streams <= 64"',
+                'or relation = "lanes * streams <= 64"'
             )
+            if table.quantity is None:
+                ctx.absent(where, "does not say what is bounded", remedy)
+            else:
+                ctx.add(where, "has both a quantity and a relation", remedy)
             read_conditions(ctx, wiring, f"{where}.at", table.at)
         elif table.relation is not None:
             constraints += _relation(ctx, wiring, where, table)
@@ -82,7 +84,7 @@ def _bounds(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) ->
     quantity = table.quantity or ""
     given = {"at_most": table.at_most, "at_least": table.at_least}
     if table.at_most is None and table.at_least is None:
-        ctx.add(where, f"sets no bound on '{quantity}'", "give at_most or at_least")
+        ctx.absent(where, f"sets no bound on '{quantity}'", "give at_most or at_least")
     if quantity not in wiring.quantities:
         ctx.unknown(wiring, f"{where}.quantity", quantity, "quantity")
         for key, number in given.items():

@@ -81,6 +81,11 @@ class Context:
         """Note a problem."""
         self.problems.append(Problem(where, message, remedy))
 
+    def absent(self, where: str, message: str, remedy: str) -> None:
+        """Note that a table lacks something, unless it stands there under an unknown key."""
+        if not self.reading.lost[where]:
+            self.add(where, message, remedy)
+
     def adopt(self, where: str, error: InputError) -> None:
         """Note the problems of something that the study names at this place."""
         self.problems += [problem.inside(where) for problem in error.problems]

@@ -75,7 +75,7 @@ def resolve_curves(ctx: Context, wiring: Wiring) -> list[CurvePlan]:
 def _grid(ctx: Context, wiring: Wiring, where: str, table: CurveTable) -> Array | None:
     given = [k for k in ("values", "integer", "real") if getattr(table, k) is not None]
     if len(given) != 1:
-        ctx.add(
+        ctx.absent(
             where, "does not say where the axis runs", "give exactly one of values, integer, real"
         )
         return None

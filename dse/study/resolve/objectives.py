@@ -87,12 +87,12 @@ def _wanted(
     ctx: Context, wiring: Wiring, where: str, table: ObjectiveTable
 ) -> tuple[Direction, str] | None:
     """Return which way is better of which quantity; None, and a problem, if it is not said."""
-    if (table.maximize is None) == (table.minimize is None):
-        ctx.add(
-            where,
-            "does not say what is better",
-            'give exactly one of maximize = "quantity" or minimize = "quantity"',
-        )
+    remedy = 'give exactly one of maximize = "quantity" or minimize = "quantity"'
+    if table.maximize is not None and table.minimize is not None:
+        ctx.add(where, "says of two quantities what is better", remedy)
+        return None
+    if table.maximize is None and table.minimize is None:
+        ctx.absent(where, "does not say what is better", remedy)
         return None
     direction: Direction = "minimize" if table.maximize is None else "maximize"
     quantity = table.maximize or table.minimize or ""

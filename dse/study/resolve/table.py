@@ -18,6 +18,7 @@ from dse.evaluate.wiring import Wiring
 from dse.model.expression import ExpressionError, read_relation
 from dse.model.quantity import Quantity
 from dse.model.units import KNOWN_UNITS, is_unit
+from dse.model.values import plural
 from dse.problems import InputError, nearest
 from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
@@ -246,7 +247,9 @@ def _note_missing(
         if name in space.numbers and name not in told:
             count = int(np.isnan(space.numbers[name]).sum())
             if count:
-                ctx.notes.append(f"{name} is missing in {count:,} of {space.size:,} designs")
+                ctx.notes.append(
+                    f"{name} is missing in {count:,} of {plural(space.size, 'design')}"
+                )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from dse.evaluate.conditions import Conditions, chosen
+from dse.model.values import plural
 from dse.problems import nearest
 from dse.study.resolve.context import Context
 from dse.study.schema import ObjectiveTable
@@ -69,12 +70,13 @@ def _check(ctx: Context, place: str, table: ObjectiveTable) -> None:
                 f": each combination of {' and '.join(over)} is one, and the values of the last "
                 "change first; or give a list for each" * several
             )
-            ctx.add(place, f"has {given} numbers for {count:,} scenarios", remedy)
+            ctx.add(place, f"has {plural(given, 'number')} for {plural(count, 'scenario')}", remedy)
         return
     for name, weights in table.weights.items():
         if name not in over:
             message = f"'{name}' is not an input of over"
             ctx.add(f"{place}.{name}", message, nearest(name, over))
         elif len(weights) != len(over[name]):
-            message = f"has {len(weights)} numbers for {len(over[name])} values"
+            values = plural(len(over[name]), "value")
+            message = f"has {plural(len(weights), 'number')} for {values}"
             ctx.add(f"{place}.{name}", message, "give one a value")

@@ -128,7 +128,7 @@ def _ended(*_: Any) -> NoReturn:
 
 
 def _ended_again(first: float, *_: Any) -> None:
-    """End the run at once; `timeout` tells a process the same twice, itself and its group."""
+    """End the run at once; but `timeout` tells a process twice, itself and its group."""
     if time.monotonic() - first > _TWICE:
         os.write(2, b"stopped; what was kept is there, and the next run goes on from it\n")
         os._exit(130)
@@ -264,11 +264,9 @@ def _named(result: Any, where: str) -> int:
     from dse.model.values import plural
     from dse.problems import InputError, Problem
 
-    front = result.where(where)
-    if not len(front):
-        designs = plural(len(result.front), "design")
-        message = f"none of the {designs} on the front satisfies '{where}'"
-        raise InputError(result.name, [Problem("--where", message, "widen the filter")])
+    if not len(front := result.where(where)):
+        told = f"none of the {plural(len(result.front), 'design')} on the front satisfies '{where}'"
+        raise InputError(result.name, [Problem("--where", told, "widen the filter")])
     return int(str(front.knee().name))
 
 

@@ -178,8 +178,10 @@ RARE u32 joined(u32 at, u32 stay, u32 block) {
     return joins[at].more = more;
 }
 
-/* The stay with one reader more. */
+/* The stay with one reader more; an owner is none. */
 FAST u32 join(u32 stay, u32 block) {
+    if ((stay ^ owned(block, 0)) <= 1)
+        return stay;
     u32 at = (stay * 0x9e3779b1u + block * 0x85ebca6bu) >> 20;
     return likely(joins[at].both == ((u64)stay << 32 | block)) ? joins[at].more : joined(at, stay, block);
 }
@@ -269,10 +271,10 @@ FAST int fill(struct cache *c, struct line *lines, u64 *tags, u64 *used, u32 *se
             l->stay2 = l->stay;                                                                         \
         }                                                                                               \
     }                                                                                                   \
-    /* A line that does not lie where it is looked for first. */                                        \
-    RARE int search_##k(u64 a, u32 site, u32 block, int write) {                                        \
+    /* One line touched by a block: 0 where L1 has it, 1 where L2 has it, 2 for memory. */              \
+    FAST int find_##k(u64 a, u32 site, u32 block, int write) {                                          \
         u64 number = a >> (shift);                                                                      \
-        u32 way = (w1) > 1 ? first_equal(tags_##k + set_##k(number), w1, number + 1) : 1;               \
+        u32 way = first_equal(tags_##k + set_##k(number), w1, number + 1);                              \
         if (way == (w1))                                                                                \
             return fill(&cache_##k, lines_##k, tags_##k, used_##k, seat_##k(number), s1, w1, s2, w2,    \
                         number, block, write);                                                          \
@@ -280,7 +282,10 @@ FAST int fill(struct cache *c, struct line *lines, u64 *tags, u64 *used, u32 *se
         meet_##k(a, site, block, set_##k(number) + way, write);                                         \
         return 0;                                                                                       \
     }                                                                                                   \
-    /* One line touched by a block: 0 where L1 has it, 1 where L2 has it, 2 for memory. */              \
+    RARE int search_##k(u64 a, u32 site, u32 block, int write) {                                        \
+        return find_##k(a, site, block, write);                                                         \
+    }                                                                                                   \
+    /* The same, where it lies where it is looked for first, as a rule. */                              \
     FAST int touch_##k(u64 a, u32 site, u32 block, const int write) {                                   \
         u64 number = a >> (shift), seat = (w1) > 1 ? *seat_##k(number) : set_##k(number);               \
         if (unlikely(tags_##k[seat] != number + 1))                                                     \
@@ -296,6 +301,14 @@ FAST int fill(struct cache *c, struct line *lines, u64 *tags, u64 *used, u32 *se
             deepest = level > deepest ? level : deepest;                                                \
         }                                                                                               \
         return deepest;                                                                                 \
+    }                                                                                                   \
+    /* Lines one after the other, most of which are found nowhere: without a call for each. */          \
+    static void range_##k(u64 n, u64 last, u32 site, u32 block, int write) {                            \
+        for (; n <= last; n++) {                                                                        \
+            int level = find_##k(n << (shift), site, block, write);                                     \
+            if (COUNTING)                                                                               \
+                cache_##k.hits[site][level]++;                                                          \
+        }                                                                                               \
     }
 DSE_CACHES(DECLARE)
 
@@ -333,12 +346,7 @@ FAST u16 cache_access(u64 a, const u32 size, u32 site, u32 block, const int writ
 
 /* A run of bytes (a copy, a library call) counts once for each line. */
 static void cache_range(u64 a, u64 bytes, u32 site, u32 block, int write) {
-#define RANGE(k, s1, w1, s2, w2, shift)                                          \
-    for (u64 n = a >> (shift); n <= (a + bytes - 1) >> (shift); n++) {           \
-        int level = touch_##k(n << (shift), site, block, write);                 \
-        if (COUNTING)                                                            \
-            cache_##k.hits[site][level]++;                                       \
-    }
+#define RANGE(k, s1, w1, s2, w2, shift) range_##k(a >> (shift), (a + bytes - 1) >> (shift), site, block, write);
     DSE_CACHES(RANGE)
 }
 #else

@@ -98,9 +98,13 @@ static u32 stepped(const struct step *s) {
     return after;
 }
 
-/* The last live frame that is no younger than an invocation. */
+/* The last live frame that is no younger than an invocation: most often one of the last. */
+enum { NEAR = 4 };
 FAST u32 no_younger(u32 invocation) {
     u32 low = 0, high = depth + 1;
+    for (u32 i = 0; i < NEAR && high > 1; i++, high--)
+        if (frames[high - 1].invocation <= invocation)
+            return high - 1;
     while (high - low > 1) {
         u32 middle = low + (high - low) / 2;
         if (frames[middle].invocation <= invocation)
@@ -111,12 +115,18 @@ FAST u32 no_younger(u32 invocation) {
     return low;
 }
 
-static SLOW u32 walk_anew(struct walk *at, const struct walk *w, u64 bytes) {
+static SLOW u32 walk_anew(struct walk *at, struct walk w, u64 bytes) {
     if (at->bytes)
         walked(at, at->bytes);
-    *at = *w;
-    at->after = walked(w, bytes);
+    *at = w;
+    at->after = walked(&w, bytes);
     return at->after;
+}
+
+/* By value, and number by number: what was just written is not yet in memory to be compared as a whole. */
+FAST int same_walk(const struct walk *at, struct walk w) {
+    return !((at->kept ^ w.kept) | (at->source ^ w.source) | (at->from ^ w.from) | (at->scope ^ w.scope) |
+             (at->function ^ w.function) | (at->since ^ w.since) | (at->alive ^ w.alive));
 }
 
 /* What the first read of an own value counts, the same for all of an invocation's. */
@@ -165,15 +175,15 @@ static __attribute__((noinline)) u32 credit(u32 writer, u32 reader, u32 kept, u6
     last.who = who;
     last.what = what;
     last.walk = at;
-    if (unlikely(memcmp(at, &w, offsetof(struct walk, after))))
-        return walk_anew(at, &w, bytes);
+    if (unlikely(!same_walk(at, w)))
+        return walk_anew(at, w, bytes);
     at->bytes += bytes;
     return at->after;
 }
 
 /* The invocation now running touches words of memory of one history, last touched by one invocation;
  * return their history then. */
-static SLOW u32 touch(u32 toucher, u32 set, u64 words) {
+static __attribute__((noinline)) u32 touch(u32 toucher, u32 set, u64 words) {
     u32 scope = frames[depth].scope;
     struct step *at = &steps[(((u64)set << 32 | scope) * 0x9e3779b97f4a7c15u) >> 40 & (STEPS - 1)];
     if (unlikely(at->set != set || at->scope != scope)) {

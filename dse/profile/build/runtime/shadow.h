@@ -37,9 +37,11 @@ RUN(equal_kept, (x[j] ^ x[0]) | (y[j] ^ y[0]), const u64 *x, const u32 *y)
 RUN(equal_touched, (x[j] ^ x[0]) | (y[j] ^ y[0]), const u32 *x, const u32 *y)
 RUN(equal_places, x[j] ^ x[0], const place *x)
 
-static SLOW u64 touch_run(struct page *page, u64 word, u64 stop) {
+static __attribute__((noinline)) u64 touch_run(struct page *page, u64 word, u64 stop) {
     u32 toucher = page->toucher[word], touched = page->touched[word];
-    u64 end = word + equal_touched(stop - word, page->toucher + word, page->touched + word);
+    u64 end = word + 1;
+    if (end < stop && page->toucher[end] == toucher)
+        end = word + equal_touched(stop - word, page->toucher + word, page->touched + word);
     u32 more = touch(toucher, touched, end - word);
     for (u64 i = word; i < end; i++)
         page->toucher[i] = current;

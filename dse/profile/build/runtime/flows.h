@@ -98,16 +98,15 @@ static u32 stepped(const struct step *s) {
     return after;
 }
 
-/* The last live frame that is no younger than an invocation: most often one of the last. */
-enum { NEAR = 4 };
-FAST u32 no_younger(u32 invocation) {
-    u32 low = 0, high = depth + 1;
-    for (u32 i = 0; i < NEAR && high > 1; i++, high--)
-        if (frames[high - 1].invocation <= invocation)
-            return high - 1;
+/* How many functions lived when an invocation began; most often as many as now. */
+FAST u32 level_of(u32 invocation) {
+    u32 low = 0, high = top_level + 1;
+    for (u32 seen = 0; seen < 4 && high; seen++)
+        if (levels[--high].invocation <= invocation)
+            return high;
     while (high - low > 1) {
         u32 middle = low + (high - low) / 2;
-        if (frames[middle].invocation <= invocation)
+        if (levels[middle].invocation <= invocation)
             low = middle;
         else
             high = middle;
@@ -160,10 +159,10 @@ static __attribute__((noinline)) u32 credit(u32 writer, u32 reader, u32 kept, u6
         return kept;
     }
     const struct frame *top = &frames[depth];
-    u32 alive = scopes[source].depth, before = scopes[frames[no_younger(writer)].scope].depth;
+    u32 alive = scopes[source].depth, before = level_of(writer);
     struct walk w = {kept, source, from, top->scope, top->function, before, before, 0, 0};
     if (reader > writer)
-        w.since = scopes[frames[no_younger(reader)].scope].depth;
+        w.since = level_of(reader);
     if (writer < FIRST_INVOCATION || before > alive)
         w.alive = alive;
     u64 hash = ((u64)kept << 32 | source) * 0x9e3779b97f4a7c15u;
@@ -193,8 +192,8 @@ static __attribute__((noinline)) u32 touch(u32 toucher, u32 set, u64 words) {
         at->after = stepped(at);
     }
     at->words += words;
-    frames[depth].words += words;
-    frames[no_younger(toucher)].words -= words;
+    levels[top_level].words += words;
+    levels[level_of(toucher)].words -= words;
     return (u32)at->after;
 }
 

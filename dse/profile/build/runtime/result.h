@@ -71,7 +71,7 @@ static void finish(u32 reason, u32 detail) {
         return;
 #ifdef DSE_TRANSFERS
     flows_finish();
-    for (u32 at = depth; at; at--)
+    for (u32 at = top_level; at; at--)
         tree_words(at);
 #endif
     u64 status[7] = {reason, detail, invocation_count, collapsed,

@@ -16,8 +16,12 @@ struct node { /* one calling context */
 };
 struct frame { /* one live invocation */
     u32 invocation, node, function, scope;
+};
+/* A live function, from its outermost invocation on; as many as the scope is deep. */
+struct level {
+    u32 invocation, function;
     u64 words; /* different words of memory that it and its callees touched, less those of its caller that
-                  live frames touched before: the sum over a frame and all above it counts for it */
+                  live levels touched before: the sum over a level and all above it counts for it */
 };
 
 enum { FIRST_INVOCATION = 8, NODE_LIMIT = 1 << 20, DEPTH_LIMIT = 1 << 22 };
@@ -30,6 +34,8 @@ static u32 scope_count;
 static struct table inner; /* (scope, function) to scope, in `first` */
 static struct frame *frames;
 static u32 depth;
+static struct level *levels;
+static u32 top_level; /* of the invocation now running */
 static u32 *invocation_node;
 static u64 invocation_count, invocation_room;
 static u64 work_mark;
@@ -135,18 +141,20 @@ static u32 tree_enter(u32 function) {
         finish(RUN_TOO_DEEP, 0);
         _exit(125);
     }
-    frames[depth] = (struct frame){(u32)i, n, function, scope, 0};
+    if (scope != frames[depth - 1].scope)
+        levels[++top_level] = (struct level){(u32)i, function, 0};
+    frames[depth] = (struct frame){(u32)i, n, function, scope};
     current = (u32)i;
     trace('E', function, 0, i, depth, 0);
     return depth;
 }
 
-/* An invocation ends, or is looked at as if it did: how many words did it touch? */
+/* The outermost invocation of a function ends, or is looked at as if it did: how many words did it touch? */
 FAST void tree_words(u32 at) {
-    const struct frame *f = &frames[at];
-    if (f->scope != f[-1].scope && f->words > call_words[f->function])
-        call_words[f->function] = f->words;
-    frames[at - 1].words += f->words;
+    const struct level *l = &levels[at];
+    if (l->words > call_words[l->function])
+        call_words[l->function] = l->words;
+    levels[at - 1].words += l->words;
 }
 
 /* Leave every frame above `keep`: one on a return, several after an exception or a long jump. */
@@ -155,7 +163,8 @@ static void tree_unwind(u32 keep) {
         return;
     tree_mark();
     while (depth > keep) {
-        tree_words(depth);
+        if (frames[depth].scope != frames[depth - 1].scope)
+            tree_words(top_level--);
         depth--;
 #ifdef DSE_REGION
         region_leave();
@@ -180,6 +189,7 @@ static void tree_start(void) {
     u32 functions = __dse_function_count + __dse_foreign_count + ORIGINS;
     nodes = reserve(sizeof *nodes * (u64)NODE_LIMIT + sizeof *nodes * 8);
     frames = reserve(sizeof *frames * (u64)DEPTH_LIMIT);
+    levels = reserve(sizeof *levels * ((u64)functions + 1));
     scopes = reserve(sizeof *scopes * ((u64)NODE_LIMIT + 8));
     local_bytes = reserve(8 * (u64)functions);
     run_words = reserve(8 * (u64)functions);
@@ -196,6 +206,7 @@ static void tree_start(void) {
     }
     invocation_count = FIRST_INVOCATION;
     current = FIRST_INVOCATION - 1;
-    frames[0] = (struct frame){current, 0, origin_function(START), 0, 0};
+    frames[0] = (struct frame){current, 0, origin_function(START), 0};
+    levels[0] = (struct level){current, origin_function(START), 0};
 }
 #endif

@@ -131,28 +131,6 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
     assert "there is no design on the front" in err
 
 
-def test_a_run_that_was_cut_short_explains_itself_wherever_its_inputs_lie(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop(progress: Any) -> None:
-        if progress.front:
-            raise KeyboardInterrupt
-
-    text = (ROOT / "studies" / "jpeg.toml").read_text()
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "study.toml").write_text(text.replace('"profiles/', '"../measured/'))
-    (tmp_path / "measured").mkdir()
-    profile = ROOT / "studies" / "profiles" / "jpeg.json"
-    (tmp_path / "measured" / "jpeg.json").write_bytes(profile.read_bytes())
-    study, folder = dse.load(tmp_path / "own" / "study.toml"), tmp_path / "run"
-    assert study.run(folder, workers=1, progress=stop).certificate.stopped == "interrupted"
-    (tmp_path / "measured").rename(tmp_path / "elsewhere")  # a run needs its folder alone
-    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
-    assert (code, err) == (0, "")
-    assert "speedup" in out
-    assert command(monkeypatch, capsys, "report", str(folder))[0] == 0
-
-
 def test_a_section_of_another_kind_of_study_is_a_problem_of_the_study() -> None:
     wanted = LOGCA | {
         "report": {

@@ -22,7 +22,6 @@ from dse.result.more import more
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
 from dse.result.writing import sha256, sweep, write_bytes, write_json, write_whole
-from dse.study.outside import outside
 from dse.study.reading import read_toml
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
@@ -92,9 +91,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
-    """Return what is kept of a study, of its code and of its inputs, by place below it.
+    """Return what is kept of a study and of what it loads from its own folder, by place below it.
 
-    So a run explains itself, wherever its inputs lie.
+    So a run explains itself.
     """
     copies = {study.path.name if study.path else "study.json": study.text.encode()}
     if study.path is not None:
@@ -102,8 +101,6 @@ def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
         for path in study.code:
             if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
                 copies[path.resolve().relative_to(own).as_posix()] = path.read_bytes()
-        inputs = outside(study.file, study.evaluator.wiring, study.path.parent)
-        copies |= {place: path.read_bytes() for place, path in inputs.items()}
     return copies
 
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
-from dse.study.outside import files, written
 from dse.study.resolve.context import Context
 from dse.study.resolve.rows import rows_of, together_of
 from dse.study.resolve.uncertain import read_figure, read_together
@@ -132,7 +131,7 @@ def _resource(
             where, f"{entry!r} is not a file", f"{key} is {resource.about}: name its file or folder"
         )
         return
-    path = written(ctx.folder or Path(), entry)
+    path = (ctx.folder or Path()) / entry
     try:
         check_regular(path, _BYTES)
         loaded = resource.load(str(path))
@@ -142,7 +141,7 @@ def _resource(
             _note_included(ctx, resource, loaded, included)
             loaded = resource.including(loaded, included)
         constants[key] = loaded
-        ctx.files += files(path)
+        ctx.files += _files(path)
         if resource.greatest is not None:
             ctx.greatest |= resource.greatest(loaded)
         if resource.parts is not None:
@@ -166,3 +165,10 @@ def _note_included(ctx: Context, resource: Resource, loaded: Any, included: list
         others = [other for other in included if other != name]
         for quantity, parts in resource.parts(resource.including(loaded, others)).items():
             ctx.included.setdefault(quantity, {})[name] = parts
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file itself, and of a folder the files that lie in it."""
+    if not path.is_dir():
+        return [path]
+    return sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 
 import dse
+from dse.evaluate.audit import audit
 from dse.result.folder import MARKER
 from dse.run import StoppedError, run
 from tests.toy import MODEL, STUDY
@@ -223,6 +225,28 @@ def test_dead_knobs_are_probed_where_no_constraint_excludes_designs() -> None:
     assert result.certificate.complete
     (note,) = result.notes
     assert note.startswith("space.z changed no objective and no constraint in 63 sampled designs")
+
+
+class Shared(NamedTuple):
+    share: Annotated[dse.Array, dse.Quantity("1", "share")]
+
+
+def _share(x: Annotated[dse.Floats, dse.Quantity("1", "x")]) -> Shared:
+    time.sleep(0.06)  # costly: the smallest sample alone is taken
+    return Shared(np.asarray(x) / np.max(x))
+
+
+def test_models_are_held_to_the_contract_beside_one_that_raises_for_excluded_designs() -> None:
+    study = {
+        "study": {"name": "narrow", "models": ["narrow", "share"]},
+        "space": {"x": {"integer": [1, 20_000]}, "z": {"integer": [1, 4]}},
+        "objective": [{"maximize": "y"}, {"maximize": "share"}],
+        "constraint": [{"relation": "x <= 9900"}],
+    }
+    for models in (["narrow", "share"], ["share", "narrow"]):
+        study["study"] = {"name": "narrow", "models": models}
+        found = audit(dse.from_mapping(study, {"narrow": _narrow, "share": _share}).evaluator)
+        assert [p.message.partition(":")[0] for p in found.problems] == ["share is not elementwise"]
 
 
 @pytest.mark.parametrize("search", ["", '[search]\nmethod = "NSGAIISampler"\nevaluations = 60\n'])

@@ -32,6 +32,7 @@ from dse.problems import Problem
 _SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it costs
 _SECONDS = 0.2  # that larger ones may take
 _ALONE = 4  # designs that are run alone
+_MORE = 16  # times as many designs, of which some are not excluded
 _FEWEST = 5  # designs that the smallest audit runs, beside one that is timed
 # The vector and the scalar code of a processor differ in the last bit, and what subtracts near
 # numbers makes more of it: as much as `dse.model.testing.check_model` allows.
@@ -78,7 +79,7 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
         began = time.monotonic()
     for size, larger in zip(_SIZES, (*_SIZES[1:], None), strict=True):
         before = time.monotonic()
-        watch = _watched(evaluator, sample(evaluator.space, size), size)
+        watch = _watched(evaluator, size)
         found = Audit(watch.problems, watch.notes)
         now = time.monotonic()
         if larger is None or now - began + (now - before) * larger / size > _SECONDS:
@@ -91,17 +92,26 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
     return found
 
 
-def _watched(evaluator: Evaluator, points: Points, size: int) -> _Watch:
-    """Run models on designs; if one raises, on those that no constraint on variables excludes."""
-    watch = _Watch(evaluator, points, size)
+def _watched(evaluator: Evaluator, size: int) -> _Watch:
+    """Run models on a sample; if one raises, on one that no constraint on variables excludes."""
+    first = _Watch(evaluator, sample(evaluator.space, size), size)
     try:
-        watch.evaluate()
+        first.evaluate()
     except ModelError:
-        left = int(watch.wanted.sum())
-        if 0 < left < size:
-            watch = _Watch(evaluator, {n: v[watch.wanted] for n, v in points.items()}, left)
-            with suppress(ModelError):
-                watch.evaluate()
+        if not first.problems and not first.wanted.all():
+            return _wanted(evaluator, size) or first
+    return first
+
+
+def _wanted(evaluator: Evaluator, size: int) -> _Watch | None:
+    """Run models on designs that no constraint on variables excludes; None if there are few."""
+    points = sample(evaluator.space, _MORE * size)
+    rows = np.flatnonzero(Beforehand.of(evaluator).allowed(points))[:size]
+    if len(rows) < size:
+        return None
+    watch = _Watch(evaluator, {n: v[rows] for n, v in points.items()}, size)
+    with suppress(ModelError):
+        watch.evaluate()
     return watch
 
 

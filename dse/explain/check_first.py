@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -43,7 +44,7 @@ FACTOR = 2.0
 _FEWEST = 4  # designs, below which a front is not looked at
 _MOST, _MOST_SLOW = 60_000, 1_000  # evaluations, of formulas and of simulators
 _BATCH = 1.0  # seconds; formulas over arrays take less, however busy the machine
-_SLOW = 0.1  # seconds; likewise, of one design
+_SLOW = 0.1  # seconds; likewise, of a design more
 _LONG = 120.0  # seconds; what takes longer than that, and than the search, is left out
 _SHARE = 0.25  # of what explanations take, if there is a time-out
 _INSIDE = (0.025, 0.975)  # of a law without ends
@@ -202,11 +203,13 @@ def _is_slow(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> boo
     def timed(count: int, asked: Sequence[Ends]) -> float:
         few = {name: values[:count] for name, values in points.items()}
         began = time.perf_counter()
-        if not [*_moved(evaluator, asked, few)]:  # only the clock moves
-            _evaluated(at_middles(evaluator), few)
+        with suppress(ModelError):  # told when all are asked
+            if not [*_moved(evaluator, asked, few)]:  # only the clock moves
+                _evaluated(at_middles(evaluator), few)
         return time.perf_counter() - began
 
-    if all(timed(1, ()) > _SLOW for _ in range(2)):
+    timed(1, ())  # the first of all loads what was not needed before
+    if timed(_FEWEST, ()) - timed(1, ()) > _SLOW * (_FEWEST - 1):
         return True
     one = timed(1, asked)
     if one <= costly or one > _BATCH:

@@ -265,7 +265,7 @@ def _named(result: Any, where: str) -> int:
     from dse.problems import InputError, Problem
 
     if not len(front := result.where(where)):
-        told = f"none of the {plural(len(result.front), 'design')} on the front satisfies '{where}'"
+        told = f"of {plural(len(result.front), 'design')} on the front none satisfies '{where}'"
         raise InputError(result.name, [Problem("--where", told, "widen the filter")])
     return int(str(front.knee().name))
 

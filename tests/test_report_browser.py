@@ -266,8 +266,8 @@ def test_a_thinned_front_is_said_to_be_one(
     found = visit(result(6, 4_000), 5)
     total = f"{len(front_of(found)):,}"
     assert f"This page holds 200 of {total} designs" in one("#thinned").text
-    assert one("#matches").text == "200 of 200 designs that are here"
-    assert one("#download").text == "Download the 200 that are here (CSV)"
+    assert one("#matches").text == "200 of 200 designs on this page"
+    assert one("#download").text == "Download the 200 on this page (CSV)"
     names = chrome.find_elements(By.CSS_SELECTOR, "#plane .legendtext")
     assert f"front (200 of {total})" in {name.text for name in names}
 

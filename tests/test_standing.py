@@ -177,4 +177,4 @@ def test_a_filter_chooses_the_design_to_explain(
     assert json.loads(out)["design"] == wanted
     code, _, err = command(monkeypatch, capsys, "explain", folder, "--where", "latency < 1 ns")
     assert code == 2
-    assert "none of the 252 designs on the front satisfies 'latency < 1 ns'" in err
+    assert "of 252 designs on the front none satisfies 'latency < 1 ns'" in err

@@ -6,7 +6,7 @@ function tellThinned() {
   $("thinned").hidden = !thin;
   if (!thin) return;
   $("thinned").textContent = `This page holds ${whole(data.front)} of ${whole(data.total)} designs, evenly, with the best of each objective, the knee and those explained. All are in ${data.folder}/front.csv.`;
-  $("download").textContent = `Download the ${whole(data.front)} that are here (CSV)`;
+  $("download").textContent = `Download the ${whole(data.front)} on this page (CSV)`;
   $("download").setAttribute("download", "front-some.csv");
 }
 const tabled = [numbered, ...ordered];

@@ -115,7 +115,7 @@ function linkedSoon() {
   requestAnimationFrame(() => { waiting = false; linked(false); });
 }
 function tellSelection(bare) {
-  const thinly = thin ? " that are here" : "", out = nAlive < count ? `; ${plural(count - nAlive, "is", "are")} out of sight` : "";
+  const thinly = thin ? " on this page" : "", out = nAlive < count ? `; ${plural(count - nAlive, "is", "are")} out of sight` : "";
   $("matches").textContent = wrong.length ? "" : `${whole(nSelected)} of ${plural(nAlive, "design")}${thinly}${out}`;
   $("wrong").hidden = !wrong.length;
   $("wrong").replaceChildren(...wrong.map(({ at, message, remedy }) => make("div", {}, `character ${at + 1}: ${message}`, remedy ? ` (${remedy})` : "")));

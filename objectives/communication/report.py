@@ -56,9 +56,8 @@ def functions(study: Study, result: StudyResult) -> Section:
         table = verdict_table(program, setting)
         worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
         words.append(
-            f"{program.program}: {len(worth)} of {plural(len(table), 'function')} "
-            f"{'is' if len(worth) == 1 else 'are'} worth an accelerator "
-            f"of their own at the costs of the best design: {', '.join(worth) or 'none'}. "
+            f"{program.program}: at the costs of the best design an accelerator of its own pays "
+            f"for {len(worth)} of {plural(len(table), 'function')}: {', '.join(worth) or 'none'}. "
             f"{_cut_in_words(program, setting)}"
         )
         parts.append(

@@ -88,7 +88,7 @@ def demands(*given: Demand) -> Callable[[F], F]:
 
     The function may be a plain one, or one made by `model` or `composed_of`. A composed model has
     the demands of its parts beside its own. A study takes each demand of a model that it uses as a
-    constraint; see ARCHITECTURE.md, "The contract of a model".
+    constraint; see docs/decisions.md.
 
     Raises
     ------

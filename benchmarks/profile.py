@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dse.profile.build.frontend import FAITHFUL
+from dse.profile.build.frontend import faithful, library_calls
 from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program
 from dse.profile.run.run import environment
@@ -133,7 +133,8 @@ def measure(name: str, load: Load, runs: int) -> dict[str, float]:
         folder = Path(place)
         given = folder / "given"
         given.write_bytes(load.given)
-        plain = [str(native(load, folder, "-O1", *FAITHFUL)), *load.arguments]
+        same = ("-O1", *faithful(("-O1",)), *library_calls())  # as a program is profiled
+        plain = [str(native(load, folder, *same)), *load.arguments]
         fast = [str(native(load, folder, "-O2", "-fno-sanitize=all")), *load.arguments]
         base = median(plain, given, max(runs, 5))
         row["native s"], row["native MiB"] = base, peak(plain, given)

@@ -23,6 +23,7 @@ from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
 from dse.result.writing import sha256, sweep, write_bytes, write_json, write_whole
 from dse.study.reading import read_toml
+from dse.study.resolve.inputs import files_of
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 FORMAT = 4
@@ -31,6 +32,7 @@ _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
 PROGRESS = "progress.json"  # how far a run is; gone when it has ended
+_OUTSIDE = ".outside.json"  # beside the copies of a study: where inputs lie that are none of them
 _BYTES = 1 << 30  # of a summary: it holds the curves of convergence
 FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
@@ -101,7 +103,41 @@ def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
         for path in study.code:
             if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
                 copies[path.resolve().relative_to(own).as_posix()] = path.read_bytes()
+    if study.outside:
+        noted = {
+            name: {"path": str(path), "sha256": _digests(path)}
+            for name, path in sorted(study.outside.items())
+        }
+        copies[_OUTSIDE] = json.dumps(noted, indent=1).encode()
     return copies
+
+
+def _digests(path: Path) -> dict[str, str]:
+    """Return the SHA-256 of a file, or of each file of a folder, by name."""
+    return {file.name: sha256(file) for file in files_of(path)}
+
+
+def _outside(folder: Path) -> dict[str, Path]:
+    """Return where the inputs lie that a run read from outside of its study's folder.
+
+    Raises
+    ------
+    InputError
+        If one is no longer there, or another than the run read.
+    """
+    noted = folder / STUDY / _OUTSIDE
+    found, problems = {}, []
+    for name, was in read_json(noted).items() if noted.is_file() else ():
+        path = found[name] = Path(was["path"])
+        remedy = "put back what it was, or run the study again with --fresh"
+        if not path.exists():
+            problems.append(Problem("inputs", f"'{name}' is no longer at {path}", remedy))
+        elif _digests(path) != was["sha256"]:
+            message = f"'{name}', which is at {path}, has changed since the run"
+            problems.append(Problem("inputs", message, remedy))
+    if problems:
+        raise InputError(str(folder), problems)
+    return found
 
 
 def copy_study(copies: Mapping[str, bytes], folder: Path) -> None:
@@ -135,8 +171,9 @@ def study_of(folder: Path) -> ResolvedStudy:
     named, answer = summary.get("provenance", {}).get("study"), summary.get("target")
     target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
     verify(folder, copies=True)  # before any of it is run
+    outside = _outside(folder)
     if named and (folder / STUDY / named).is_file():
-        return read_study(folder / STUDY / named, target)
+        return read_study(folder / STUDY / named, target, elsewhere=outside)
     copy = folder / STUDY / "study.json"
     if named or not copy.is_file():
         remedy = "run the study again with --fresh"
@@ -149,7 +186,7 @@ def study_of(folder: Path) -> ResolvedStudy:
         message = f"its script gave the functions {', '.join(functions)} as models"
         remedy = "explain it in the script: study.explain(result, 17), study.report(result, path)"
         raise InputError(str(copy), [Problem("study.models", message, remedy)])
-    return study_of_mapping(content)
+    return study_of_mapping(content, elsewhere=outside)
 
 
 def save(result: Result, folder: Path, copies: Iterable[str] = ()) -> None:

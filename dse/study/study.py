@@ -69,6 +69,8 @@ class ResolvedStudy:
         What a reader should know.
     code : tuple of Path
         The files that models, catalogs, profiles and sections came from.
+    outside : mapping of str to Path
+        The inputs that lie outside of the study's folder, by what the text calls them.
     target : Target or None
         What is to be reached.
     unchecked : tuple of str
@@ -97,6 +99,7 @@ class ResolvedStudy:
     sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
     code: tuple[Path, ...]
+    outside: Mapping[str, Path]
     target: Target | None
     unchecked: tuple[str, ...]
     uncertainty: Uncertainty
@@ -138,7 +141,10 @@ class ResolvedStudy:
 
 
 def read_study(
-    path: str | Path, target: Mapping[str, Any] | None = None, seconds: float | None = None
+    path: str | Path,
+    target: Mapping[str, Any] | None = None,
+    seconds: float | None = None,
+    elsewhere: Mapping[str, Path] | None = None,
 ) -> ResolvedStudy:
     """Read a study file.
 
@@ -148,6 +154,8 @@ def read_study(
         A ``[target]`` that takes the place of the file's own.
     seconds : float, optional
         A time-out that takes the place of the file's own; the text says so in a last line.
+    elsewhere : mapping of str to Path, optional
+        Where inputs lie that are not where the text says, by what it calls them: it is a copy.
 
     Raises
     ------
@@ -160,13 +168,17 @@ def read_study(
     if seconds is not None and isinstance(search, dict):
         raw = {**raw, "search": {**search, "timeout": seconds}}
         text = f"{text.rstrip()}\n# run with search.timeout = {seconds:g}\n"
-    return _study(raw if target is None else {**raw, "target": target}, text, path, {})
+    if target is not None:
+        raw = {**raw, "target": target}
+    return _study(raw, text, path, {}, elsewhere or {})
 
 
 def study_of_mapping(
-    content: Mapping[str, Any], models: Mapping[str, Callable[..., Any]] | None = None
+    content: Mapping[str, Any],
+    models: Mapping[str, Callable[..., Any]] | None = None,
+    elsewhere: Mapping[str, Path] | None = None,
 ) -> ResolvedStudy:
-    """Make a study of what a file would hold; see `dse.from_mapping`."""
+    """Make a study of what a file would hold; see `dse.from_mapping` and `read_study`."""
     problems = _not_mappings(content, models)
     if problems:
         raise InputError("study", problems)
@@ -176,7 +188,7 @@ def study_of_mapping(
     raw = plain(content, "", problems)
     if problems:
         raise InputError("study", problems)
-    return _study(raw, json.dumps(raw, indent=1), None, models or {})
+    return _study(raw, json.dumps(raw, indent=1), None, models or {}, elsewhere or {})
 
 
 def rewritten(study: ResolvedStudy, content: Mapping[str, Any]) -> ResolvedStudy:
@@ -188,7 +200,7 @@ def rewritten(study: ResolvedStudy, content: Mapping[str, Any]) -> ResolvedStudy
         With every problem of the content.
     """
     text = to_toml(content) if study.path else json.dumps(content, indent=1)
-    return _study(dict(content), text, study.path, study.functions)
+    return _study(dict(content), text, study.path, study.functions, study.outside)
 
 
 def _not_mappings(content: Any, models: Any) -> list[Problem]:
@@ -284,13 +296,14 @@ def _study(
     text: str,
     path: Path | None,
     functions: Mapping[str, Callable[..., Any]],
+    elsewhere: Mapping[str, Path],
 ) -> ResolvedStudy:
     source = str(path) if path else "study"
     problems: list[Problem] = []
     reading = parse(raw, problems)
     file = reading.file
     folder = path.parent.absolute() if path else None  # a model may change where paths begin
-    context = Context(reading, folder, functions, problems)
+    context = Context(reading, folder, functions, problems, elsewhere=elsewhere)
     resolved = resolve(context)
     settings = _settings(file.search, resolved.evaluator.objectives, problems)
     chosen = plan(settings, resolved.evaluator, problems)
@@ -321,6 +334,7 @@ def _study(
         figures=resolved.figures,
         notes=tuple(context.notes),
         code=tuple(sorted({*context.files, *context.report_files})),
+        outside=context.outside,
         digest=_digest(deciding(raw), context.files, folder, [*context.fingerprints, *searched]),
     )
 

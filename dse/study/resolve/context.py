@@ -40,6 +40,10 @@ class Context:
     files: list[Path] = field(default_factory=list)
     report_files: list[Path] = field(default_factory=list)
     """What the report's sections come from: kept with a run, but they decide no result."""
+    elsewhere: Mapping[str, Path] = field(default_factory=dict)
+    """Where inputs lie that are not where the text says: it is a copy."""
+    outside: dict[str, Path] = field(default_factory=dict)
+    """Inputs that lie outside of the study's folder: each by what the text calls it."""
     fingerprints: list[str] = field(default_factory=list)
     """Of functions that a script gave; see `dse.study.reach.fingerprint`."""
     unseen: bool = False

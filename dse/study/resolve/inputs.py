@@ -131,7 +131,7 @@ def _resource(
             where, f"{entry!r} is not a file", f"{key} is {resource.about}: name its file or folder"
         )
         return
-    path = (ctx.folder or Path()) / entry
+    path = ctx.elsewhere.get(entry) or (ctx.folder or Path()) / entry
     try:
         check_regular(path, _BYTES)
         loaded = resource.load(str(path))
@@ -141,7 +141,9 @@ def _resource(
             _note_included(ctx, resource, loaded, included)
             loaded = resource.including(loaded, included)
         constants[key] = loaded
-        ctx.files += _files(path)
+        ctx.files += files_of(path)
+        if ctx.folder is None or not path.resolve().is_relative_to(ctx.folder.resolve()):
+            ctx.outside[entry] = path.resolve()
         if resource.greatest is not None:
             ctx.greatest |= resource.greatest(loaded)
         if resource.parts is not None:
@@ -167,7 +169,7 @@ def _note_included(ctx: Context, resource: Resource, loaded: Any, included: list
             ctx.included.setdefault(quantity, {})[name] = parts
 
 
-def _files(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
     """Return a file itself, and of a folder the files that lie in it."""
     if not path.is_dir():
         return [path]

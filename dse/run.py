@@ -23,6 +23,7 @@ from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result import skipped
 from dse.result.claim import claimed
+from dse.result.copies import copies_of, copy_study
 from dse.result.database import StorageError, has_trials
 from dse.result.deadline import Deadline, deadline_of
 from dse.result.opened import opened
@@ -91,7 +92,7 @@ def run(
     if out is None:
         with opened(study, None) as store:
             return _run(study, None, store, team, progress, {}, begins)
-    copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
+    copies, out = copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
     with _written(study, out), claimed(out, *known, fresh, copies, seconds) as claim:
         if claim.aside is not None and moved is not None:
@@ -100,7 +101,7 @@ def run(
             return _reopened(study, out, copies)
         if claim.state == "resume":
             take_up(out)
-        files.copy_study(copies, out / files.STUDY)
+        copy_study(copies, out / files.STUDY)
         with opened(study, out) as store:
             return _run(study, out, store, team, progress, copies, begins)
 
@@ -128,10 +129,10 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
         with opened(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
-    files.copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
-    edited = not files.holds(out, copies)
+    copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
+    edited = not files.holds(out, copies, study.outside)
     if edited or asked:
-        files.save(result, out, copies)
+        files.save(result, out, copies, study.outside)
     if edited or asked or not files.read_answer(out) or not (out / files.REPORT).is_file():
         report_into(study, result, out)
     return result
@@ -321,7 +322,7 @@ def _keep(
     """Write storage and tables into the run folder."""
     if store is not None and result.certificate.stopped in files.FINISHED:
         store.register(study.evaluator, outcome)
-    files.save(result, out, copies)  # before the report, which runs models again
+    files.save(result, out, copies, study.outside)  # before the report, which runs models again
 
 
 def report_into(

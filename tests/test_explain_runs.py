@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -130,51 +129,6 @@ def test_a_run_cut_short_before_anything_fits_has_a_page_and_a_summary(
     code, _, err = command(monkeypatch, capsys, "explain", str(folder))
     assert code == 2
     assert "there is no design on the front" in err
-
-
-def test_a_run_explains_itself_with_the_inputs_that_it_read_from_outside_of_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop(progress: Any) -> None:
-        if progress.front:
-            raise KeyboardInterrupt
-
-    text = (ROOT / "studies" / "jpeg.toml").read_text()
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "study.toml").write_text(text.replace('"profiles/', '"../measured/'))
-    (tmp_path / "measured").mkdir()
-    profile = tmp_path / "measured" / "jpeg.json"
-    measured = (ROOT / "studies" / "profiles" / "jpeg.json").read_bytes()
-    profile.write_bytes(measured)
-    study, folder = dse.load(tmp_path / "own" / "study.toml"), tmp_path / "run"
-    assert study.run(folder, workers=1, progress=stop).certificate.stopped == "interrupted"
-    monkeypatch.chdir(tmp_path / "own")
-    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
-    assert (code, err) == (0, "")
-    assert "speedup" in out
-    assert command(monkeypatch, capsys, "report", str(folder))[0] == 0
-    profile.write_bytes(measured + b"\n")
-    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
-    assert code == 2
-    assert "'../measured/jpeg.json', which is at" in err
-    assert "has changed since the run" in err
-    profile.unlink()
-    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
-    assert code == 2
-    assert "'../measured/jpeg.json' is no longer at" in err
-
-
-def test_a_script_s_run_explains_itself_wherever_it_was_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = tomllib.loads((ROOT / "studies" / "jpeg.toml").read_text())
-    content.pop("report", None)
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(ROOT / "studies")
-    result = dse.from_mapping(content).run(tmp_path / "run", workers=1)
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    told = dse.load_result(tmp_path / "run").explain(int(result.front.designs.index[0]))
-    assert told.design == result.front.designs.index[0]
 
 
 def test_a_section_of_another_kind_of_study_is_a_problem_of_the_study() -> None:

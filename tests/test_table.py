@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.explain.regression import regressions
 from dse.problems import InputError
-from dse.result.writing import sha256
+from dse.study.outside import sha256_of
 from tests.commands import called
 
 STUDY = """
@@ -121,7 +121,7 @@ def test_a_wrong_front_is_refuted(tmp_path: Path) -> None:
     assert damaged.returncode == 2
     assert "designs.csv: is not as its run wrote it" in damaged.stderr
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
-    summary["sha256"]["designs.csv"] = sha256(tmp_path / "run" / "designs.csv")
+    summary["sha256"]["designs.csv"] = sha256_of(tmp_path / "run" / "designs.csv")
     (tmp_path / "run" / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     found = called("certify", "run", cwd=tmp_path)
     assert found.returncode == 1

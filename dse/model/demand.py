@@ -88,7 +88,7 @@ def demands(*given: Demand) -> Callable[[F], F]:
 
     The function may be a plain one, or one made by `model` or `composed_of`. A composed model has
     the demands of its parts beside its own. A study takes each demand of a model that it uses as a
-    constraint; see docs/decisions.md.
+    constraint; see "Demands" in docs/decisions.md.
 
     Raises
     ------

@@ -18,12 +18,13 @@ from dse.evaluate.conditions import Reduction
 from dse.evaluate.objective import Objective
 from dse.problems import InputError, Problem, check_regular
 from dse.result import csv_text
+from dse.result.copies import noted_of, places_outside
 from dse.result.more import more
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
-from dse.result.writing import sha256, sweep, write_bytes, write_json, write_whole
+from dse.result.writing import write_json, write_whole
+from dse.study.outside import Outside, sha256_of
 from dse.study.reading import read_toml
-from dse.study.resolve.inputs import files_of
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 FORMAT = 4
@@ -32,7 +33,6 @@ _BOTH = (False, True)
 MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
 PROGRESS = "progress.json"  # how far a run is; gone when it has ended
-_OUTSIDE = ".outside.json"  # beside the copies of a study: where inputs lie that are none of them
 _BYTES = 1 << 30  # of a summary: it holds the curves of convergence
 FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
@@ -92,64 +92,6 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
-    """Return what is kept of a study and of what it loads from its own folder, by place below it.
-
-    So a run explains itself.
-    """
-    copies = {study.path.name if study.path else "study.json": study.text.encode()}
-    if study.path is not None:
-        own = study.path.parent.resolve()
-        for path in study.code:
-            if path.resolve().is_relative_to(own) and path.resolve() != study.path.resolve():
-                copies[path.resolve().relative_to(own).as_posix()] = path.read_bytes()
-    if study.outside:
-        noted = {
-            name: {"path": str(path), "sha256": _digests(path)}
-            for name, path in sorted(study.outside.items())
-        }
-        copies[_OUTSIDE] = json.dumps(noted, indent=1).encode()
-    return copies
-
-
-def _digests(path: Path) -> dict[str, str]:
-    """Return the SHA-256 of a file, or of each file of a folder, by name."""
-    return {file.name: sha256(file) for file in files_of(path)}
-
-
-def _outside(folder: Path) -> dict[str, Path]:
-    """Return where the inputs lie that a run read from outside of its study's folder.
-
-    Raises
-    ------
-    InputError
-        If one is no longer there, or another than the run read.
-    """
-    noted = folder / STUDY / _OUTSIDE
-    found, problems = {}, []
-    for name, was in read_json(noted).items() if noted.is_file() else ():
-        path = found[name] = Path(was["path"])
-        remedy = "put back what it was, or run the study again with --fresh"
-        if not path.exists():
-            problems.append(Problem("inputs", f"'{name}' is no longer at {path}", remedy))
-        elif _digests(path) != was["sha256"]:
-            message = f"'{name}', which is at {path}, has changed since the run"
-            problems.append(Problem("inputs", message, remedy))
-    if problems:
-        raise InputError(str(folder), problems)
-    return found
-
-
-def copy_study(copies: Mapping[str, bytes], folder: Path) -> None:
-    """Write the copies of a study into a folder, unless they are there."""
-    for name, content in copies.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        sweep(target.parent, target.name)
-        if not target.is_file() or target.read_bytes() != content:
-            write_bytes(target, content)
-
-
 def content_of(folder: Path) -> Mapping[str, Any]:
     """Return what stands in the copy of a run's study; nothing if there is no copy."""
     name = read_json(folder / SUMMARY).get("provenance", {}).get("study")
@@ -171,7 +113,7 @@ def study_of(folder: Path) -> ResolvedStudy:
     named, answer = summary.get("provenance", {}).get("study"), summary.get("target")
     target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
     verify(folder, copies=True)  # before any of it is run
-    outside = _outside(folder)
+    outside = places_outside(folder / SUMMARY, summary)
     if named and (folder / STUDY / named).is_file():
         return read_study(folder / STUDY / named, target, elsewhere=outside)
     copy = folder / STUDY / "study.json"
@@ -189,13 +131,20 @@ def study_of(folder: Path) -> ResolvedStudy:
     return study_of_mapping(content, elsewhere=outside)
 
 
-def save(result: Result, folder: Path, copies: Iterable[str] = ()) -> None:
+def save(
+    result: Result,
+    folder: Path,
+    copies: Iterable[str] = (),
+    outside: Mapping[str, Outside] | None = None,
+) -> None:
     """Write a result's tables and summary into a folder, with the SHA-256 of each file.
 
     Parameters
     ----------
     copies : iterable of str
         The copies of the study there: places below `STUDY`.
+    outside : mapping of str to Outside, optional
+        The inputs of the study that are not copied.
     """
     folder.mkdir(parents=True, exist_ok=True)
     front = result.front.designs
@@ -219,22 +168,24 @@ def save(result: Result, folder: Path, copies: Iterable[str] = ()) -> None:
         "convergence": result.convergence.to_dict(orient="list"),
         "kept": len(result.designs),
         "sha256": sums(folder, [FRONT, DESIGNS, *(f"{STUDY}/{name}" for name in copies)]),
+        "outside": noted_of(outside or {}),
     }
     write_json(folder / SUMMARY, content)
 
 
 def sums(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Return the SHA-256 of files of a folder, by place below it."""
-    return {name: sha256(folder / name) for name in sorted(names)}
+    return {name: sha256_of(folder / name) for name in sorted(names)}
 
 
-def holds(folder: Path, copies: Mapping[str, bytes]) -> bool:
-    """Tell whether the summary is of a run with just these copies of the study."""
-    noted = read_json(folder / SUMMARY)["sha256"]
+def holds(folder: Path, copies: Mapping[str, bytes], outside: Mapping[str, Outside]) -> bool:
+    """Tell whether the summary is of a run with just these copies, and inputs that are none."""
+    summary = read_json(folder / SUMMARY)
+    noted = summary["sha256"]
     theirs = {n: digest for n, digest in noted.items() if n.startswith(f"{STUDY}/")}
     return theirs == {
         f"{STUDY}/{name}": hashlib.sha256(content).hexdigest() for name, content in copies.items()
-    }
+    } and summary.get("outside", {}) == noted_of(outside)
 
 
 def verify(folder: Path, copies: bool = False) -> None:
@@ -260,7 +211,7 @@ def verify(folder: Path, copies: bool = False) -> None:
         path = folder / name
         if not path.is_file():
             problems.append(Problem(name, "is missing", remedy))
-        elif sha256(path) != noted[name]:
+        elif sha256_of(path) != noted[name]:
             problems.append(Problem(name, "is not as its run wrote it", remedy))
     if problems:
         raise InputError(str(folder), problems)

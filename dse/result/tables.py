@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import importlib.metadata
 import platform
 from collections.abc import Mapping
@@ -379,10 +378,7 @@ def _provenance(
         "digest": study.digest,
         "storage": study.shown_storage,
         "models": [model.name for model in study.evaluator.wiring.models],
-        "loaded": {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-            for path in sorted(set(study.code))
-        },
+        "loaded": {path.name: sha256[:16] for path, sha256 in study.code.items()},
         "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in packages},
     }

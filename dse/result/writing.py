@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -61,15 +60,6 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON whole; infinities become the texts "inf" and "-inf", which `float` reads."""
     text = json.dumps(as_data(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal; a file is never read at once."""
-    state = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            state.update(block)
-    return state.hexdigest()
 
 
 def sweep(folder: Path, name: str) -> None:

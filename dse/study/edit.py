@@ -60,7 +60,7 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
             inputs[name] = value
     content = {**study.content, "inputs": inputs, "space": space}
     try:
-        changed = rewritten(study, content)
+        changed = rewritten(study, content, given)
     except InputError as error:
         raise InputError(_source(study), [*problems, *error.problems]) from None
     if problems:

@@ -6,7 +6,7 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from dse.search.outcome import Tolerance
 from dse.search.plan import WHOLE, plan
 from dse.study.faults import in_order
 from dse.study.kept import deciding, kept_text, to_toml
+from dse.study.outside import Outside, files_of, place_in, sha256_of
 from dse.study.plain import plain
 from dse.study.reading import parse, read_toml, unfit
 from dse.study.resolve import resolve
@@ -67,10 +68,11 @@ class ResolvedStudy:
         Names and functions that write sections of the report; see `dse.model.section`.
     notes : tuple of str
         What a reader should know.
-    code : tuple of Path
-        The files that models, catalogs, profiles and sections came from.
-    outside : mapping of str to Path
-        The inputs that lie outside of the study's folder, by what the text calls them.
+    code : mapping of Path to str
+        The files that models, catalogs, profiles and sections came from: the SHA-256 of each as it
+        was read.
+    outside : mapping of str to Outside
+        The inputs that a run does not copy, by key.
     target : Target or None
         What is to be reached.
     unchecked : tuple of str
@@ -98,8 +100,8 @@ class ResolvedStudy:
     curves: tuple[CurvePlan, ...]
     sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
-    code: tuple[Path, ...]
-    outside: Mapping[str, Path]
+    code: Mapping[Path, str]
+    outside: Mapping[str, Outside]
     target: Target | None
     unchecked: tuple[str, ...]
     uncertainty: Uncertainty
@@ -155,7 +157,7 @@ def read_study(
     seconds : float, optional
         A time-out that takes the place of the file's own; the text says so in a last line.
     elsewhere : mapping of str to Path, optional
-        Where inputs lie that are not where the text says, by what it calls them: it is a copy.
+        By key where inputs lie that are not where the text says: it is a copy.
 
     Raises
     ------
@@ -191,8 +193,15 @@ def study_of_mapping(
     return _study(raw, json.dumps(raw, indent=1), None, models or {}, elsewhere or {})
 
 
-def rewritten(study: ResolvedStudy, content: Mapping[str, Any]) -> ResolvedStudy:
+def rewritten(
+    study: ResolvedStudy, content: Mapping[str, Any], anew: Collection[str] = ()
+) -> ResolvedStudy:
     """Return a study of the same place and functions with another content.
+
+    Parameters
+    ----------
+    anew : collection of str
+        Inputs whose files are looked for again; the others lie where they did.
 
     Raises
     ------
@@ -200,7 +209,8 @@ def rewritten(study: ResolvedStudy, content: Mapping[str, Any]) -> ResolvedStudy
         With every problem of the content.
     """
     text = to_toml(content) if study.path else json.dumps(content, indent=1)
-    return _study(dict(content), text, study.path, study.functions, study.outside)
+    elsewhere = {key: o.path for key, o in study.outside.items() if key not in anew}
+    return _study(dict(content), text, study.path, study.functions, elsewhere)
 
 
 def _not_mappings(content: Any, models: Any) -> list[Problem]:
@@ -314,6 +324,7 @@ def _study(
     if is_server(file.run.storage or "") and chosen.method in WHOLE:
         told = "each run on its storage searches the whole space, and the first registers its front"
         context.notes.append(f"{chosen.method} is not divided: {told}")
+    code = {path: sha256_of(path) for path in sorted({*context.files, *context.report_files})}
     text, target = kept_text(text, raw, toml=path is not None), resolved.target
     searched = target.searched if target else ()
     return ResolvedStudy(
@@ -333,21 +344,31 @@ def _study(
         uncertainty=resolved.uncertainty,
         figures=resolved.figures,
         notes=tuple(context.notes),
-        code=tuple(sorted({*context.files, *context.report_files})),
-        outside=context.outside,
-        digest=_digest(deciding(raw), context.files, folder, [*context.fingerprints, *searched]),
+        code=code,
+        outside={key: _outside(*noted, code) for key, noted in context.outside.items()},
+        digest=_digest(
+            deciding(raw),
+            {path: code[path] for path in context.files},
+            folder,
+            [*context.fingerprints, *searched],
+        ),
     )
 
 
+def _outside(name: str, path: Path, code: Mapping[Path, str]) -> Outside:
+    digests = {place_in(path, file): code[file] for file in files_of(path) if file in code}
+    return Outside(name, path.resolve(), digests)
+
+
 def _digest(
-    told: str, files: Sequence[Path], folder: Path | None, fingerprints: Sequence[str]
+    told: str, files: Mapping[Path, str], folder: Path | None, fingerprints: Sequence[str]
 ) -> str:
     state = hashlib.sha256("\0".join([_engine(), told, *fingerprints]).encode())
     parts = set()
-    for path in set(files):
+    for path, sha256 in files.items():
         own = folder is not None and path.resolve().is_relative_to(folder.resolve())
         name = path.resolve().relative_to(folder.resolve()) if own and folder else path.name
-        parts.add(f"{name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}")
+        parts.add(f"{name}\0{sha256}")
     for part in sorted(parts):
         state.update(part.encode())
     return state.hexdigest()

@@ -10,15 +10,13 @@ from typing import Any, NamedTuple
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
+from dse.study.outside import BYTES, files_of, is_copied
 from dse.study.resolve.context import Context
 from dse.study.resolve.rows import rows_of, together_of
 from dse.study.resolve.uncertain import read_figure, read_together
 from dse.study.schema import CatalogRow, ResourceFile
 from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
-
-_BYTES = 1 << 30
-"""Of a file that is read as an input, at most."""
 
 
 class _Given(NamedTuple):
@@ -131,9 +129,9 @@ def _resource(
             where, f"{entry!r} is not a file", f"{key} is {resource.about}: name its file or folder"
         )
         return
-    path = ctx.elsewhere.get(entry) or (ctx.folder or Path()) / entry
+    path = ctx.elsewhere.get(key) or (ctx.folder or Path()) / entry
     try:
-        check_regular(path, _BYTES)
+        check_regular(path, BYTES)
         loaded = resource.load(str(path))
         if excluded and resource.without is not None:
             loaded = resource.without(loaded, excluded)
@@ -141,9 +139,10 @@ def _resource(
             _note_included(ctx, resource, loaded, included)
             loaded = resource.including(loaded, included)
         constants[key] = loaded
-        ctx.files += files_of(path)
-        if ctx.folder is None or not path.resolve().is_relative_to(ctx.folder.resolve()):
-            ctx.outside[entry] = path.resolve()
+        files = files_of(path)
+        ctx.files += files
+        if key in ctx.elsewhere or not is_copied(ctx.folder, entry, files):
+            ctx.outside[key] = entry, path
         if resource.greatest is not None:
             ctx.greatest |= resource.greatest(loaded)
         if resource.parts is not None:
@@ -167,10 +166,3 @@ def _note_included(ctx: Context, resource: Resource, loaded: Any, included: list
         others = [other for other in included if other != name]
         for quantity, parts in resource.parts(resource.including(loaded, others)).items():
             ctx.included.setdefault(quantity, {})[name] = parts
-
-
-def files_of(path: Path) -> list[Path]:
-    """Return a file itself, and of a folder the files that lie in it."""
-    if not path.is_dir():
-        return [path]
-    return sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))

@@ -1,0 +1,114 @@
+"""What a run keeps of its study: copies of its files, and where inputs lie that are not copied."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dse.model.values import listed
+from dse.problems import InputError, Problem
+from dse.result.writing import sweep, write_bytes
+from dse.study.outside import Outside
+from dse.study.study import ResolvedStudy
+
+
+def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
+    """Return what is kept of a study and of what it loads from its own folder, by place below it.
+
+    So a run explains itself.
+
+    Raises
+    ------
+    InputError
+        If a file is no longer what was read.
+    """
+    problems = []
+    copies = {study.path.name if study.path else "study.json": study.text.encode()}
+    if study.path is not None:
+        own = study.path.parent.resolve()
+        for path, digest in study.code.items():
+            if not path.resolve().is_relative_to(own) or path.resolve() == study.path.resolve():
+                continue
+            place = path.resolve().relative_to(own).as_posix()
+            try:
+                copies[place] = path.read_bytes()
+            except OSError as error:
+                problems.append(Problem(place, f"cannot be read: {error.strerror or error}"))
+                continue
+            if hashlib.sha256(copies[place]).hexdigest() != digest:
+                remedy = "load the study again"
+                problems.append(Problem(place, "has changed since the study was read", remedy))
+        if problems:
+            raise InputError(str(study.path), problems)
+    return copies
+
+
+def copy_study(copies: Mapping[str, bytes], folder: Path) -> None:
+    """Write the copies of a study into a folder, unless they are there."""
+    for name, content in copies.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target.parent, target.name)
+        if not target.is_file() or target.read_bytes() != content:
+            write_bytes(target, content)
+
+
+def places_outside(source: Path, summary: Mapping[str, Any]) -> dict[str, Path]:
+    """Return by key where the inputs lie that a run did not copy.
+
+    Parameters
+    ----------
+    source : Path
+        The summary's file, in the run's folder.
+    summary : mapping
+        What stands in it.
+
+    Raises
+    ------
+    InputError
+        If one is no longer there, or another than the run read.
+    """
+    noted = summary.get("outside", {})
+    if not isinstance(noted, dict) or not all(_is_noted(each) for each in noted.values()):
+        problem = Problem("outside", "is not as a run writes it", "run the study again")
+        raise InputError(str(source), [problem])
+    problems, found = [], {}
+    for key, entry in noted.items():
+        was = Outside(entry["name"], Path(entry["path"]), entry["sha256"])
+        where, remedy = f"inputs.{key}", "put back what it was, or run the study again"
+        try:
+            differ = was.changed()
+        except FileNotFoundError:
+            problems.append(Problem(where, f"'{was.name}' is no longer at {was.path}", remedy))
+        except OSError as error:
+            message = f"{was.path} cannot be read: {error.strerror or error}"
+            problems.append(Problem(where, message, remedy))
+        except InputError as error:
+            problems += [problem.inside(f"{where}: {was.path}") for problem in error.problems]
+        else:
+            if differ:
+                which = "" if was.path.is_file() else f": {listed(differ)}"
+                message = f"'{was.name}' has changed since the run{which}"
+                problems.append(Problem(where, f"{message} ({was.path})", remedy))
+            found[key] = was.path
+    if problems:
+        raise InputError(str(source.parent), problems)
+    return found
+
+
+def _is_noted(entry: Any) -> bool:
+    """Tell whether an entry of a summary is that of an input which was not copied."""
+    if not isinstance(entry, dict) or {*entry} != {*Outside._fields}:
+        return False
+    digests = entry["sha256"]
+    if not isinstance(digests, dict):
+        return False
+    texts = [entry["name"], entry["path"], *digests.values()]
+    return all(isinstance(text, str) for text in texts) and Path(entry["path"]).is_absolute()
+
+
+def noted_of(outside: Mapping[str, Outside]) -> dict[str, Any]:
+    """Return the inputs that are not copied, as a summary has them."""
+    return {k: {**o._asdict(), "path": str(o.path)} for k, o in sorted(outside.items())}

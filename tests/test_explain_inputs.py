@@ -1,0 +1,228 @@
+"""Runs explain themselves with the inputs that they read, wherever these lie, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dse
+from tests.core_examples import command
+
+ROOT = Path(__file__).parents[1]
+PROFILES = ROOT / "studies" / "profiles"
+JPEG = (ROOT / "studies" / "jpeg.toml").read_text()
+TEXT = """
+[study]
+name = "shares"
+models = ["model.py:share"]
+[inputs]
+words = NAME
+[space]
+lanes = { values = [1, 2, 4] }
+[[objective]]
+maximize = "gain"
+"""
+MODEL = """
+from pathlib import Path
+from typing import Annotated, NamedTuple
+from dse.model import Array, Floats, Quantity, Resource
+
+def numbers(path):
+    path = Path(path)
+    files = sorted(path.rglob("*.txt")) if path.is_dir() else [path]
+    return sum(float(file.read_text()) for file in files)
+
+class Gain(NamedTuple):
+    gain: Annotated[Array, Quantity("1", "gain")]
+
+def share(
+    lanes: Annotated[Floats, Quantity("1", "lanes", low=1)],
+    words: Annotated[float, Resource(numbers, "words")],
+) -> Gain:
+    return Gain(lanes * words)
+"""
+
+
+def made(folder: Path, name: str) -> Path:
+    """Write a study that reads an input of this name."""
+    folder.mkdir(exist_ok=True, parents=True)
+    (folder / "model.py").write_text(MODEL)
+    (folder / "study.toml").write_text(TEXT.replace("NAME", json.dumps(name)))
+    return folder / "study.toml"
+
+
+def gain(run: Path) -> float:
+    """Return what the last design of a run gains, as its study tells it anew."""
+    return float(dse.load_result(run).explain(2).values["gain"])
+
+
+def wrong(run: Path) -> str:
+    """Return why a run cannot be explained."""
+    with pytest.raises(dse.InputError) as told:
+        dse.load_result(run).explain(2)
+    return " ".join(str(told.value).split())
+
+
+def test_a_run_that_was_cut_short_explains_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(progress: Any) -> None:
+        if progress.front:
+            raise KeyboardInterrupt
+
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "study.toml").write_text(JPEG.replace('"profiles/', '"../measured/'))
+    (tmp_path / "measured").mkdir()
+    profile = tmp_path / "measured" / "jpeg.json"
+    measured = (PROFILES / "jpeg.json").read_bytes()
+    profile.write_bytes(measured)
+    study, folder = dse.load(tmp_path / "own" / "study.toml"), tmp_path / "run"
+    assert study.run(folder, workers=1, progress=stop).certificate.stopped == "interrupted"
+    monkeypatch.chdir(tmp_path / "own")
+    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
+    assert (code, err) == (0, "")
+    assert "speedup" in out
+    assert command(monkeypatch, capsys, "report", str(folder))[0] == 0
+    profile.write_bytes(measured + b"\n")
+    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
+    assert code == 2
+    assert "'../measured/jpeg.json' has changed since the run" in " ".join(err.split())
+    profile.unlink()
+    code, out, err = command(monkeypatch, capsys, "explain", str(folder))
+    assert code == 2
+    assert "'../measured/jpeg.json' is no longer at" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    "name", ["../one.txt", "ABSOLUTE", "link.txt", "../own/one.txt", "sub/../one.txt"]
+)
+def test_a_name_that_its_copy_does_not_have(name: str, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    study = made(own, str(own / "one.txt") if name == "ABSOLUTE" else name)
+    for place in (own, tmp_path):
+        (place / "one.txt").write_text("2")
+    (own / "sub").mkdir()
+    (own / "link.txt").symlink_to("one.txt")
+    dse.load(study).run(tmp_path / "run")
+    assert gain(tmp_path / "run") == 8
+    for place in (own, tmp_path):
+        (place / "one.txt").write_text("3")
+    assert f"inputs.words: '{dse.load(study).content['inputs']['words']}' has changed" in wrong(
+        tmp_path / "run"
+    )
+    dse.load(study).run(tmp_path / "run")
+    assert gain(tmp_path / "run") == 12
+
+
+def test_what_lies_in_the_study_s_folder_is_copied(tmp_path: Path) -> None:
+    study = made(tmp_path / "own", "./all")
+    (tmp_path / "own" / "all" / "below").mkdir(parents=True)
+    for place in ("one.txt", "below/two.txt"):
+        (tmp_path / "own" / "all" / place).write_text("1")
+    dse.load(study).run(tmp_path / "run")
+    shutil.rmtree(tmp_path / "own")
+    assert gain(tmp_path / "run") == 8
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["outside"] == {}
+
+
+def test_files_of_folders_in_a_folder_count(tmp_path: Path) -> None:
+    study = made(tmp_path / "own", "../all")
+    (tmp_path / "all" / "below").mkdir(parents=True)
+    for place in ("one.txt", "below/two.txt"):
+        (tmp_path / "all" / place).write_text("1")
+    first = dse.load(study)
+    first.run(tmp_path / "run")
+    (tmp_path / "all" / "below" / "two.txt").write_text("2")
+    assert dse.load(study).digest != first.digest
+    assert "'../all' has changed since the run: below/two.txt" in wrong(tmp_path / "run")
+    (tmp_path / "all" / "below" / "two.txt").unlink()
+    assert "has changed since the run: below/two.txt" in wrong(tmp_path / "run")
+
+
+def test_one_linked_file_of_a_folder_is_not_left_out(tmp_path: Path) -> None:
+    study = made(tmp_path / "own", "all")
+    (tmp_path / "own" / "all").mkdir()
+    (tmp_path / "own" / "all" / "one.txt").write_text("1")
+    (tmp_path / "far.txt").write_text("1")
+    (tmp_path / "own" / "all" / "two.txt").symlink_to("../../far.txt")
+    dse.load(study).run(tmp_path / "run")
+    assert gain(tmp_path / "run") == 8
+    (tmp_path / "far.txt").write_text("2")
+    assert "'all' has changed since the run: two.txt" in wrong(tmp_path / "run")
+
+
+def test_a_study_s_folder_that_a_link_leads_to(tmp_path: Path) -> None:
+    made(tmp_path / "own", "one.txt")
+    (tmp_path / "own" / "one.txt").write_text("2")
+    (tmp_path / "linked").symlink_to("own")
+    dse.load(tmp_path / "linked" / "study.toml").run(tmp_path / "run")
+    shutil.rmtree(tmp_path / "own")
+    assert gain(tmp_path / "run") == 8
+
+
+def test_what_changed_after_it_was_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("2")
+    study = dse.load(made(tmp_path / "own", "../one.txt"))
+    (tmp_path / "one.txt").write_text("3")
+    result = study.run(tmp_path / "run")
+    assert result.explain(2).values["gain"] == 8  # as it was read
+    assert "has changed since the run" in wrong(tmp_path / "run")
+    (tmp_path / "own" / "model.py").write_text(MODEL + "# another one")
+    with pytest.raises(dse.InputError, match=r"model.py: has changed since the study was read"):
+        study.run(tmp_path / "other")
+    (tmp_path / "own" / "model.py").unlink()
+    with pytest.raises(dse.InputError, match=r"model.py: cannot be read"):
+        study.run(tmp_path / "other")
+    assert study.run().front.designs["gain"].tolist() == [8]
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_script_s_run_explains_itself_wherever_it_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = tomllib.loads(JPEG)
+    content.pop("report", None)
+    monkeypatch.chdir(ROOT / "studies")
+    study = dse.from_mapping(content)
+    result = study.run(tmp_path / "run", workers=1)
+    monkeypatch.chdir(tmp_path)
+    number = int(result.front.designs.index[0])
+    assert dse.load_result(tmp_path / "run").explain(number).design == number
+    assert study.with_inputs(clock="1 GHz").evaluator.space.size == study.evaluator.space.size
+    name = content["inputs"]["dataflow"]
+    with pytest.raises(dse.InputError, match="there is no file"):  # here, where it is asked for
+        study.with_inputs(dataflow=name["file"] if isinstance(name, dict) else name)
+
+
+@pytest.mark.parametrize(
+    "noted",
+    [
+        "text",
+        {"words": "text"},
+        {"words": {}},
+        {"words": {"name": "x", "path": 3, "sha256": {}}},
+        {"words": {"name": "x", "path": "relative", "sha256": {}}},
+        {"words": {"name": "x", "path": "/tmp", "sha256": {".": 1}}},  # noqa: S108
+        {"words": {"name": "x", "path": "/tmp", "sha256": []}},  # noqa: S108
+    ],
+)
+def test_a_summary_that_is_not_as_a_run_writes_it(noted: Any, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("2")
+    dse.load(made(tmp_path / "own", "../one.txt")).run(tmp_path / "run")
+    summary = tmp_path / "run" / "summary.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"outside": noted}))
+    assert "outside: is not as a run writes it" in wrong(tmp_path / "run")
+
+
+def test_what_is_no_file_any_more_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("2")
+    dse.load(made(tmp_path / "own", "../one.txt")).run(tmp_path / "run")
+    (tmp_path / "one.txt").unlink()
+    os.mkfifo(tmp_path / "one.txt")
+    assert "is not a regular file" in wrong(tmp_path / "run")

@@ -13,7 +13,6 @@ from typing import Any
 from dse.model.values import as_data
 
 _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
-_BLOCK = 1 << 20
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:

@@ -110,6 +110,7 @@ def test_a_name_that_its_copy_does_not_have(name: str, tmp_path: Path) -> None:
     (own / "sub").mkdir()
     (own / "link.txt").symlink_to("one.txt")
     dse.load(study).run(tmp_path / "run")
+    assert [p.name for p in (tmp_path / "run").iterdir() if p.is_dir()] == ["study"]
     assert gain(tmp_path / "run") == 8
     for place in (own, tmp_path):
         (place / "one.txt").write_text("3")
@@ -226,3 +227,78 @@ def test_what_is_no_file_any_more_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "one.txt").unlink()
     os.mkfifo(tmp_path / "one.txt")
     assert "is not a regular file" in wrong(tmp_path / "run")
+
+
+def test_the_same_contents_under_other_names_are_another_study(tmp_path: Path) -> None:
+    study = made(tmp_path / "own", "../all")
+    for name, number in (("a", "1"), ("b", "2")):
+        (tmp_path / "all" / name).mkdir(parents=True)
+        (tmp_path / "all" / name / "one.txt").write_text(number)
+    digests = [dse.load(study).digest]
+    for old, new in (("a", "c"), ("b", "a"), ("c", "b")):  # the two change their names
+        (tmp_path / "all" / old).rename(tmp_path / "all" / new)
+    digests.append(dse.load(study).digest)
+    shutil.copytree(tmp_path / "all" / "a", tmp_path / "all" / "c")
+    digests.append(dse.load(study).digest)
+    assert len({*digests}) == 3
+
+
+def test_what_lies_deep_in_a_folder_counts_and_runs_do_not(tmp_path: Path) -> None:
+    study = made(tmp_path / "own", ".")
+    deep = tmp_path / "own" / "x" / "y" / "z"
+    deep.mkdir(parents=True)
+    (deep / "one.txt").write_text("2")
+    (deep / "loop").symlink_to("../../..")
+    first = dse.load(study)
+    first.run(tmp_path / "run")
+    assert gain(tmp_path / "run") == 8
+    assert dse.load(study).digest == first.digest
+    first.run(tmp_path / "own" / "runs" / "mine")
+    assert dse.load(study).digest == first.digest
+    (deep / "one.txt").write_text("3")
+    assert dse.load(study).digest != first.digest
+
+
+@pytest.mark.parametrize("name", ["all", "../all"])
+def test_a_folder_without_a_file_that_counts(name: str, tmp_path: Path) -> None:
+    study = made(tmp_path / "own", name)
+    for place in (tmp_path, tmp_path / "own"):
+        (place / "all").mkdir()
+        (place / "all" / ".hidden.txt").write_text("1")
+    dse.load(study).run(tmp_path / "run")
+    assert gain(tmp_path / "run") == 4
+
+
+def test_a_link_is_read_under_its_own_name(tmp_path: Path) -> None:
+    study = made(tmp_path / "own", "one.txt")
+    model = MODEL.replace(
+        "    path = Path(path)\n", "    path = Path(path)\n    assert path.suffix\n"
+    )
+    (tmp_path / "own" / "model.py").write_text(model)
+    (tmp_path / "own" / "blob").write_text("2")
+    (tmp_path / "own" / "one.txt").symlink_to("blob")
+    dse.load(study).run(tmp_path / "run")
+    assert gain(tmp_path / "run") == 8
+
+
+def test_where_paths_begin_may_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path / "own", "one.txt")
+    (tmp_path / "own" / "one.txt").write_text("2")
+    monkeypatch.chdir(tmp_path / "own")
+    study = dse.load("study.toml")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "model.py").write_text(MODEL.replace("lanes * words", "lanes * 100"))
+    (tmp_path / "other" / "one.txt").write_text("3")
+    monkeypatch.chdir(tmp_path / "other")
+    study.run(tmp_path / "run")
+    assert gain(tmp_path / "run") == 8
+    assert study.with_inputs(lanes=2).run().front.designs["gain"].tolist() == [4]
+
+
+def test_a_name_that_is_not_text_is_a_problem(tmp_path: Path) -> None:
+    study = made(tmp_path / "own", "../all")
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "one.txt").write_text("2")
+    Path(os.fsdecode(os.fsencode(tmp_path / "all") + b"/\xff.dat")).write_text("")
+    with pytest.raises(dse.InputError, match=r"'../all' cannot be read: .*is not UTF-8 text"):
+        dse.load(study)

@@ -26,12 +26,13 @@ def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
     """
     problems = []
     copies = {study.path.name if study.path else "study.json": study.text.encode()}
-    if study.path is not None:
-        own = study.path.parent.resolve()
+    if study.path is not None and study.folder is not None:
+        own = study.folder.resolve()
+        itself = own / study.path.name
         for path, digest in study.code.items():
-            if not path.resolve().is_relative_to(own) or path.resolve() == study.path.resolve():
+            if not path.resolve().is_relative_to(own) or path.resolve() == itself.resolve():
                 continue
-            place = path.resolve().relative_to(own).as_posix()
+            place = _place(path, study.folder)
             try:
                 copies[place] = path.read_bytes()
             except OSError as error:
@@ -43,6 +44,13 @@ def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
         if problems:
             raise InputError(str(study.path), problems)
     return copies
+
+
+def _place(path: Path, folder: Path) -> str:
+    """Return where a file lies in a folder: by the name that it is asked for if that is in it."""
+    inside = path.is_relative_to(folder) and ".." not in path.relative_to(folder).parts
+    named = path.relative_to(folder) if inside else path.resolve().relative_to(folder.resolve())
+    return named.as_posix()
 
 
 def copy_study(copies: Mapping[str, bytes], folder: Path) -> None:

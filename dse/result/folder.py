@@ -23,6 +23,7 @@ from dse.result.more import more
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
 from dse.result.writing import write_json, write_whole
+from dse.study.outside import MARKER as MARKER
 from dse.study.outside import Outside, sha256_of
 from dse.study.reading import read_toml
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
@@ -30,7 +31,7 @@ from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 FORMAT = 4
 """Version of the folder's layout."""
 _BOTH = (False, True)
-MARKER, SUMMARY, FRONT, DESIGNS = "run.json", "summary.json", "front.csv", "designs.csv"
+SUMMARY, FRONT, DESIGNS = "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
 PROGRESS = "progress.json"  # how far a run is; gone when it has ended
 _BYTES = 1 << 30  # of a summary: it holds the curves of convergence

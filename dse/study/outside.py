@@ -7,12 +7,15 @@ run is explained with what it read, or not at all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from dse.problems import check_regular
 
+MARKER = "run.json"
+"""The file that a run folder is known by."""
 BYTES = 1 << 30
 """Of a file that is read as an input, at most."""
 
@@ -26,6 +29,12 @@ class Outside(NamedTuple):
     name: str
     path: Path
     sha256: Mapping[str, str]
+
+    @classmethod
+    def of(cls, name: str, path: Path, code: Mapping[Path, str]) -> Outside:
+        """Return an input with the digests of its files. Loaders see its name: a link stays one."""
+        digests = {place_in(path, file): code[file] for file in files_of(path) if file in code}
+        return cls(name, path.parent.resolve() / path.name, digests)
 
     def changed(self) -> list[str]:
         """Return which files are no longer what was read, or were not there.
@@ -45,13 +54,45 @@ class Outside(NamedTuple):
         return sorted(differ)
 
 
+def places(outside: Mapping[str, Outside]) -> Iterator[str]:
+    """Yield which file of which input has which content."""
+    for key, each in sorted(outside.items()):
+        yield from (f"{key}\0{place}\0{digest}" for place, digest in sorted(each.sha256.items()))
+
+
 def files_of(path: Path) -> list[Path]:
-    """Return a file itself; of a folder its files and those of its folders, but hidden ones."""
+    """Return a file itself; of a folder all files below it, but hidden ones and those of runs.
+
+    Raises
+    ------
+    OSError
+        If a folder cannot be read.
+    ValueError
+        If a name in it is not text.
+    """
     if not path.is_dir():
         return [path]
-    inside = [entry for entry in path.iterdir() if not entry.name.startswith(".")]
-    below = [each for entry in inside if entry.is_dir() for each in entry.iterdir()]
-    return sorted(p for p in [*inside, *below] if p.is_file() and not p.name.startswith("."))
+    found: list[Path] = []
+    seen: set[str] = set()
+    for at, folders, names in os.walk(path, onerror=_raised, followlinks=True):
+        real = os.path.realpath(at)
+        known = real in seen  # by a link: it may be a loop
+        seen.add(real)
+        folders[:] = [] if known else [name for name in folders if _is_given(Path(at, name))]
+        found += [] if known else [Path(at, name) for name in names if not name.startswith(".")]
+    for file in found:
+        if file.name != file.name.encode(errors="replace").decode():
+            raise ValueError(f"{file.name!a}: the name of a file is not UTF-8 text")
+    return sorted(file for file in found if file.is_file())
+
+
+def _is_given(folder: Path) -> bool:
+    """Tell whether a folder is looked into: not a hidden one, nor what a run wrote."""
+    return not folder.name.startswith(".") and not (folder / MARKER).is_file()
+
+
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def place_in(path: Path, file: Path) -> str:
@@ -67,7 +108,7 @@ def is_copied(folder: Path | None, name: str, files: Sequence[Path]) -> bool:
     if folder is None or Path(name).is_absolute():
         return False
     own = folder.resolve()
-    return all(file.resolve() == own / file.relative_to(folder) for file in files)
+    return bool(files) and all(file.resolve() == own / file.relative_to(folder) for file in files)
 
 
 def sha256_of(path: Path) -> str:

@@ -24,7 +24,7 @@ from dse.search.outcome import Tolerance
 from dse.search.plan import WHOLE, plan
 from dse.study.faults import in_order
 from dse.study.kept import deciding, kept_text, to_toml
-from dse.study.outside import Outside, files_of, place_in, sha256_of
+from dse.study.outside import Outside, places, sha256_of
 from dse.study.plain import plain
 from dse.study.reading import parse, read_toml, unfit
 from dse.study.resolve import resolve
@@ -68,6 +68,8 @@ class ResolvedStudy:
         Names and functions that write sections of the report; see `dse.model.section`.
     notes : tuple of str
         What a reader should know.
+    folder : Path or None
+        Where the file lies, from the root: scripts may change where paths begin.
     code : mapping of Path to str
         The files that models, catalogs, profiles and sections came from: the SHA-256 of each as it
         was read.
@@ -100,6 +102,7 @@ class ResolvedStudy:
     curves: tuple[CurvePlan, ...]
     sections: tuple[tuple[str, Writer], ...]
     notes: tuple[str, ...]
+    folder: Path | None
     code: Mapping[Path, str]
     outside: Mapping[str, Outside]
     target: Target | None
@@ -210,7 +213,10 @@ def rewritten(
     """
     text = to_toml(content) if study.path else json.dumps(content, indent=1)
     elsewhere = {key: o.path for key, o in study.outside.items() if key not in anew}
-    return _study(dict(content), text, study.path, study.functions, elsewhere)
+    path = study.path
+    if path is not None and study.folder is not None and path.parent.absolute() != study.folder:
+        path = study.folder / path.name
+    return _study(dict(content), text, path, study.functions, elsewhere)
 
 
 def _not_mappings(content: Any, models: Any) -> list[Problem]:
@@ -324,7 +330,12 @@ def _study(
     if is_server(file.run.storage or "") and chosen.method in WHOLE:
         told = "each run on its storage searches the whole space, and the first registers its front"
         context.notes.append(f"{chosen.method} is not divided: {told}")
-    code = {path: sha256_of(path) for path in sorted({*context.files, *context.report_files})}
+    try:
+        code = {path: sha256_of(path) for path in sorted({*context.files, *context.report_files})}
+    except OSError as error:
+        message = f"{error.filename} cannot be read: {error.strerror or error}"
+        raise InputError(source, [Problem("", message)]) from None
+    outside = {key: Outside.of(*noted, code) for key, noted in context.outside.items()}
     text, target = kept_text(text, raw, toml=path is not None), resolved.target
     searched = target.searched if target else ()
     return ResolvedStudy(
@@ -345,19 +356,15 @@ def _study(
         figures=resolved.figures,
         notes=tuple(context.notes),
         code=code,
-        outside={key: _outside(*noted, code) for key, noted in context.outside.items()},
+        folder=folder,
+        outside=outside,
         digest=_digest(
             deciding(raw),
             {path: code[path] for path in context.files},
             folder,
-            [*context.fingerprints, *searched],
+            [*context.fingerprints, *searched, *places(outside)],
         ),
     )
-
-
-def _outside(name: str, path: Path, code: Mapping[Path, str]) -> Outside:
-    digests = {place_in(path, file): code[file] for file in files_of(path) if file in code}
-    return Outside(name, path.resolve(), digests)
 
 
 def _digest(

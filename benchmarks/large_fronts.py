@@ -89,7 +89,8 @@ def opening(page: Path) -> dict[str, tuple[float, float]]:
             seconds = time.perf_counter() - began
             metrics = chrome.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
             worked = next(m["value"] for m in metrics if m["name"] == "TaskDuration")
-    except pytest.skip.Exception:
+    except pytest.skip.Exception as missing:
+        print(f"the page is not opened: {missing}")
         return {}
     return {"page opens": (seconds, worked)}
 

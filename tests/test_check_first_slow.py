@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,9 +16,24 @@ from dse import Array, Floats, Quantity
 from dse.explain import check_first
 from dse.explain.explained import founded
 
+Width = Annotated[Floats, Quantity("B/s", "of the link", above=0)]
+Size = Annotated[Floats, Quantity("B", "of a transfer", low=0)]
+Latency = Annotated[Floats, Quantity("s", "of the link", low=0)]
+
 
 class Link(NamedTuple):
     transfer_time: Annotated[Array, Quantity("s", "time of a transfer", low=0)]
+
+
+def study_of(link: Callable[..., Link], latency: Any) -> dse.Study:
+    """Return a study of links of 40 widths."""
+    made = {
+        "study": {"name": "links", "models": ["link"]},
+        "inputs": {"size": 1000, "latency": latency},
+        "space": {"width": {"integer": [1, 40]}},
+        "objective": [{"minimize": "transfer_time"}, {"minimize": "width"}],
+    }
+    return dse.from_mapping(made, {"link": link})
 
 
 @pytest.mark.parametrize(
@@ -37,22 +53,12 @@ def test_slow_models_get_few_designs(
 ) -> None:
     now, seen = [0.0], set[float]()
 
-    def link(
-        width: Annotated[Floats, Quantity("B/s", "of the link", above=0)],
-        size: Annotated[Floats, Quantity("B", "of a transfer", low=0)],
-        latency: Annotated[Floats, Quantity("s", "of the link", low=0)],
-    ) -> Link:
+    def link(width: Width, size: Size, latency: Latency) -> Link:
         seen.update(np.ravel(width).tolist())
         now[0] += call + each * np.broadcast(width, size, latency).size
         return Link(np.asarray(latency + size / width))
 
-    made = {
-        "study": {"name": "links", "models": ["link"]},
-        "inputs": {"size": 1000, "latency": 1e-6},
-        "space": {"width": {"integer": [1, 40]}},
-        "objective": [{"minimize": "transfer_time"}, {"minimize": "width"}],
-    }
-    study = dse.from_mapping(made, {"link": link})
+    study = study_of(link, latency=1e-6)
     result = study.run(workers=1)
     certificate = replace(result.certificate, evaluated=15)
     kept = {**result.provenance, "seconds": search, "workers": 1}
@@ -69,23 +75,13 @@ def test_slow_models_are_asked_by_as_many_threads_as_searched(
 ) -> None:
     threads = set[int]()
 
-    def link(
-        width: Annotated[Floats, Quantity("B/s", "of the link", above=0)],
-        size: Annotated[Floats, Quantity("B", "of a transfer", low=0)],
-        latency: Annotated[Floats, Quantity("s", "of the link", low=0)],
-    ) -> Link:
+    def link(width: Width, size: Size, latency: Latency) -> Link:
         threads.add(threading.get_ident())
         if np.any(size >= 1500):
             raise ValueError("the transfer is too large")
         return Link(np.asarray(latency + size / width))
 
-    made = {
-        "study": {"name": "links", "models": ["link"]},
-        "inputs": {"size": 1000, "latency": 1e-6},
-        "space": {"width": {"integer": [1, 40]}},
-        "objective": [{"minimize": "transfer_time"}, {"minimize": "width"}],
-    }
-    study = dse.from_mapping(made, {"link": link})
+    study = study_of(link, latency=1e-6)
     result = study.run(workers=1)
     monkeypatch.setattr(check_first, "_is_slow", lambda *_: True)
     monkeypatch.setattr(check_first, "cpu_count", lambda: 3)
@@ -100,22 +96,11 @@ def test_slow_models_are_asked_by_as_many_threads_as_searched(
 
 
 def test_a_model_that_raises_at_a_middle_leaves_a_figure_out() -> None:
-    def link(
-        width: Annotated[Floats, Quantity("B/s", "of the link", above=0)],
-        size: Annotated[Floats, Quantity("B", "of a transfer", low=0)],
-        latency: Annotated[Floats, Quantity("s", "of the link", low=0)],
-    ) -> Link:
+    def link(width: Width, size: Size, latency: Latency) -> Link:
         if np.any(np.asarray(latency) == 2.0):
             raise ValueError("in the middle")
         return Link(np.asarray(latency + size / width))
 
-    made = {
-        "study": {"name": "links", "models": ["link"]},
-        "inputs": {"size": 1000, "latency": 1.0},
-        "space": {"width": {"integer": [1, 40]}},
-        "objective": [{"minimize": "transfer_time"}, {"minimize": "width"}],
-    }
-    result = dse.from_mapping(made, {"link": link}).run(workers=1)
-    inputs = {"size": 1000, "latency": {"uniform": [1.0, 3.0]}}
-    moved = dse.from_mapping({**made, "inputs": inputs}, {"link": link})
+    result = study_of(link, latency=1.0).run(workers=1)
+    moved = study_of(link, latency={"uniform": [1.0, 3.0]})
     assert founded(moved, result).checks == ()

@@ -31,9 +31,9 @@ class Outside(NamedTuple):
     sha256: Mapping[str, str]
 
     @classmethod
-    def of(cls, name: str, path: Path, code: Mapping[Path, str]) -> Outside:
+    def of(cls, name: str, path: Path, files: Sequence[Path], code: Mapping[Path, str]) -> Outside:
         """Return an input with the digests of its files. Loaders see its name: a link stays one."""
-        digests = {place_in(path, file): code[file] for file in files_of(path) if file in code}
+        digests = {place_in(path, file): code[file] for file in files}
         return cls(name, path.parent.resolve() / path.name, digests)
 
     def changed(self) -> list[str]:

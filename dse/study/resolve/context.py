@@ -42,8 +42,8 @@ class Context:
     """What the report's sections come from: kept with a run, but they decide no result."""
     elsewhere: Mapping[str, Path] = field(default_factory=dict)
     """Where inputs lie that are not where the text says: it is a copy."""
-    outside: dict[str, tuple[str, Path]] = field(default_factory=dict)
-    """Inputs that a run does not copy, by key: what the text calls each, and where it lies."""
+    outside: dict[str, tuple[str, Path, list[Path]]] = field(default_factory=dict)
+    """Inputs that a run does not copy, by key: what the text calls each, its place, its files."""
     fingerprints: list[str] = field(default_factory=list)
     """Of functions that a script gave; see `dse.study.reach.fingerprint`."""
     unseen: bool = False

@@ -142,7 +142,7 @@ def _resource(
         files = files_of(path)
         ctx.files += files
         if key in ctx.elsewhere or not is_copied(ctx.folder, entry, files):
-            ctx.outside[key] = entry, path
+            ctx.outside[key] = entry, path, files
         if resource.greatest is not None:
             ctx.greatest |= resource.greatest(loaded)
         if resource.parts is not None:

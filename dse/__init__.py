@@ -20,10 +20,10 @@ A script loads a study, changes it, runs it, and asks what was found (docs/scrip
 
 `load` and `from_mapping` make a `Study`; `Study.run` gives a `StudyResult` with its `Front`,
 `Study.sweep` a `Sweep`; `load_result` reads a run folder; `compare` sets two results side by side.
-`Quantity`, `Resource`, `Floats` and `Array` declare models, `demands` and `Demand` what must hold
-for their outputs to mean anything, `moves` how they move with inputs, `at_least` what they are
-never below, and `testing.check_model` holds them to their contract. Bad input raises `InputError`,
-a study without a feasible design `InfeasibleError`, each with every problem at once. A model that
+`Quantity`, `Resource`, `Floats` and `Array` declare models, `requires` and `Requirement` what
+must hold for their outputs to mean anything, `moves` how they move with inputs, `at_least` what
+they are never below, and `testing.check_model` holds them to their contract. Bad input raises
+`InputError`, a study without a feasible design `InfeasibleError`, each with every problem at once. A model that
 raises ends a run or a sweep with `StoppedError`, and `Study.evaluate` with `ModelError`. All are a
 `DseError`.
 
@@ -51,14 +51,14 @@ if TYPE_CHECKING:
     )
     from dse.evaluate.wiring import ModelError
     from dse.model.behaviour import at_least, moves
-    from dse.model.demand import Demand, demands
     from dse.model.quantity import Array, Floats, Quantity, Resource
+    from dse.model.requirement import Requirement, requires
     from dse.problems import DseError, InfeasibleError, InputError
     from dse.run import StoppedError
 
 _HOMES = {
     "Array": "dse.model.quantity",
-    "Demand": "dse.model.demand",
+    "Requirement": "dse.model.requirement",
     "DseError": "dse.problems",
     "Explanation": "dse.api",
     "Floats": "dse.model.quantity",
@@ -74,7 +74,7 @@ _HOMES = {
     "Sweep": "dse.api",
     "at_least": "dse.model.behaviour",
     "compare": "dse.api",
-    "demands": "dse.model.demand",
+    "requires": "dse.model.requirement",
     "from_mapping": "dse.api",
     "load": "dse.api",
     "load_result": "dse.api",
@@ -83,7 +83,6 @@ _HOMES = {
 
 __all__ = [
     "Array",
-    "Demand",
     "DseError",
     "Explanation",
     "Floats",
@@ -92,6 +91,7 @@ __all__ = [
     "InputError",
     "ModelError",
     "Quantity",
+    "Requirement",
     "Resource",
     "StoppedError",
     "Study",
@@ -99,11 +99,11 @@ __all__ = [
     "Sweep",
     "at_least",
     "compare",
-    "demands",
     "from_mapping",
     "load",
     "load_result",
     "moves",
+    "requires",
     "testing",
 ]
 

@@ -1,4 +1,4 @@
-"""A chain of small models with demands, for the tests of what a study demands of its designs."""
+"""A chain of small models with requirements, for the tests of a study's requirements."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from dse import Array, Demand, Floats, Quantity, demands
+from dse import Array, Floats, Quantity, Requirement, requires
 
 Lanes = Annotated[Floats, Quantity("1", "lanes", low=1, better="higher")]
 CallRate = Annotated[Floats, Quantity("call/s", "calls that are offered", above=0)]
 Size = Annotated[Floats, Quantity("B", "bytes of a call", above=0)]
 Waiting = Annotated[Floats, Quantity("cycle", "time that a call may wait", low=0)]
-LOADED = Demand("utilization < 1", "the engine carries the calls that it is offered")
+LOADED = Requirement("utilization < 1", "the engine carries the calls that it is offered")
 
 
 class Speed(NamedTuple):
@@ -34,7 +34,7 @@ def engine(lanes: Lanes, size: Size) -> Speed:
     return Speed(np.asarray(lanes * 64e6 / size), np.asarray(1000.0 * lanes + 0 * size))
 
 
-@demands(LOADED)
+@requires(LOADED)
 def queue(
     call_rate: CallRate, carried: Annotated[Floats, Quantity("call/s", "calls", above=0)]
 ) -> Queue:
@@ -43,7 +43,7 @@ def queue(
         return Queue(np.asarray(call_rate / carried), 1.0 / (np.asarray(carried) - call_rate))
 
 
-@demands(Demand("latency <= waiting", "a call is served before its time is over"))
+@requires(Requirement("latency <= waiting", "a call is served before its time is over"))
 def margin(
     waiting: Waiting, latency: Annotated[Floats, Quantity("cycle", "mean time of a call")]
 ) -> Margin:

@@ -162,7 +162,7 @@ def test_figures_of_communication() -> None:
         r"`pipeline_depth` 1\)",
         r"the default\)",
         r"not above 0",
-        r"demands 0",
+        r"requires 0",
         r"at least 99 % of instructions",
         r"relative gap 0\.",
         r": 0 up to 20,000 nodes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.explain import regions, sensitivity
-from dse.model import Quantity, demand
+from dse.model import Quantity, requirement
 from dse.result import storage
 from dse.search import cost, plan, slabs, stall
 from dse.study.resolve.regions import Rule
@@ -12,7 +12,7 @@ from tests.docs_figures import Document
 
 def test_figures_of_the_decisions() -> None:
     doc = Document("docs/decisions.md")
-    doc.says("may differ by @ of themselves", demand._ROUNDING)
+    doc.says("may differ by @ of themselves", requirement._ROUNDING)
     doc.says("up to @ million designs is enumerated", plan.AUTO_LIMIT / 1e6)
     doc.says("a design takes more than @ ms and", cost.COSTLY * 1e3)
     doc.says("the time-out, or @ minutes, on one core", cost.PATIENCE / 60)

@@ -34,7 +34,7 @@ def drafted(folder: Path, *arguments: object) -> dse.Study:
 
 
 def holds_alternatives(result: dse.StudyResult) -> None:
-    """Demand a front of several designs, between which each objective differs."""
+    """Require a front of several designs, between which each objective differs."""
     front = result.front.designs
     assert result.certificate.complete
     assert len(front) >= 5

@@ -177,8 +177,8 @@ def test_violations_of_relations_keep_to_their_ranges(
     assert (known <= high).all()
 
 
-def test_a_demand_that_holds_but_for_rounding_drops_no_box() -> None:
-    """What models demand to be equal may differ by a share; the bounds know of it."""
+def test_a_requirement_that_holds_but_for_rounding_drops_no_box() -> None:
+    """What models require to be equal may differ by a share; the bounds know of it."""
     asked = replace(read_relation("a == b"), slack=1e-9)
     near = {"a": (1.0, 1.0), "b": (1.0 + 1e-12, 1.0 + 1e-12)}
     low, high = violation_range(asked, near)

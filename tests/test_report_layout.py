@@ -82,8 +82,10 @@ def test_nothing_is_cut_and_the_plot_fills_its_card(
 
 
 def test_long_tables_fold_and_long_words_wrap(chrome: Chrome, tmp_path: Path) -> None:
-    demand = "the engine's slots of a stream carry the calls it is offered: utilization < 1, " * 2
-    found = replace(result(4, 500), cuts=(Cut(f"{demand}demanded by a.b:c", 40, 7, ()),))
+    requirement = (
+        "the engine's slots of a stream carry the calls it is offered: utilization < 1, " * 2
+    )
+    found = replace(result(4, 500), cuts=(Cut(f"{requirement}required by a.b:c", 40, 7, ()),))
     functions = pd.DataFrame(
         {
             "function": [f"function_{i}" for i in range(40)],

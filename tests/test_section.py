@@ -139,7 +139,7 @@ def test_bad_sections_are_told_with_the_study(tmp_path: Path) -> None:
     assert "'plain' does not name a section" in told
 
 
-def test_parts_demand_matching_shapes() -> None:
+def test_parts_require_matching_shapes() -> None:
     """A picture that cannot be drawn is refused where it is made."""
     with pytest.raises(ValueError, match="values for 2 categories"):
         Bars("b", ["a", "b"], [("u", [1.0])], "y")

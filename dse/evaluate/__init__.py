@@ -6,9 +6,9 @@
     Designs that were evaluated elsewhere: rows of a table.
 `wiring`, `conflicts`
     Models joined by quantity name, and what cannot be joined.
-`conditions`, `objective`, `constraint`, `demanded`
+`conditions`, `objective`, `constraint`, `requirements`
     What is asked of designs: quantities and relations, each under its own conditions, and what
-    the models themselves demand.
+    the models themselves require.
 `trace`
     What feeds what, and which variable reaches which objective.
 `evaluator`, `judging`, `tabulate`

@@ -35,8 +35,8 @@ class Constraint:
         The same in words, such as ``"at granularity = 1 KiB"``; empty for none.
     reduction : Reduction or None
         How several scenarios become one number.
-    demanded_by : str
-        The model that demands it; empty for a constraint of the study's own.
+    required_by : str
+        The model that requires it; empty for a constraint of the study's own.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Constraint:
     conditions: Conditions
     condition: str = ""
     reduction: Reduction | None = None
-    demanded_by: str = ""
+    required_by: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ def reaches(evaluator: Evaluator) -> dict[str, Reach]:
 
 
 def _short(constraint: Constraint) -> str:
-    """Return a constraint without the sentence of a model that demands it."""
-    if constraint.demanded_by and constraint.relation is not None:
+    """Return a constraint without the sentence of a model that requires it."""
+    if constraint.required_by and constraint.relation is not None:
         return constraint.relation.text
     return constraint.name

@@ -3,8 +3,8 @@
 * `quantity`: `Quantity` and `Resource`;
 * `signature`: what a function declares, with its records laid flat;
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
-* `demand`: what must hold for a model's outputs to mean anything; `expression` and `dimension`:
-  relations between quantities, as data, and their units;
+* `requirement`: what must hold for a model's outputs to mean anything;
+* `expression` and `dimension`: relations between quantities, as data, and their units;
 * `behaviour`: `moves`, how outputs move with inputs;
 * `contract`: a `Model` read from an annotated function;
 * `units`, `nearest_unit`: texts with units, and misspelt ones;
@@ -16,21 +16,21 @@
 from dse.model.behaviour import at_least, moves
 from dse.model.contract import Model
 from dse.model.decorators import composed_of, model
-from dse.model.demand import Demand, demands
 from dse.model.quantity import Array, Floats, Quantity, Resource
+from dse.model.requirement import Requirement, requires
 from dse.model.signature import declared
 
 __all__ = [
     "Array",
-    "Demand",
     "Floats",
     "Model",
     "Quantity",
+    "Requirement",
     "Resource",
     "at_least",
     "composed_of",
     "declared",
-    "demands",
     "model",
     "moves",
+    "requires",
 ]

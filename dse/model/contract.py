@@ -13,8 +13,8 @@ import numpy as np
 
 from dse.model.behaviour import Moves, declared_floors, declared_moves
 from dse.model.decorators import model
-from dse.model.demand import Demand, Demanded
 from dse.model.quantity import Array, Quantity, Resource
+from dse.model.requirement import ModelRequirement, Requirement
 from dse.model.signature import declaration, fields_of, layout
 from dse.problems import InputError, Problem
 
@@ -44,8 +44,8 @@ class Model:
     arguments, fields : mapping of str to str
         From quantity names to the function's parameter and output names (they differ if a study
         renames).
-    demands : tuple of Demanded
-        What must hold for its outputs to mean anything, beside what its parts demand.
+    requirements : tuple of ModelRequirement
+        What must hold for its outputs to mean anything, beside what its parts require.
     moves : mapping of str to mapping of str to int
         How outputs move with inputs, by quantity names; see `dse.model.behaviour`.
     floors : mapping of str to tuple of Model
@@ -60,7 +60,7 @@ class Model:
     arguments: Mapping[str, str]
     fields: Mapping[str, str]
     parts: tuple[Model, ...] = ()
-    demands: tuple[Demanded, ...] = ()
+    requirements: tuple[ModelRequirement, ...] = ()
     moves: Moves = dataclasses.field(default_factory=dict)
     floors: Mapping[str, tuple[Model, ...]] = dataclasses.field(default_factory=dict)
 
@@ -89,8 +89,8 @@ class Model:
         }
         own_inputs, own_outputs = ({n: n for n in names} for names in (inputs, outputs))
         called = model(function)
-        declared: tuple[Demand, ...] = getattr(function, "__demands__", ())
-        own = tuple(Demanded(each.read(), each.about, name) for each in declared)
+        declared: tuple[Requirement, ...] = getattr(function, "__requirements__", ())
+        own = tuple(ModelRequirement(each.read(), each.about, name) for each in declared)
         return cls(
             name,
             called,
@@ -115,20 +115,20 @@ class Model:
     def leaves(self) -> tuple[Model, ...]:
         """The models to run: the parts of parts, or the model itself.
 
-        Each has its own demands and those of every whole that it is a part of.
+        Each has its own requirements and those of every whole that it is a part of.
         """
         if not self.parts:
             return (self,)
         return tuple(
-            replace(leaf, demands=(*leaf.demands, *self.demands))
+            replace(leaf, requirements=(*leaf.requirements, *self.requirements))
             for part in self.parts
             for leaf in part.leaves
         )
 
     @property
     def misfits(self) -> tuple[str, ...]:
-        """What is wrong with the units of its demands and those of its parts, in words."""
-        own = (each.misfit(self.quantities) for each in self.demands)
+        """What is wrong with the units of its requirements and those of its parts, in words."""
+        own = (each.misfit(self.quantities) for each in self.requirements)
         inner = (misfit for part in self.parts for misfit in part.misfits)
         return (*(f"{self.name} {misfit}" for misfit in own if misfit), *inner)
 
@@ -158,7 +158,7 @@ class Model:
             arguments=keys(self.arguments),
             fields=keys(self.fields),
             parts=tuple(part.renamed(names) for part in self.parts),
-            demands=tuple(each.renamed(names) for each in self.demands),
+            requirements=tuple(each.renamed(names) for each in self.requirements),
             moves={o: keys(inner) for o, inner in keys(self.moves).items()},
             floors={
                 o: tuple(floor.renamed(names) for floor in floors)

@@ -49,7 +49,7 @@ _COUNT = _Unit(1.0, {}, "1")
 
 
 def check_units(relation: Relation, units: Mapping[str, str | None]) -> None:
-    """Demand that a relation adds and compares only what has one unit.
+    """Require that a relation adds and compares only what has one unit.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ class Bars:
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Demand one value for each category."""
+        """Require one value for each category."""
         for name, values in self.bars:
             if np.shape(values) != (len(self.categories),):
                 raise ValueError(
@@ -128,7 +128,7 @@ class Heatmap:
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Demand one value for each cell."""
+        """Require one value for each cell."""
         if np.shape(self.values) != (len(self.rows), len(self.columns)):
             raise ValueError(
                 f"'{self.title}': values of shape {np.shape(self.values)} for "
@@ -167,7 +167,7 @@ class Tree:
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Demand a parent before each node, and a value for each."""
+        """Require a parent before each node, and a value for each."""
         count = len(self.names)
         if len(self.parents) != count or np.shape(self.values) != (count,):
             raise ValueError(f"'{self.title}': a parent and a value for each of {count} names")

@@ -28,8 +28,8 @@ def check_model(
     element equals the scalar call; inputs are not changed; shapes broadcast;
     outputs stay in their declared domains, without NaN, on the domain; an element outside a domain
     gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
-    model equals its parts; demands add and compare only what has one unit; no pair of inputs that
-    differ in one refutes how outputs are declared to move with it (`dse.moves`).
+    model equals its parts; requirements add and compare only what has one unit; no pair of inputs
+    that differ in one refutes how outputs are declared to move with it (`dse.moves`).
 
     Parameters
     ----------

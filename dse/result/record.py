@@ -280,7 +280,7 @@ class Result:
     target : TargetAnswer or None
         What the front says to the study's target; see `dse.result.reaching`.
     cuts : tuple of Cut
-        What each constraint excludes, in the study's order; then what models demand.
+        What each constraint excludes, in the study's order; then what models require.
     """
 
     name: str

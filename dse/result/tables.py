@@ -128,7 +128,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
     tally, plan = outcome.tally, study.plan
     statement = skipped.statement(outcome) if tally.raised else outcome.statement
     if _broken(study.evaluator, tally):
-        statement += " Designs that break what a model demands are infeasible: see the notes."
+        statement += " Designs that break what a model requires are infeasible: see the notes."
     if outcome.complete:
         stopped = "complete"
         if tally.odd[:, 2].any():
@@ -191,9 +191,9 @@ def _resumed(before: Progress) -> list[str]:
 
 
 def _broken(evaluator: Evaluator, tally: Tally) -> list[str]:
-    """Return a note on the demands of models that some designs do not meet."""
+    """Return a note on the requirements of models that some designs do not meet."""
     counts = zip(evaluator.constraints, tally.violated.tolist(), strict=True)
-    broken = [(count, c.name) for c, count in counts if c.demanded_by and count]
+    broken = [(count, c.name) for c, count in counts if c.required_by and count]
     every = plural(tally.evaluated, "design")
     if len(broken) > 1:
         told = "; ".join(

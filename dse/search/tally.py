@@ -310,7 +310,7 @@ def _ways(
 
 def _relaxed(constraint: Constraint, violation: float) -> str:
     """Return how a constraint would have to be written to let a design with this violation in."""
-    if constraint.demanded_by:  # by what a model means: it is not to be written otherwise
+    if constraint.required_by:  # by what a model means: it is not to be written otherwise
         return f"meeting '{constraint.name}' (broken by {_rounded(violation, True)})"
     if constraint.relation is not None:
         if constraint.relation.strict and violation <= np.finfo(np.float64).tiny:

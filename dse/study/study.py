@@ -78,7 +78,7 @@ class ResolvedStudy:
     target : Target or None
         What is to be reached.
     unchecked : tuple of str
-        What the models demand and the study cannot tell, with what is lacking.
+        What the models require and the study cannot tell, with what is lacking.
     uncertainty : Uncertainty
         What is uncertain, and its draws.
     figures : tuple of Stated

@@ -43,7 +43,7 @@ class OriginTable(Table):
     @field_validator("source")
     @classmethod
     def _is_told(cls, source: str, info: ValidationInfo) -> str:
-        """Demand a source of what is not this study's own."""
+        """Require a source of what is not this study's own."""
         tier = info.data.get("tier")
         if tier in SOURCED and not source.strip():
             kind = "is from a data sheet" if tier == "data sheet" else f"is {tier}"

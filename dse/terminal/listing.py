@@ -83,8 +83,8 @@ def _model(listed: Listed) -> Iterator[RenderableType]:
             if (default := listed.model.defaults.get(name)) is not None:
                 about += f" (default {number(default)})"
             yield _indented(f"[bold]{escape(name)}[/] {escape(about)}", 4)
-    for demand in listed.model.demands:
-        yield from hanging("demands", f"{demand.relation.text}: {demand.about}")
+    for requirement in listed.model.requirements:
+        yield from hanging("requires", f"{requirement.relation.text}: {requirement.about}")
 
 
 def _catalog(catalog: Catalog, rows: Iterable[Row]) -> Iterator[RenderableType]:

@@ -187,9 +187,9 @@ class Terminal:
             named = f"{objective.name} [{objective.unit}] {objective.condition}"
             self._line(objective.direction, named)
         for constraint in evaluator.constraints:
-            self._line("demand" if constraint.demanded_by else "constraint", constraint.name)
-        for demand in study.unchecked:
-            self._line("not checked", demand)
+            self._line("requirement" if constraint.required_by else "constraint", constraint.name)
+        for requirement in study.unchecked:
+            self._line("not checked", requirement)
         if study.target is not None:
             self._line("target", study.target.reach)
         self._wiring(evaluator)

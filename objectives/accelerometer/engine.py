@@ -15,7 +15,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Floats, Quantity, demands, model, moves
+from dse.model import Array, Floats, Quantity, Requirement, model, moves, requires
 from objectives.accelerometer.quantities import (
     ENGINE_UTILIZATION,
     QUEUE_TIME,
@@ -129,8 +129,8 @@ def _closed(how: Array, service: Array, between: Array, count: Array) -> Array:
     return np.asarray(waiting.reshape(shape)[()])
 
 
-@demands(
-    Demand(
+@requires(
+    Requirement(
         "max(1 - threading, 0) * queue_time == sync_wait_time",
         "in Sync, queue_time is what core_wait gives: cores wait for one another",
     )
@@ -166,7 +166,7 @@ def offload_time(
     is free when it needs one, with o1 in Sync-OS alone. W is `queue_time` in Sync, else that of
     M/M/1. Sums rise with their terms, and M/M/1 with load and service.
 
-    The percentile of Sync is that of the cores' closed queue. It is demanded that `queue_time` is
+    The percentile of Sync is that of the cores' closed queue. It is required that `queue_time` is
     the mean of the same queue, `sync_wait_time`: with another, such as 0, mean and percentile would
     be of two queues.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Quantity, demands, model, moves
+from dse.model import Array, Quantity, Requirement, model, moves, requires
 from objectives.accelerometer.quantities import (
     ENGINE_UTILIZATION,
     SERVICE_TIME,
@@ -51,8 +51,10 @@ class HostSpeedup:
     service_time: Annotated[Array, SERVICE_TIME]
 
 
-@demands(
-    Demand("engine_utilization < 1", "the engine serves what the cores offload at full throughput")
+@requires(
+    Requirement(
+        "engine_utilization < 1", "the engine serves what the cores offload at full throughput"
+    )
 )
 @model
 @moves(
@@ -97,7 +99,7 @@ def host_speedup(
         Async     1 / (1 − α + (n/C)(o0 + L + Q))
 
     In Sync-OS and Async other work fills the time of the engine, so that the formulas know nothing
-    of its speed. Its capacity is demanded beside them: a core with speedup S makes S·n offloads in
+    of its speed. Its capacity is required beside them: a core with speedup S makes S·n offloads in
     C cycles, each of s = αC/(nA) cycles of the engine, so that all cores load it with
     cores·S·α/A. Beyond 1 the engine sets the pace, and the speedup is not reached.
 

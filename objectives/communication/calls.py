@@ -17,7 +17,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Floats, Quantity, demands, model
+from dse.model import Array, Floats, Quantity, Requirement, model, requires
 from objectives.communication.acceleration import computing, placed
 from objectives.communication.area import parallel_code, stored
 from objectives.communication.designs import design_work, product
@@ -173,7 +173,9 @@ class ProgramRun:
 
 
 @model
-@demands(Demand("run_utilization < 1", "a stream can run the program as often as it is asked to"))
+@requires(
+    Requirement("run_utilization < 1", "a stream can run the program as often as it is asked to")
+)
 @np.errstate(all="ignore")
 def program_run(
     calls_per_run: Annotated[Floats, CALLS_PER_RUN],
@@ -197,8 +199,8 @@ def program_run(
     """Return how long a run of the program takes if its calls go to a shared engine.
 
     ``host_rest_time + calls_per_run · call_interval``: the rest and the calls do not overlap; calls
-    overlap with each other as far as `call_interval` has several in flight, which demands that they
-    do not depend on each other.
+    overlap with each other as far as `call_interval` has several in flight, which requires that
+    they do not depend on each other.
 
     >>> run = program_run(10.0, 500.0, host_rest_time=1000.0, host_run_time=12_000.0, run_rate=1e-4)
     >>> float(run.run_time), float(run.speedup), float(run.run_utilization)

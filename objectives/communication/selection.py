@@ -33,7 +33,7 @@ class Idle(NamedTuple):
 def idle_functions(dataflow: Programs, selection: Selection, workload: Workload = 0.0) -> Idle:
     """Count the chosen functions that are only below other chosen ones, or that do not run.
 
-    A study that wants each design once demands that there are none (``at_most = 0``).
+    A study that wants each design once requires that there are none (``at_most = 0``).
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Quantity, demands, model, moves
+from dse.model import Array, Quantity, Requirement, model, moves, requires
 from objectives.machine.interface import InterfaceLatency, SetUp
 from objectives.machine.quantities import (
     CALL_INTERVAL,
@@ -116,8 +116,8 @@ def turnaround(
     return Turnaround(time, travel, time + travel + link_wait_time)
 
 
-@demands(
-    Demand(
+@requires(
+    Requirement(
         "stream_utilization < 1",
         "a thread can make the calls that it is asked for, with as many in flight as it may have",
     )

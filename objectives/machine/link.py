@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Floats, Quantity, demands, model, moves
+from dse.model import Array, Floats, Quantity, Requirement, model, moves, requires
 from objectives.machine.interface import LinkTimePerByte, SharedLink
 from objectives.machine.quantities import LINK_INTERVAL, LINK_TIME, LINK_WAIT_TIME, CallRate
 from objectives.quantities import Granularity, Streams, TotalStreams
@@ -31,8 +31,10 @@ class Link:
     link_interval: Annotated[Array, LINK_INTERVAL]
 
 
-@demands(
-    Demand("link_utilization < 1", "the link carries the calls of all the streams that meet on it")
+@requires(
+    Requirement(
+        "link_utilization < 1", "the link carries the calls of all the streams that meet on it"
+    )
 )
 @model
 @moves(

@@ -4,7 +4,7 @@
   submodular, so that leaving it out costs nothing and frees area.
 * A block larger than the accelerator stays on the CPU.
 * If a moved block always gains by going back to the CPU unless a certain neighbour is moved too,
-  it is moved only with that neighbour. Blocks that so demand each other, around a circle, are one.
+  it is moved only with that neighbour. Blocks that so require each other, around a circle, are one.
 
 The smallest of the optima has all three properties, so that they hold at once.
 """

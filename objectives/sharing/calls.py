@@ -26,7 +26,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Demand, Floats, Quantity, at_least, demands, model, moves
+from dse.model import Array, Floats, Quantity, Requirement, at_least, model, moves, requires
 from objectives.quantities import CallRate, ClockPeriod
 from objectives.queues import Complex, complex_expm1
 from objectives.sharing._floors import time_alone, time_loaded, turn_interval
@@ -151,8 +151,10 @@ def call_service(
     return CallService(interval * clock_period, alone * clock_period, worst * clock_period)
 
 
-@demands(
-    Demand("engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered")
+@requires(
+    Requirement(
+        "engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered"
+    )
 )
 @at_least(engine_time=time_loaded)
 @model

@@ -28,9 +28,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dse.evaluate.conflicts import conflicts
-from dse.evaluate.demanded import demanded
 from dse.evaluate.draws import Uncertainty
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.requirements import required_constraints
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
@@ -105,7 +105,7 @@ def _of_models(ctx: Context) -> Resolved:
     evaluator = Evaluator(wiring, space, *judged, ctx.file.run.on_error)
     unchecked: tuple[str, ...] = ()
     if not wrong and not ctx.incomplete:
-        also, unchecked = demanded(wiring, evaluator.requests())
+        also, unchecked = required_constraints(wiring, evaluator.requests())
         constraints += also
         evaluator = replace(evaluator, constraints=tuple(constraints))
     dropped = {entry.partition(".")[0] for entry in ctx.reading.dropped}

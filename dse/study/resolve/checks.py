@@ -21,7 +21,7 @@ _NAMED = 3  # targets in a message
 
 
 def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
-    """Demand that no quantity has two origins."""
+    """Require that no quantity has two origins."""
     owner: dict[str, str] = dict.fromkeys(wiring.constants, "[inputs]")
     for key, variable in space.variables.items():
         names = next(iter(variable.rows.values())) if isinstance(variable, Choice) else [key]
@@ -45,7 +45,7 @@ def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
 
 
 def check_overrides(ctx: Context, wiring: Wiring) -> None:
-    """Demand that a model takes what the study sets of a row, and note it."""
+    """Require that a model takes what the study sets of a row, and note it."""
     overridden = [
         (f"{section}.{key}.override", option, name, number)
         for section, entries in (("inputs", ctx.file.inputs), ("space", ctx.file.space))
@@ -71,7 +71,7 @@ def _overrides(entry: Any) -> Mapping[str, Mapping[str, float | str | UncertainT
 def check_missing(
     ctx: Context, wiring: Wiring, objectives: list[Objective], constraints: list[Constraint]
 ) -> None:
-    """Demand that every input that a target needs has an origin."""
+    """Require that every input that a target needs has an origin."""
     wanted: dict[str, tuple[str, list[str]]] = {}
     for target, names, binding in targets(objectives, constraints):
         for name, by in wiring.needs(names, binding).missing.items():
@@ -108,7 +108,7 @@ def check_dead(
     objectives: list[Objective],
     constraints: list[Constraint],
 ) -> None:
-    """Demand that every variable matters to a target, and every objective to a variable.
+    """Require that every variable matters to a target, and every objective to a variable.
 
     Every target and variable must have been read: what was left out may be what matters.
     """

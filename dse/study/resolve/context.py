@@ -133,7 +133,7 @@ class Context:
         return value
 
     def readable(self, where: str, given: float | str) -> bool:
-        """Demand a number and a known unit, of a quantity that no model declares."""
+        """Require a number and a known unit, of a quantity that no model declares."""
         try:
             unit = split(given)[2] if isinstance(given, str) else ""
         except UnitError as error:

@@ -21,7 +21,7 @@ class _Bound(NamedTuple):
 
 
 def check_contradictions(ctx: Context, constraints: Iterable[Constraint]) -> None:
-    """Demand that no two bounds of a quantity, under equal conditions, exclude every value."""
+    """Require that no two bounds of a quantity, under equal conditions, exclude every value."""
     most: dict[_Key, _Bound] = {}
     least: dict[_Key, _Bound] = {}
     for constraint in constraints:

@@ -31,7 +31,7 @@ def resolve_models(ctx: Context) -> tuple[Model, ...]:
             if not is_unit(quantity.unit):
                 ctx.add(where, f"'{name}' has the unknown unit {quantity.unit!r}", KNOWN_UNITS)
         for misfit in model.misfits:
-            ctx.add(where, misfit, "a demand is in the units that its model declares")
+            ctx.add(where, misfit, "a requirement is in the units that its model declares")
         names = _renamed(ctx, f"{where}.rename", model, renamed)
         if names is None:
             ctx.unseen = True
@@ -52,7 +52,7 @@ def _model(ctx: Context, where: str, reference: str) -> Model | None:
         if reference in ctx.functions:
             ctx.fingerprints.append(fingerprint(ctx.functions[reference]))
             model = Model.from_function(ctx.functions[reference], reference)
-            ctx.fingerprints += [d.relation.text for m in model.leaves for d in m.demands]
+            ctx.fingerprints += [d.relation.text for m in model.leaves for d in m.requirements]
             return model
         model, paths = load_model(reference, ctx.folder)
     except InputError as error:

@@ -38,7 +38,7 @@ def resolve_objectives(ctx: Context, wiring: Wiring) -> list[Objective]:
 
 
 def _check_names(ctx: Context, objectives: Mapping[str, Objective]) -> None:
-    """Demand that each objective is a column of its own."""
+    """Require that each objective is a column of its own."""
     first: dict[str, str] = {}
     for where, objective in objectives.items():
         name = objective.name

@@ -83,7 +83,7 @@ def _catalog(ctx: Context, where: str, name: str) -> Catalog | None:
 
 
 def _check_rename(ctx: Context, where: str, catalog: Catalog, rename: Mapping[str, str]) -> None:
-    """Demand that some row sets what is renamed, and that no row sets a quantity twice."""
+    """Require that some row sets what is renamed, and that no row sets a quantity twice."""
     names = {name for row in catalog.rows.values() for name in row.figures}
     for name, new in rename.items():
         if name not in names:

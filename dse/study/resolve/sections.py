@@ -51,7 +51,7 @@ def resolve_sections(ctx: Context) -> tuple[tuple[str, Writer], ...]:
 
 
 def check_sections(ctx: Context, wiring: Wiring, sections: tuple[tuple[str, Writer], ...]) -> None:
-    """Demand that the study gives what the writers need; see `dse.model.section.needs`."""
+    """Require that the study gives what the writers need; see `dse.model.section.needs`."""
     given = {*wiring.constants, *wiring.varied, *ctx.file.inputs, *ctx.doubtful}
     places = {name: where for where, name in ctx.numbered("report.sections")}
     for reference, write in sections:

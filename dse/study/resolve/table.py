@@ -111,7 +111,7 @@ def _check_inputs(ctx: Context, file: TableStudyFile, table: DesignTable) -> Non
 
 
 def _check_texts(ctx: Context, file: TableStudyFile, table: DesignTable) -> None:
-    """Demand numbers where an objective or a constraint asks for a column."""
+    """Require numbers where an objective or a constraint asks for a column."""
     wanted: list[tuple[str, str]] = []
     for where, objective in ctx.numbered("objective"):
         for way in ("maximize", "minimize"):

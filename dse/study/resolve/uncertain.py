@@ -188,7 +188,7 @@ def _sound(
     kind: str,
     numbers: tuple[float, ...],
 ) -> bool:
-    """Demand numbers in order and in the domain."""
+    """Require numbers in order and in the domain."""
     place = f"{where}.{kind}"
     if kind == "normal" and not numbers[1] > 0:
         ctx.add(f"{where}.deviation", "is not above 0", "a number that is known is given as such")

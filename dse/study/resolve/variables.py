@@ -108,7 +108,7 @@ def _values(
 def _range(
     ctx: Context, wiring: Wiring, where: str, key: str, bounds: Sequence[float], log: bool
 ) -> bool:
-    """Demand two bounds of a quantity's domain, in order."""
+    """Require two bounds of a quantity's domain, in order."""
     low, high = bounds
     unit = wiring.quantities[key].unit
     if low > high:
@@ -263,7 +263,7 @@ def _given(
 
 
 def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[str]:
-    """Return the quantities that rows set and that a model takes; demand that all rows do."""
+    """Return the quantities that rows set and that a model takes; requirement that all rows do."""
     sets = {option: set(numbers) & set(wiring.quantities) for option, numbers in written.items()}
     every = set[str]().union(*sets.values())
     for option, names in sets.items():

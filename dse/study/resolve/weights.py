@@ -60,7 +60,7 @@ def _weights(table: ObjectiveTable) -> list[float]:
 
 
 def _check(ctx: Context, place: str, table: ObjectiveTable) -> None:
-    """Demand as many weights as there are scenarios, or values of each input."""
+    """Require as many weights as there are scenarios, or values of each input."""
     over = table.over
     if not isinstance(table.weights, dict):
         count, given = math.prod(len(values) for values in over.values()), len(table.weights)

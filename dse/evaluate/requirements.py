@@ -1,9 +1,9 @@
-"""What the models of a study demand, as constraints of the study.
+"""What the models of a study require, as constraints of the study.
 
-A demand is judged wherever its model is used: under the conditions of each objective and constraint
-that runs the model, and with several scenarios in every one of them. Conditions that none of its
-quantities depends on are left out, so that two objectives often share one constraint. A demand does
-not bring another model's demands: what it compares is run, but nothing is asked of it.
+A requirement is evaluated wherever its model is used: under the conditions of each objective and
+constraint that runs the model, and in each scenario. Conditions that none of its quantities depends
+on are left out: two objectives often share one constraint. A requirement does not add the
+requirements of the models that it compares.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dse.evaluate.conditions import Conditions, Reduction, in_words
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
-from dse.model.demand import Demanded
 from dse.model.expression import Relation, converted
+from dse.model.requirement import ModelRequirement
 from dse.model.units import factor
 
 
-def demanded(
+def required_constraints(
     wiring: Wiring, requests: Iterable[tuple[str, Conditions]]
 ) -> tuple[tuple[Constraint, ...], tuple[str, ...]]:
-    """Return the demands of the models that some requests run.
+    """Return the requirements of the models that some requests run.
 
     Parameters
     ----------
@@ -44,42 +44,42 @@ def demanded(
     unchecked: dict[str, None] = {}
     for name, conditions in requests:
         for key, _ in wiring.runs([(name, conditions)]):
-            for demand in models[key].demands:
-                relation = _in_held_units(wiring, models[key], demand, conditions)
+            for requirement in models[key].requirements:
+                relation = _in_held_units(wiring, models[key], requirement, conditions)
                 needs = wiring.needs(sorted(relation.names), conditions)
-                shown = f"{demand.about}: {relation.text}"
+                shown = f"{requirement.about}: {relation.text}"
                 if needs.missing:
                     lacking = ", ".join(needs.missing)
-                    told = f"{shown}, demanded by {demand.by}: needs {lacking}"
+                    told = f"{shown}, required by {requirement.by}: needs {lacking}"
                     unchecked.setdefault(told)
                     continue
                 bound = {n: v for n, v in conditions.items() if n in needs.names}
-                which = demand.by, relation.text, frozenset(bound.items())
-                found.setdefault(which, _constraint(wiring, demand, relation, bound))
+                which = requirement.by, relation.text, frozenset(bound.items())
+                found.setdefault(which, _constraint(wiring, requirement, relation, bound))
     return tuple(found.values()), tuple(unchecked)
 
 
 def _constraint(
-    wiring: Wiring, demand: Demanded, relation: Relation, bound: Conditions
+    wiring: Wiring, requirement: ModelRequirement, relation: Relation, bound: Conditions
 ) -> Constraint:
     at = in_words(bound, wiring.quantities)
-    name = f"{demand.about}: {relation.text} {at}".strip() + f", demanded by {demand.by}"
+    name = f"{requirement.about}: {relation.text} {at}".strip() + f", required by {requirement.by}"
     several = any(isinstance(value, tuple) for value in bound.values())
     worst = Reduction("max") if several else None
-    return Constraint(name, "", "1", 0.0, True, relation, bound, at, worst, demand.by)
+    return Constraint(name, "", "1", 0.0, True, relation, bound, at, worst, requirement.by)
 
 
 def _in_held_units(
-    wiring: Wiring, model: Model, demand: Demanded, conditions: Conditions
+    wiring: Wiring, model: Model, requirement: ModelRequirement, conditions: Conditions
 ) -> Relation:
-    """Return a demand between quantities as the study holds them.
+    """Return a requirement between quantities as the study holds them.
 
     The model declares it in its own units, and for an input that nothing gives the default stands.
     """
     given = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
     defaults = {n: v for each in (*wiring.models, model) for n, v in each.defaults.items()}
     parts: dict[str, ast.expr] = {}
-    for name in demand.relation.names:
+    for name in requirement.relation.names:
         declaration = model.quantities.get(name)
         if name not in given and name in defaults:
             parts[name] = ast.Constant(defaults[name])
@@ -87,4 +87,4 @@ def _in_held_units(
             scale, power = factor(wiring.quantities[name].unit, declaration.unit)
             if scale != 1.0 or power:
                 parts[name] = converted(name, scale, power)
-    return demand.relation.replaced(parts)
+    return requirement.relation.replaced(parts)

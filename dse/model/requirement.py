@@ -1,4 +1,4 @@
-"""Demands: what must hold between a model's quantities for its outputs to mean anything.
+"""Requirements: what must hold between a model's quantities for its outputs to mean anything.
 
 A formula gives a number for any input: a latency also for an engine that is offered more than it
 carries. A model says so beside its function, as data, and every study that uses it is held to that.
@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
-class Demand:
+class Requirement:
     """A relation that must hold between a model's own inputs and outputs.
 
     Parameters
@@ -50,8 +50,8 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class Demanded:
-    """A demand as the engine sees it: read, by the names that a study gives its quantities.
+class ModelRequirement:
+    """A requirement as the engine sees it: read, by the names that a study gives its quantities.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Demanded:
     about : str
         What it says of the machine.
     by : str
-        The model that demands it.
+        The model that requires it.
     """
 
     relation: Relation
     about: str
     by: str
 
-    def renamed(self, names: Mapping[str, str]) -> Demanded:
-        """Return the demand on the same quantities under other names."""
+    def renamed(self, names: Mapping[str, str]) -> ModelRequirement:
+        """Return the requirement on the same quantities under other names."""
         return replace(self, relation=self.relation.renamed(names))
 
     def misfit(self, quantities: Mapping[str, Quantity]) -> str:
@@ -77,30 +77,30 @@ class Demanded:
         try:
             check_units(relation, {n: quantities[n].unit for n in relation.names})
         except UnitMismatchError as error:
-            return f"demands '{relation.text}', which {error}"
+            return f"requires '{relation.text}', which {error}"
         except UnitError:  # an unknown unit is told of the quantity
             pass
         return ""
 
 
-def demands(*given: Demand) -> Callable[[F], F]:
+def requires(*given: Requirement) -> Callable[[F], F]:
     """Declare what must hold for a model's outputs to mean anything.
 
     The function may be a plain one, or one made by `model` or `composed_of`. A composed model has
-    the demands of its parts beside its own. A study takes each demand of a model that it uses as a
-    constraint; see "Demands" in docs/decisions.md.
+    the requirements of its parts and its own. A study takes each requirement of a model that it
+    uses as a constraint; see "Requirements" in docs/decisions.md.
 
     Raises
     ------
     InputError
-        If a demand is not a relation, says nothing of the machine, or names what the model neither
-        takes nor gives; all such at once.
+        If a requirement is not a relation, says nothing of the machine, or names a quantity that
+        the model neither takes nor gives; all such at once.
 
     >>> from typing import Annotated, NamedTuple
     >>> from dse.model import Array, Floats
     >>> class Queue(NamedTuple):
     ...     load: Annotated[Array, Quantity("1", "share of the time that the engine is busy")]
-    >>> @demands(Demand("load < 1", "the engine carries what it is offered"))
+    >>> @requires(Requirement("load < 1", "the engine carries what it is offered"))
     ... def queue(rate: Annotated[Floats, Quantity("call/s", "calls")]) -> Queue:
     ...     return Queue(rate * 1e-6)
     """
@@ -111,19 +111,19 @@ def demands(*given: Demand) -> Callable[[F], F]:
         problems = [p for each in given for p in _problems(each, (*inputs, *outputs))]
         if problems:
             raise InputError(f"{function.__module__}:{function.__name__}", problems)
-        function.__demands__ = given  # type: ignore[attr-defined]
+        function.__requirements__ = given  # type: ignore[attr-defined]
         return function
 
     return attach
 
 
-def _problems(demand: Demand, known: tuple[str, ...]) -> list[Problem]:
-    where = f"demand '{demand.relation}'"
+def _problems(requirement: Requirement, known: tuple[str, ...]) -> list[Problem]:
+    where = f"requirement '{requirement.relation}'"
     found = []
-    if not demand.about.strip():
+    if not requirement.about.strip():
         found.append(Problem(where, "does not say what it is about", "say it of the machine"))
     try:
-        names = sorted(demand.read().names - set(known))
+        names = sorted(requirement.read().names - set(known))
     except ExpressionError as error:
         return [*found, Problem(where, str(error))]
     message = "names '{}', which the model neither takes nor gives"

@@ -103,7 +103,11 @@ def measure(method: str, designs: int, folder: Path) -> None:
     timed(phases, "search", lambda: list(search.steps()))
     outcome = timed(phases, "outcome", search.outcome)
     result = timed(phases, "tables", lambda: result_of(study, outcome, "complete", 1.0, WORKERS))
-    timed(phases, "knee, volume", lambda: (result.knee(), result.hypervolume(), result.summary()))
+    timed(
+        phases,
+        "compromise design, volume",
+        lambda: (result.compromise(), result.hypervolume(), result.summary()),
+    )
     database = folder / "study.db"
     store = Store.open(f"sqlite:///{database}", "front", study.evaluator.objectives, "")
     timed(phases, "storage", lambda: store.register(study.evaluator, outcome))

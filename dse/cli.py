@@ -27,17 +27,19 @@ _TARGET_HELP = (
     "It takes the place of the study's [target]."
 )
 _LEAST_HELP = "An objective that is minimized: the least of it that reaches the target is asked."
-_WHERE_HELP = 'Explain the knee of these designs of the front: "area < 200 kLUT and lanes > 1".'
-_DESIGN_HELP = "Design number, as in front.csv, or knee; may be given several times."
+_WHERE_HELP = (
+    'Explain the compromise design of these designs of the front: "area < 200 kLUT and lanes > 1".'
+)
+_DESIGN_HELP = "Design number, as in front.csv, or compromise; may be given several times."
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> list[Any]:
-    """Return the numbers of designs; None for the knee."""
-    wrong = next((each for each in given if each != "knee" and not each.isdecimal()), None)
+    """Return the numbers of designs; None for the compromise design."""
+    wrong = next((each for each in given if each != "compromise" and not each.isdecimal()), None)
     if wrong is not None:
-        message = f"'{wrong}' is neither the number of a design, as in front.csv, nor knee"
+        message = f"'{wrong}' is neither the number of a design, as in front.csv, nor compromise"
         raise click.BadParameter(message, ctx, param)
-    return [None if each == "knee" else int(each) for each in given]
+    return [None if each == "compromise" else int(each) for each in given]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -232,8 +234,8 @@ def explain_command(
 ) -> None:
     """Say whether a design of RUN holds, what dominates or limits it, and what to change.
 
-    The recommended design if none is given; with --where, the knee of the designs of the front that
-    the filter names.
+    The recommended design if none is given; with --where, the compromise design of the designs
+    of the front that the filter names.
     """
     from dse.api import load_result
     from dse.explain.answer import designs_of
@@ -243,11 +245,13 @@ def explain_command(
 
     result = load_result(run)
     study = study_of(run)
-    chosen = [int(str(result.knee().name)) if number is None else number for number in designs]
+    chosen = [
+        int(str(result.compromise().name)) if number is None else number for number in designs
+    ]
     if where is not None:
         chosen.append(_named(result, where))
     chosen = list(dict.fromkeys(chosen)) or designs_of(study, result)[:1]
-    found = explain(study, result, chosen or [int(str(result.knee().name))])
+    found = explain(study, result, chosen or [int(str(result.compromise().name))])
     if as_json:
         data = [explanation_data(e) for e in found]
         click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
@@ -260,14 +264,14 @@ def explain_command(
 
 
 def _named(result: Any, where: str) -> int:
-    """Return the knee of the designs on the front that a filter names."""
+    """Return the compromise design of the designs on the front that a filter names."""
     from dse.model.values import plural
     from dse.problems import InputError, Problem
 
     if not len(front := result.where(where)):
         told = f"of {plural(len(result.front), 'design')} on the front none satisfies '{where}'"
         raise InputError(result.name, [Problem("--where", told, "widen the filter")])
-    return int(str(front.knee().name))
+    return int(str(front.compromise().name))
 
 
 @commands.command("report")

@@ -155,7 +155,7 @@ def test_another_part_is_evaluated_in_the_place_of_the_chosen_one(tmp_path: Path
 def test_advice_needs_no_more_than_plain_numbers() -> None:
     made = study()
     result = made.run()
-    (found,) = explain(made, result, [int(str(result.knee().name))])
+    (found,) = explain(made, result, [int(str(result.compromise().name))])
     for item in found.advice:
         assert "e+" not in str(item)
     assert machine(2.0, 4.0, 50.0, 300.0, 900.0).time == 675.0

@@ -144,9 +144,9 @@ def summed(v0: Number, v1: Number, v2: Number) -> Cost:
     return Cost(v0 * v1 + v2)
 
 
-def test_the_recommended_design_is_the_knee_if_all_pay() -> None:
+def test_the_recommended_design_is_the_compromise_if_all_pay() -> None:
     answer, result = answered(study(host_time=9000.0))
-    assert answer.designs[0].design == result.knee().name
+    assert answer.designs[0].design == result.compromise().name
     roles = {each.role: each.design for each in answer.designs[1:]}
     assert roles == {
         "highest speedup": result.best("speedup").name,
@@ -199,7 +199,7 @@ def test_the_answer_is_in_the_summary_the_page_and_the_terminal(
     (folder / "report.html").unlink()
     command(monkeypatch, capsys, "report", str(folder))
     assert read_answer(folder) == kept
-    assert json.loads((folder / "summary.json").read_text())["knee"] == 4
+    assert json.loads((folder / "summary.json").read_text())["compromise"] == 4
 
 
 def test_every_number_of_an_answer_is_short() -> None:

@@ -84,8 +84,8 @@ def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> N
     assert said.index("Of its call time,") < said.index("What would shorten that: ")
     assert said.index("What would shorten that: ") < said.index("Complete:")
 
-    # the knee is that design, and its advice names designs
-    explained = _dse("explain", "runs/aes", "--design", "knee", cwd=walked)
+    # the compromise is that design, and its advice names designs
+    explained = _dse("explain", "runs/aes", "--design", "compromise", cwd=walked)
     assert explained.startswith(f"design {number} of aes\n")
     advice = re.findall(r"^  .*\(design (\d+)\).*$", explained, flags=re.M)
     assert advice
@@ -149,7 +149,7 @@ def test_the_walk_is_that_of_the_readme() -> None:
         "dse new aes.toml --kernel aes --interface axi-dma",
         "dse check",
         "dse run",
-        "dse explain runs/crypto --design knee",
+        "dse explain runs/crypto --design compromise",
         '--target "speedup >= 5" --least area',
     ):
         assert step in readme

@@ -62,7 +62,7 @@ def test_summary_in_a_narrow_terminal(tmp_path: Path) -> None:
     study = str(ROOT / "studies" / "sparc_evolution.toml")
     text = _dse("run", study, cwd=tmp_path, columns=50).stdout
     assert "Complete: all 5 designs" in text
-    assert "best speedup, best break_even, knee: design 4" in text
+    assert "best speedup, best break_even, compromise: design 4" in " ".join(text.split())
     assert max(len(line) for line in text.splitlines()[2:-1]) <= 50
     assert (tmp_path / "runs" / "sparc_evolution" / "report.html").is_file()
 
@@ -84,7 +84,7 @@ def test_no_name_in_the_summary_is_broken(runs: Path) -> None:
         text = _dse("run", study, "--out", "sparc_evolution", cwd=runs, columns=columns).stdout
         for name in ("break_even", "peak_speedup"):
             assert re.search(rf"\b{name}\b", text)
-    rows = [line for line in text.splitlines() if re.match(r"^(best|knee| {8})", line)]
+    rows = [line for line in text.splitlines() if re.match(r"^(best|compromise| {8})", line)]
     points = [
         [found.start() for found in re.finditer(r"(?<=\d)\.(?=\d)", row)]
         for row in rows
@@ -116,7 +116,7 @@ def test_explain_names_bottlenecks_and_regions(runs: Path) -> None:
     assert sum(shares) == pytest.approx(1)
 
 
-def test_explain_without_a_design_takes_the_knee_and_a_bad_folder_is_told(runs: Path) -> None:
+def test_explain_without_a_design_takes_the_compromise_and_a_bad_folder_is_told(runs: Path) -> None:
     assert "design 4 of" in _dse("explain", "sparc_evolution", cwd=runs).stdout
     assert "is not a run folder" in _dse("explain", "nothing", cwd=runs, code=2).stderr
     assert "0 to 4" in _dse("explain", "sparc_evolution", "--design", "5", cwd=runs, code=2).stderr

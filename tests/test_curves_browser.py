@@ -50,7 +50,7 @@ def test_the_report_of_the_shared_pipeline(tmp_path: Path, monkeypatch: pytest.M
         assert "this design" in marked
         assert len(rows) == 3
         at_load = {"186.9 ns at 5", "211.2 ns at 4"}, {"112.3 ns at 2", "141.1 ns at 2"}
-        assert any(marked >= least for least in at_load)  # whichever load the knee is at
+        assert any(marked >= least for least in at_load)  # whichever load the compromise is at
         for row, name in zip(rows, names, strict=True):
             assert row.startswith(name)
 

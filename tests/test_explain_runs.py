@@ -54,7 +54,7 @@ def test_functions_of_a_script_are_named(
     assert "its script gave the functions call, loaded as models" in err
     assert "study.explain(result, 17)" in err
     (found,) = study.explain(result)  # the way that the message names
-    assert found.design == result.knee().name
+    assert found.design == result.compromise().name
     study.report(result, tmp_path / "own.html")
     assert "</html>" in (tmp_path / "own.html").read_text()
 

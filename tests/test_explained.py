@@ -61,7 +61,7 @@ def test_there_are_as_many_as_there_is_time_for(
     result = replace(result, provenance=dict(result.provenance) | slow)
     found: list[Any] = list(explained.explain_the_first(study, result, 40)[0])
     (first, _), (others, before) = asked
-    assert set(designs_of(study, result)) | {int(str(result.knee().name))} <= set(first)
+    assert set(designs_of(study, result)) | {int(str(result.compromise().name))} <= set(first)
     assert {int(str(result.front.best(o.name).name)) for o in result.objectives} <= set(first)
     assert before == len(first)
     assert found == [*first, *others]

@@ -1,4 +1,4 @@
-"""Fronts: filter, archive, hypervolume, recall, scaling and knee against brute force."""
+"""Fronts: filter, archive, hypervolume, recall, scaling and compromise against brute force."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dse.evaluate.front import (
     Archive,
     FrontBuilder,
     Gathered,
+    find_compromise,
     hypervolume,
     is_nondominated,
-    knee,
     ranks,
     scaled,
 )
@@ -259,12 +259,14 @@ def test_scaled_stays_in_the_cube_and_keeps_the_order(points: Floats) -> None:
         assert (np.diff(share[order]) >= 0).all()
 
 
-def test_knee_is_nearest_to_the_ideal() -> None:
+def test_compromise_is_nearest_to_the_ideal() -> None:
     points = np.array([[0.0, 10.0], [2.0, 3.0], [10.0, 0.0], [5.0, 5.0]])
-    assert knee(points, np.ones(2)) == 1
-    assert knee(points * -1, -np.ones(2)) == 3  # maximized: (5, 5) is nearest to (10, 10)
+    assert find_compromise(points, np.ones(2)) == 1
+    assert (
+        find_compromise(points * -1, -np.ones(2)) == 3
+    )  # maximized: (5, 5) is nearest to (10, 10)
     decades = np.array([[1.0, 1e6], [1e3, 1e3], [1e5, 10.0], [1e6, 1.0]])
-    assert knee(decades, np.ones(2)) == 1
+    assert find_compromise(decades, np.ones(2)) == 1
 
 
 @settings(max_examples=3)

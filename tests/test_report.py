@@ -115,16 +115,16 @@ def test_explained_designs_are_held_even_where_dominated() -> None:
     assert len(numbers) < len(found.designs) / 2
 
 
-def test_the_knee_is_on_the_front_and_no_objective_is_at_its_worst() -> None:
+def test_the_compromise_is_on_the_front_and_no_objective_is_at_its_worst() -> None:
     found = result(4)
     data = payload(found, [], Path("run"))
     front = found.designs[found.designs["on_front"]]
-    knee = front.iloc[data["knee"]]
+    compromise = front.iloc[data["compromise"]]
     for objective in found.objectives:
         values = front[objective.name]
         worst = values.max() if objective.direction == "minimize" else values.min()
-        assert knee[objective.name] != worst
-    assert payload(result(1), [], Path("run"))["knee"] is None
+        assert compromise[objective.name] != worst
+    assert payload(result(1), [], Path("run"))["compromise"] is None
 
 
 def test_the_page_tells_each_change_with_its_kind_and_the_design_it_leads_to() -> None:
@@ -197,7 +197,7 @@ def test_a_front_without_designs_is_said_and_not_raised(tmp_path: Path) -> None:
     found.designs["on_front"] = False
     page, _ = written(tmp_path, found)
     data = json.loads(page.texts["data"])
-    assert (data["front"], data["knee"]) == (0, None)
+    assert (data["front"], data["compromise"]) == (0, None)
 
 
 def test_key_figures() -> None:
@@ -232,4 +232,4 @@ def test_the_best_designs_of_the_page_are_those_of_the_result(crypto_run: Path) 
     numbers = unpacked(data["designs"])
     best = {o["name"]: int(numbers[o["best"]]) for o in data["objectives"]}
     assert best == {o.name: found.front.best(o.name).name for o in found.objectives}
-    assert best["break_even"] == int(str(found.front.knee().name))
+    assert best["break_even"] == int(str(found.front.compromise().name))

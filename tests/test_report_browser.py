@@ -37,7 +37,7 @@ def test_every_plot_is_drawn(
     found = visit(result(4, 1_500), explained=1_000)
     points = chrome.find_elements(By.CSS_SELECTOR, "#plane .scatterlayer .point")
     held = int(found.designs["feasible"].sum())
-    assert len(points) == held + 2  # and the marks of knee and choice
+    assert len(points) == held + 2  # and the marks of compromise and choice
     assert colored_pixels(chrome, one("#plane")) > 2_000
     for name in ("space", "parallel"):
         plot = open_tab(chrome, name)

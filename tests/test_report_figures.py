@@ -15,7 +15,7 @@ import pytest
 
 import dse
 from dse.api import StudyResult
-from dse.evaluate.front import knee
+from dse.evaluate.front import find_compromise
 from dse.evaluate.objective import Objective
 from dse.model.section import Heatmap
 from dse.model.values import prefixed
@@ -279,23 +279,27 @@ def test_a_large_front_is_thinned_and_keeps_what_matters(monkeypatch: pytest.Mon
     assert drawn_few.front == 100
     assert drawn_few.total == len(found.front)
     assert numbers == sorted(numbers)
-    must = {explained, found.knee().name, *(found.best(o.name).name for o in found.objectives)}
+    must = {
+        explained,
+        found.compromise().name,
+        *(found.best(o.name).name for o in found.objectives),
+    }
     assert must <= set(numbers)
-    assert drawn_few.knee is not None
-    assert drawn_few.designs.index[drawn_few.knee] == found.knee().name
+    assert drawn_few.compromise is not None
+    assert drawn_few.designs.index[drawn_few.compromise] == found.compromise().name
     assert f"front (100 of {len(found.front):,})" in {t.name for t in plot.front_figure(found).data}
 
 
-def test_the_knee_of_a_result_is_looked_for_once(
+def test_the_compromise_of_a_result_is_looked_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
 
     def counted(points: Any, signs: Any) -> int:
         asked.append(len(points))
-        return knee(points, signs)
+        return find_compromise(points, signs)
 
-    monkeypatch.setattr("dse.evaluate.front.knee", counted)
+    monkeypatch.setattr("dse.evaluate.front.find_compromise", counted)
     (tmp_path / "toy_model.py").write_text(MODEL)
     (tmp_path / "study.toml").write_text(STUDY)
     found = run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
@@ -303,4 +307,4 @@ def test_the_knee_of_a_result_is_looked_for_once(
     assert found.front is found.front
     scripted = StudyResult.of(found)
     assert scripted.front.designs.equals(found.front.designs)
-    assert scripted.knee().name == found.knee().name
+    assert scripted.compromise().name == found.compromise().name

@@ -118,9 +118,9 @@ def test_what_is_not_the_number_of_a_design(design: Any) -> None:
 
 
 def test_a_design_is_given_by_its_number_or_its_row() -> None:
-    knee = _result().knee()
-    by_row, by_number = _study().explain(_result(), knee, int(str(knee.name)))
-    assert by_row.design == by_number.design == knee.name
+    compromise = _result().compromise()
+    by_row, by_number = _study().explain(_result(), compromise, int(str(compromise.name)))
+    assert by_row.design == by_number.design == compromise.name
     with pytest.raises(dse.InputError, match="there is no design 99") as caught:
         _study().explain(_result(), 99)
     assert "--design" not in str(caught.value)

@@ -171,7 +171,7 @@ def test_explain_on_the_command_line_shows_what_is_given_on_demand_alone(
 def test_a_filter_chooses_the_design_to_explain(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = dse.load_result(folder).where("schedule_period > 100").knee().name
+    wanted = dse.load_result(folder).where("schedule_period > 100").compromise().name
     text = "schedule_period > 100"
     _, out, _ = command(monkeypatch, capsys, "explain", folder, "--where", text, "--json")
     assert json.loads(out)["design"] == wanted

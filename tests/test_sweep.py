@@ -27,8 +27,8 @@ def test_each_value_is_a_run_of_its_own(toy: dse.Study) -> None:
         assert sweep.results[size].designs.equals(alone.designs)
         assert sweep.table.loc[size, "front"] == len(alone.front)
         assert sweep.table.loc[size, "best speed"] == alone.best("speed")["speed"]
-        assert sweep.table.loc[size, "knee cost"] == alone.knee()["cost"]
-        assert sweep.knee().loc[size, "design"] == alone.knee().name
+        assert sweep.table.loc[size, "compromise cost"] == alone.compromise()["cost"]
+        assert sweep.compromise().loc[size, "design"] == alone.compromise().name
         assert sweep.best("cost").loc[size, "lanes"] == alone.best("cost")["lanes"]
     assert sweep.table.index.name == "size"
     assert sweep.best("cost")["lanes"].dtype == int
@@ -41,7 +41,7 @@ def test_the_figure_shows_each_objective_along_the_values(toy: dse.Study) -> Non
     assert list(best.x) == SIZES
     assert list(best.y) == pytest.approx(sweep.table["best speed"].tolist())
     assert figure.layout.yaxis2.title.text == "cost [LUT]"
-    assert {t.name for t in figure.data} == {"best", "knee"}
+    assert {t.name for t in figure.data} == {"best", "compromise"}
 
 
 def test_a_value_without_a_feasible_design_is_told_and_kept(toy: dse.Study) -> None:
@@ -54,7 +54,7 @@ def test_a_value_without_a_feasible_design_is_told_and_kept(toy: dse.Study) -> N
     sweep.plot()
     nowhere = toy.sweep("clock", ["100 GHz"], workers=1)
     assert nowhere.table["front"].tolist() == [0]
-    assert len(nowhere.knee()) == 0
+    assert len(nowhere.compromise()) == 0
     nowhere.plot()
 
 

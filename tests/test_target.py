@@ -204,7 +204,7 @@ def test_a_tenth_more_against_all_designs_of_the_front(start: int | None) -> Non
     result = study().run()
     front = result.front.designs
     start = start if start in front.index else None
-    here = result.knee() if start is None else front.loc[start]
+    here = result.compromise() if start is None else front.loc[start]
     for step in more(result, start):
         name, sign = step.gain.objective, -1 if step.better else 1
         enough = front[front[name] * sign <= here[name] * sign - 0.1 * here[name]]

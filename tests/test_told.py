@@ -63,7 +63,7 @@ def test_the_design_to_build_is_the_least_that_reaches_the_target() -> None:
     front: Any = result.front.designs
     every: Any = result.designs
     cheapest = int(str(front[front["speedup"] >= 12]["area"].idxmin()))
-    assert cheapest != result.knee().name
+    assert cheapest != result.compromise().name
     answer = result.answer()
     best = answer.designs[0]
     row = front.loc[cheapest]
@@ -94,7 +94,7 @@ def test_the_page_opens_with_the_design_to_build(tmp_path: Path) -> None:
     made = study(host_time=9000.0, target={"reach": "speedup >= 12", "least": "area"})
     result = made.run(tmp_path / "run")
     best = result.answer().designs[0].design
-    assert best != result.knee().name
+    assert best != result.compromise().name
     data = payload(result, [], tmp_path, start=best)
     numbers = np.frombuffer(base64.b64decode(data["designs"]["numbers"]), "<f8")
     assert numbers[data["start"]] == best
@@ -343,7 +343,7 @@ def test_who_could_shorten_a_time_is_told_by_kind() -> None:
 def test_regions_are_told_in_words() -> None:
     made = logca(regions={"axis": "granularity", "low": "16 B", "high": "1 MiB"})
     result = made.run()
-    (found,) = explain(made, result, [int(str(result.knee().name))])
+    (found,) = explain(made, result, [int(str(result.compromise().name))])
     lines = region_lines(found.regions)
     assert lines[0] == "what limits speedup along granularity:"
     assert all(re.match(r"  \S+ \S+ to \S+ \S+: limited by [a-z ]+", line) for line in lines[1:])

@@ -71,8 +71,8 @@ class StudyResult(Result):
     """What a run found: its tables, its front, and what explains them.
 
     The tables are those of `dse.result.record.Result`: ``designs``, ``convergence``,
-    ``certificate``, ``notes``, ``constants``. `best` and `knee` return one design, a Series whose
-    name is the design's number.
+    ``certificate``, ``notes``, ``constants``. `best` and `compromise` return one design, a Series
+    whose name is the design's number.
 
     Parameters
     ----------
@@ -132,19 +132,19 @@ class StudyResult(Result):
         Parameters
         ----------
         design : int, str or Series, optional
-            A design's number, as in the front's index, ``"knee"``, or a row of the front; the knee
-            if it is not given.
+            A design's number, as in the front's index, ``"compromise"``, or a row of the front; the
+            compromise design if it is not given.
 
         Raises
         ------
         InputError
             If there is no such design, or the study is not at hand.
         EmptyFrontError
-            If no design is given, and there is no knee.
+            If no design is given, and there is no compromise design.
         """
         from dse.explain.verdict import explain
 
-        number = number_of(self, "knee" if design is None else design)
+        number = number_of(self, "compromise" if design is None else design)
         return Explanation.of(explain(self._study, self, [number])[0], self)
 
     def answer(self) -> Answer:
@@ -205,24 +205,24 @@ class StudyResult(Result):
 
 
 def number_of(result: Result, design: Any) -> int:
-    """Return the number of a design that is given by it, by its row, or as the knee.
+    """Return the number of a design that is given by it, by its row, or as the compromise design.
 
     Raises
     ------
     InputError
         If it is none of these.
     EmptyFrontError
-        If the knee is asked for, and there is none.
+        If the compromise design is asked for, and there is none.
     """
-    if isinstance(design, str) and design == "knee":
-        design = result.knee()
+    if isinstance(design, str) and design == "compromise":
+        design = result.compromise()
     number = design.name if isinstance(design, pd.Series) else design
     if isinstance(number, Integral) and not isinstance(number, bool):
         return int(number)
     kind = "a row without a number" if isinstance(design, pd.Series) else type(design).__name__
     given = repr(design) if isinstance(design, str | int | float | list | tuple | None) else kind
     message = f"{given} is not the number of a design"
-    remedy = 'give whole numbers, as in the front\'s index, "knee", or rows of the front'
+    remedy = 'give whole numbers, as in the front\'s index, "compromise", or rows of the front'
     raise InputError(result.name, [Problem("designs", message, remedy)])
 
 

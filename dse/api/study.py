@@ -79,7 +79,7 @@ class Study(ResolvedStudy):
         Returns
         -------
         Sweep
-            The results by value, and tables of their best and knee designs.
+            The results by value, and tables of their best and compromise designs.
 
         Raises
         ------
@@ -184,8 +184,8 @@ class Study(ResolvedStudy):
         result : StudyResult
             Of this study.
         *designs : int, str or Series
-            Design numbers, as in the front's index, ``"knee"``, or rows of the front; the knee if
-            none is given.
+            Design numbers, as in the front's index, ``"compromise"``, or rows of the front; the
+            compromise design if none is given.
 
         Returns
         -------
@@ -197,11 +197,11 @@ class Study(ResolvedStudy):
         InputError
             If there is no such design.
         EmptyFrontError
-            If none is given, and there is no knee.
+            If none is given, and there is no compromise design.
         """
         from dse.explain.verdict import explain
 
-        chosen = [number_of(result, each) for each in designs or ("knee",)]
+        chosen = [number_of(result, each) for each in designs or ("compromise",)]
         return [Explanation.of(each, result) for each in explain(self, result, chosen)]
 
     def report(self, result: Result, path: str | Path) -> None:

@@ -44,7 +44,7 @@ class Sweep:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a value: designs on the front, and each objective's best value and at the knee.
+        """One row per value: designs on the front, each objective's best and compromise value.
 
         Numbers in base units; NaN where no design is feasible.
         """
@@ -52,10 +52,10 @@ class Sweep:
         for value in self.values:
             row: dict[str, Any] = {"front": 0}
             if (result := self.results.get(value)) is not None:
-                names, knee = [o.name for o in result.objectives], result.knee()
+                names, compromise = [o.name for o in result.objectives], result.compromise()
                 row["front"] = len(result.front)
                 row |= {f"best {n}": float(result.best(n)[n]) for n in names}
-                row |= {f"knee {n}": float(knee[n]) for n in names}
+                row |= {f"compromise {n}": float(compromise[n]) for n in names}
             rows.append(row)
         return pd.DataFrame(rows, index=self._index())
 
@@ -69,12 +69,12 @@ class Sweep:
         """
         return self._designs({v: r.best(objective) for v, r in self.results.items()})
 
-    def knee(self) -> pd.DataFrame:
-        """Return the knees, one row a value that has one."""
-        return self._designs({v: r.knee() for v, r in self.results.items()})
+    def compromise(self) -> pd.DataFrame:
+        """Return the compromise designs, one row a value that has one."""
+        return self._designs({v: r.compromise() for v, r in self.results.items()})
 
     def plot(self) -> Figure:
-        """Return the best value and the knee of each objective along the input, as a figure."""
+        """Draw each objective's best and compromise value along the input."""
         from dse.report.figures import sweep_figure
 
         return sweep_figure(self.name, self.table, [(o.name, o.unit) for o in self._objectives()])

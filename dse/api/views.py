@@ -57,7 +57,7 @@ def result_html(result: Result) -> str:
     names = {f"best {o.name}": front.best(o.name) for o in result.objectives}
     return page(
         f"{result.name}: {result.certificate.statement}",
-        _designs(result, [*names.values(), front.knee()], [*names, "knee"]),
+        _designs(result, [*names.values(), front.compromise()], [*names, "compromise"]),
     )
 
 

@@ -256,7 +256,7 @@ def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:
     return unit, logs
 
 
-def knee(points: Array, signs: Array, among: NDArray[np.bool_] | None = None) -> int:
+def find_compromise(points: Array, signs: Array, among: NDArray[np.bool_] | None = None) -> int:
     """Return the row of the design nearest to the ideal in the scaled cube; the first of equals.
 
     Parameters

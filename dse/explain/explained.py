@@ -23,7 +23,7 @@ _SHARE = 0.5  # of the search's time that they may take beyond
 def explain_the_first(
     study: ResolvedStudy, result: Result, most: int
 ) -> tuple[list[Explanation], Robustness]:
-    """Explain the designs that an answer names, the knee, the best ones, and an even sample.
+    """Explain the recommended, compromise and best designs, and an even sample.
 
     If the search says that all take little time, they are explained at once: models are called less
     often. Else the first are explained whatever that takes, and tell for how many more there is
@@ -91,11 +91,11 @@ def founded(study: ResolvedStudy, result: Result, most: int = EXPLAINED) -> Foun
 
 
 def _best(result: Result) -> list[int]:
-    """Return the knee and the best design in each objective."""
+    """Return the compromise design and the best design in each objective."""
     front = result.front
     if not len(front):
         return []
-    return [int(str(each.name)) for each in (front.knee(), *map(front.best, _names(result)))]
+    return [int(str(each.name)) for each in (front.compromise(), *map(front.best, _names(result)))]
 
 
 def _names(result: Result) -> list[str]:

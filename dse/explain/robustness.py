@@ -180,13 +180,13 @@ def _verdict(on_front: NDArray[np.bool_]) -> str:
 
 
 def candidates(result: Result, draws: int) -> list[int]:
-    """Return designs of the front and beside it: all, or the knee, the best and an even sample."""
+    """Return all designs on and near the front, or the compromise, best and an even sample."""
     most = max(8, _HELD // max(draws, 1))
     front = result.front
     every = front.designs.index.to_numpy()
     few = min(FRONT, most)
     spread = every[np.unique(np.linspace(0, len(every) - 1, few).astype(int))]
-    best = [front.knee().name, *(front.best(o.name).name for o in result.objectives)]
+    best = [front.compromise().name, *(front.best(o.name).name for o in result.objectives)]
     chosen = list(dict.fromkeys(int(n) for n in (*best, *spread)))
     return chosen + _near(result, min(NEAR, most // 2))
 

@@ -245,7 +245,7 @@ class StudyResult(Protocol):
     def best(self, objective: str) -> pd.Series[Any]:
         """Return the design that is best in one objective."""
 
-    def knee(self) -> pd.Series[Any]:
+    def compromise(self) -> pd.Series[Any]:
         """Return the best compromise of the front."""
 
 

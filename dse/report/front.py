@@ -39,20 +39,20 @@ class Held(NamedTuple):
         How many are of the front.
     total : int
         How many designs the front has.
-    knee : int or None
-        The row of the front's knee; None if there is no front, or one objective.
+    compromise : int or None
+        The row of the front's compromise design; None if there is no front, or one objective.
     """
 
     designs: pd.DataFrame
     front: int
     total: int
-    knee: int | None
+    compromise: int | None
 
 
 def held(result: Result, explained: Collection[int] = (), most: int | None = None) -> Held:
     """Choose the designs to draw.
 
-    A thinned front keeps the best design of each objective, the knee, and what is explained.
+    A thinned front keeps the best, compromise and explained designs.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
     on_front = result.designs["on_front"].to_numpy(bool)
     wanted = result.designs.index.isin(list(explained))
     front = np.flatnonzero(on_front)
-    middle = _knee(result, front)
+    middle = _compromise(result, front)
     kept = front
     if len(front) > most:
         always = np.flatnonzero(on_front & (wanted | result.designs.index.isin(bests(result))))
@@ -86,10 +86,10 @@ def bests(result: Result) -> list[int | None]:
     return [int(str(result.front.best(o.name).name)) for o in result.objectives]
 
 
-def _knee(result: Result, front: NDArray[np.int64]) -> int | None:
+def _compromise(result: Result, front: NDArray[np.int64]) -> int | None:
     if not len(front) or len(result.objectives) < 2:
         return None
-    return int(front[result.front.knee_row])
+    return int(front[result.front.compromise_row])
 
 
 class Shown(NamedTuple):

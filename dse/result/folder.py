@@ -160,7 +160,7 @@ def save(
         "best": best,
         "target": asdict(result.target) if result.target is not None else None,
         "more": [asdict(step) for step in more(result)],
-        "knee": result.knee().name if len(front) else None,
+        "compromise": result.compromise().name if len(front) else None,
         "columns": [asdict(c) for c in result.columns.values()],
         "constants": {n: {"value": v, "unit": u} for n, (v, u) in result.constants.items()},
         "cuts": [asdict(cut) for cut in result.cuts],

@@ -111,7 +111,7 @@ def more(
     result : Result
         Whose front is looked through.
     design : int, optional
-        Where to start, on the front; the knee by default.
+        Where to start, on the front; the compromise design by default.
     share : float
         Above 0.
     among : ndarray of bool, shape (designs of the front,), optional
@@ -120,7 +120,7 @@ def more(
     front = result.front
     if not len(front):
         return ()
-    start = front.knee_row
+    start = front.compromise_row
     if design is not None:
         start = int(np.flatnonzero(front.designs.index == design)[0])
     values = front.points

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.front import knee
+from dse.evaluate.front import find_compromise
 from dse.evaluate.objective import Objective
 from dse.evaluate.target import (
     EXAMPLE,
@@ -87,7 +87,7 @@ def nearest_to(front: Front, bounds: Sequence[Bound]) -> int:
 
 def nearest_of(front: Front, among: NDArray[np.bool_]) -> int:
     """Return the row of some designs that is nearest to the best of every objective."""
-    return knee(front.points, np.array([o.sign for o in front.objectives]), among)
+    return find_compromise(front.points, np.array([o.sign for o in front.objectives]), among)
 
 
 def best_of(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:

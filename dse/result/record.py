@@ -175,13 +175,15 @@ class Front:
         """
         chosen = self._objective(objective)
         self._filled()
-        from dse.evaluate.front import knee
+        from dse.evaluate.front import find_compromise
 
         values = self.designs[chosen.name].to_numpy(dtype=np.float64) * chosen.sign
         equal = values == values.min()
         if equal.sum() == 1:
             return self.row(int(np.argmin(values)))
-        return self.row(knee(self.points, np.array([o.sign for o in self.objectives]), equal))
+        return self.row(
+            find_compromise(self.points, np.array([o.sign for o in self.objectives]), equal)
+        )
 
     def row(self, position: int) -> pd.Series[Any]:
         """Return the design in a row of `designs`: plain numbers and texts, named by its number."""
@@ -190,7 +192,7 @@ class Front:
         name = self.designs.index[position]
         return pd.Series(values, index=self.designs.columns, name=name, dtype=object)
 
-    def knee(self) -> pd.Series[Any]:
+    def compromise(self) -> pd.Series[Any]:
         """Return the design nearest to the ideal, each objective scaled to its range on the front.
 
         Objectives that span more than two decades are scaled in the logarithm.
@@ -200,15 +202,15 @@ class Front:
         EmptyFrontError
             If there is no design.
         """
-        return self.row(self.knee_row)
+        return self.row(self.compromise_row)
 
     @cached_property
-    def knee_row(self) -> int:
-        """The row of the knee; found once, as many ask and a front may be large."""
+    def compromise_row(self) -> int:
+        """The row of the compromise design; found once, as many ask and a front may be large."""
         self._filled()
-        from dse.evaluate.front import knee
+        from dse.evaluate.front import find_compromise
 
-        return knee(self.points, np.array([o.sign for o in self.objectives]))
+        return find_compromise(self.points, np.array([o.sign for o in self.objectives]))
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume up to a reference point.
@@ -306,9 +308,9 @@ class Result:
         """Return the design that is best in one objective."""
         return self.front.best(objective)
 
-    def knee(self) -> pd.Series[Any]:
+    def compromise(self) -> pd.Series[Any]:
         """Return the design of the front that is nearest to the ideal."""
-        return self.front.knee()
+        return self.front.compromise()
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume of the front; see `Front.hypervolume`."""

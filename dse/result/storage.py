@@ -24,7 +24,7 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import Connection
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import knee
+from dse.evaluate.front import find_compromise
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
 from dse.result.connection import (
@@ -264,13 +264,13 @@ def registered(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
     """Return the rows of the kept designs that the storage gets: the front, or a part of it.
 
     Of a front of more than `REGISTERED` designs: an even sample, the best design in each objective,
-    and the knee.
+    and the compromise design.
     """
     front = np.flatnonzero(outcome.on_front)
     if len(front) <= REGISTERED:
         return front
     points = outcome.judged.objectives[front] * evaluator.signs
-    always = [*points.argmin(axis=0).tolist(), knee(points, evaluator.signs)]
+    always = [*points.argmin(axis=0).tolist(), find_compromise(points, evaluator.signs)]
     even = np.linspace(0, len(front) - 1, REGISTERED - len(always)).astype(np.int64)
     return np.asarray(front[np.union1d(even, always)])
 
@@ -282,7 +282,7 @@ def part_note(outcome: Outcome) -> str | None:
         return None
     return (
         f"the storage has at most {REGISTERED:,} of the {front:,} designs on the front: an even "
-        "sample, the best in each objective, and the knee; front.csv has them all"
+        "sample, the best in each objective, and the compromise design; front.csv has them all"
     )
 
 

@@ -75,7 +75,7 @@ def blocks(study: Study, result: StudyResult) -> Section:
     result : StudyResult
         With a design on its front.
     """
-    design = result.knee()
+    design = result.compromise()
     words, parts = [], list[SectionPart]()
     for workload in _workloads(study, result):
         found = moved_in(study, design, workload)

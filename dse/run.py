@@ -157,15 +157,8 @@ def _run(
     study = settled(study, workers, str(state.pop(METHOD, "")))
     if begins is not None:
         begins(study)
-    begun = Start(
-        study.evaluator,
-        study.plan,
-        study.file.run.chunk,
-        workers,
-        state,
-        store,
-        store.parts if store is not None else None,
-    )
+    chunk = study.file.run.chunk
+    begun = Start(study.evaluator, study.plan, chunk, workers, state, store)
     try:
         under_way = method_of(study.plan.method).start(begun)
     except (DesignError, ModelError) as raised:

@@ -17,7 +17,6 @@ INSTALLED_BY = {
     "valgrind": "apt-get install valgrind libc6-dbg",
     "callgrind_annotate": "apt-get install valgrind libc6-dbg",
     "openssl": "apt-get install openssl",
-    "postgres": "apt-get install postgresql",
     "make": "apt-get install make",
     "cmake": "apt-get install cmake make",
     "ar": "apt-get install binutils",

@@ -17,7 +17,6 @@ from dse.cli import commands
 from dse.run import run
 from dse.search import cost
 from dse.search.base import Progress
-from dse.study.settled import settled
 from tests.toy import MODEL, STUDY
 
 
@@ -162,13 +161,3 @@ def test_who_asks_for_a_sampler_of_a_small_space_is_told_of_enumeration(
     shown = CliRunner().invoke(commands, ["check", str(tmp_path / "study.toml")]).output
     better = 'method = "exhaustive" evaluates no more than all 19,200 designs, and is certain'
     assert (better in " ".join(shown.split())) == told
-
-
-def test_runs_on_a_shared_storage_go_by_size_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each of them would measure something else, and they divide one search."""
-    monkeypatch.setattr(cost, "pace", lambda _: 2.0)
-    assert settled(_study(tmp_path)).plan.method == "guided"
-    text = f"[run]\nstorage = 'sqlite:///{tmp_path / 'shared.db'}'\n"
-    assert settled(_study(tmp_path, text)).plan.method == "exhaustive"

@@ -11,9 +11,7 @@ import sqlalchemy
 import dse
 from dse.cli import main
 from dse.problems import InputError
-from dse.result.database import StorageError
 from dse.result.folder import study_of
-from dse.result.shared_status import of_storage
 from dse.run import run
 from dse.study.kept import kept_text, to_toml
 from dse.study.urls import credentials, hidden, shown_url, url_problem
@@ -220,5 +218,3 @@ def test_the_copy_of_a_study_is_told_to_have_no_password(tmp_path: Path) -> None
     study = dse.load(tmp_path / "study.toml")
     with pytest.raises(InputError, match="has no password: name the study itself"):
         run(study, tmp_path / "out")
-    with pytest.raises(StorageError, match="has no password: name the study itself"):
-        of_storage(study)

@@ -11,7 +11,6 @@ import pytest
 import dse
 from benchmarks.debian_programs import PACKAGES
 from dse.profile import Profile
-from dse.result import shared, status
 from tests import docs_figures
 from tests.docs_figures import ROOT, Document, Number
 
@@ -95,16 +94,6 @@ def test_figures_of_the_performance() -> None:
     doc.given(
         "measured on one machine: benchmarks/ prints what yours does", r"(?s)^# Performance.*\Z"
     )
-    doc.check()
-
-
-def test_figures_of_shared_runs() -> None:
-    doc = Document("docs/shared.md")
-    doc.says("Every @ s it says that", shared._BEAT)
-    doc.says("not seen for @ s, by the server's clock", shared.GONE)
-    doc.says("A rate is told after @ s", status._SOON)
-    doc.given("signals and exit codes, tests/test_shared.py", r"`kill -9`", r"exit code 1")
-    doc.given("the name of a sum", r"SHA-256")
     doc.check()
 
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import commands
-from dse.result.status import Noting, Status, Worker, of_folder, take_up
+from dse.result.status import Status, Worker, of_folder, take_up
 from dse.run import run
 from dse.search.base import Progress, Search
 from dse.search.workers import NEVER
@@ -73,7 +73,6 @@ def test_a_run_that_was_killed_is_cut_short(tmp_path: Path) -> None:
         "since": "2026-01-01T10:00:00+00:00",
         "seen": "2026-01-01T10:00:20+00:00",
         "seconds": 20.0,
-        "storage": "",
     }
     (tmp_path / "progress.json").write_text(json.dumps(noted))
     found = of_folder(tmp_path)
@@ -116,25 +115,11 @@ def test_a_run_that_goes_on_is_not_finished_and_keeps_its_total(
     assert [(w.pid, w.working, w.done) for w in found.workers] == [(os.getpid(), True, 0)]
 
 
-def test_the_front_of_a_run_that_others_share_is_not_known(tmp_path: Path) -> None:
-    (tmp_path / "toy_model.py").write_text(MODEL)
-    (tmp_path / "run.json").write_text('{"name": "toy", "digest": "x", "format": 4}')
-    search = '[search]\nmethod = "exhaustive"\n[run]\nstorage = "postgresql://me:a@h/d"\n'
-    (tmp_path / "study.toml").write_text(STUDY + search)
-    study = dse.load(tmp_path / "study.toml")
-    Noting(tmp_path, study, Progress(0, 4_800, 0)).note(Progress(1_653, 4_800, 0, others=1_653))
-    found = of_folder(tmp_path)
-    assert (found.done, found.total, found.front, found.left) == (1_653, 4_800, None, None)
-    told = "\n".join(lines(found))
-    assert "on the front" not in told and "others" not in told
-    assert "divided on postgresql://me:***@h/d: dse status STUDY tells who takes part" in told
-
-
 def test_no_rate_is_told_in_the_first_seconds(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"name": "toy", "digest": "x", "format": 4}')
     now = datetime.now(UTC).isoformat(timespec="seconds")
     where = {"pid": os.getpid(), "host": os.uname().nodename, "since": now, "seen": now}
-    noted = {"method": "exhaustive", "done": 14, "total": 200, "front": 7, "own": 14, "storage": ""}
+    noted = {"method": "exhaustive", "done": 14, "total": 200, "front": 7, "own": 14}
     (tmp_path / "progress.json").write_text(json.dumps({**noted, **where, "seconds": 1.0}))
     found = of_folder(tmp_path)
     assert (found.rate, found.left, found.workers[0].rate) == (None, None, None)
@@ -145,11 +130,11 @@ def test_a_status_in_words() -> None:
     worker = Worker(
         "here", 7, False, "2026-01-01T10:00:00+00:00", "2026-01-01T10:01:00+00:00", 9, 0.15
     )
-    status = Status("toy", "under way", "exhaustive", 50, 200, 30, 4, 2.0, 75.0, (worker,))
+    status = Status("toy", "under way", "exhaustive", 50, 200, 4, 2.0, 75.0, (worker,))
     told = list(lines(status, datetime(2026, 1, 1, 10, 3, 5, tzinfo=UTC)))
     assert told[:2] == [
         "toy: under way, exhaustive search",
-        "  50 of 200 designs done (25.0%), 30 claimed, 120 open; 4 on the front so far",
+        "  50 of 200 designs done (25.0%); 4 on the front so far",
     ]
     assert told[2].startswith("  2 designs/s; expected end in 1 min 15 s, at 2026-01-01 ")
     ended = replace(status, state="finished", rate=1979.4, left=None)

@@ -14,9 +14,7 @@ from dse.problems import InputError, Problem
 from dse.result.folder import FINISHED, MARKER, PROGRESS, SUMMARY, TIMEOUT, read_json
 from dse.result.writing import write_json
 from dse.search.base import UNLIMITED, Progress
-from dse.search.plan import WHOLE
 from dse.study.study import ResolvedStudy
-from dse.study.urls import is_server
 
 _SILENT = 60.0  # seconds after which a process on another machine is taken to be gone
 _SOON = 5.0  # seconds of work from which on a rate says something
@@ -62,8 +60,6 @@ class Status:
         The search.
     done, total : int or None
         Designs, or draws; None if that is not known, or has no end.
-    claimed : int
-        Of those that are not done, those that somebody works on; of a shared run alone.
     front : int or None
         Non-dominated designs so far; None if it is not known.
     rate : float or None
@@ -81,7 +77,6 @@ class Status:
     method: str = ""
     done: int | None = None
     total: int | None = None
-    claimed: int = 0
     front: int | None = None
     rate: float | None = None
     left: float | None = None
@@ -128,7 +123,6 @@ def _noted(summary: Mapping[str, Any]) -> dict[str, Any]:
         "done": certificate["evaluated"],
         "total": provenance.get("total"),
         "front": certificate["non_dominated"],
-        "storage": "",
     }
 
 
@@ -151,16 +145,12 @@ class Noting:
 
     def note(self, progress: Progress) -> None:
         """Write how far it is now."""
-        run, method = self._study.file.run, self._study.plan.method
-        divided = is_server(run.storage or "") and method not in WHOLE
-        own = max(progress.done - max(self._before, progress.others), 0)
         content = {
-            "method": method,
+            "method": self._study.plan.method,
             "done": progress.done,
             "total": progress.total if progress.total < UNLIMITED else None,
-            "front": None if divided else progress.front,  # that of all is known at the end
-            "own": own,
-            "storage": self._study.shown_storage if divided else "",
+            "front": progress.front,
+            "own": max(progress.done - self._before, 0),
             **_session(self._since),
         }
         write_json(self._path, content)
@@ -202,7 +192,7 @@ def _under_way(name: str, noted: Mapping[str, Any]) -> Status:
     age = (datetime.now(UTC) - datetime.fromisoformat(noted["seen"])).total_seconds()
     host, pid = str(noted["host"]), int(noted["pid"])
     working = _is_there(pid) if host == socket.gethostname() else age < _SILENT
-    rate, shared, front = pace(own, float(noted["seconds"])), noted["storage"], noted["front"]
+    rate, front = pace(own, float(noted["seconds"])), noted["front"]
     return Status(
         name,
         "under way" if working else "cut short",
@@ -211,9 +201,8 @@ def _under_way(name: str, noted: Mapping[str, Any]) -> Status:
         total,
         front=None if front is None else int(front),
         rate=rate if working else None,
-        left=None if shared or not working else left(done, total, rate),
+        left=left(done, total, rate) if working else None,
         workers=(Worker(host, pid, working, noted["since"], noted["seen"], own, rate),),
-        told=f"divided on {shared}: dse status STUDY tells who takes part" if shared else "",
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -36,11 +36,9 @@ from dse.result.connection import (
     told,
 )
 from dse.result.database import StorageError
-from dse.result.shared import Shared, make_tables
 from dse.search.asking import distributions, quiet
 from dse.search.outcome import Outcome
-from dse.search.parts import Part
-from dse.study.urls import is_server, shown_url
+from dse.study.urls import shown_url
 
 REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
@@ -59,13 +57,10 @@ class Store:
         The open storage.
     study : optuna.Study
         The study in it.
-    parts : Shared or None
-        What several processes divide on it, if it is a server that they reach.
     """
 
     storage: RDBStorage
     study: optuna.Study
-    parts: Shared | None = None
 
     @classmethod
     def open(
@@ -107,8 +102,6 @@ class Store:
                     if alike:
                         study.set_metric_names([o.name for o in objectives])
                         study.set_user_attr(_DIGEST, digest)
-                    if is_server(url):
-                        make_tables(storage.engine)
             except Exception as error:  # drivers, servers and schemas fail in their own ways
                 raise refused(url, error) from None
         if not alike:
@@ -116,8 +109,7 @@ class Store:
                 f"{shown_url(url)} holds another study named '{name}', with other objectives: "
                 "rename one of the two"
             )
-        shared = Shared(storage.engine, url, study._study_id, digest) if is_server(url) else None
-        return cls(storage, study, shared)
+        return cls(storage, study)
 
     def trials(self) -> list[FrozenTrial]:
         """Return the finished trials, in order."""
@@ -151,28 +143,6 @@ class Store:
                 self._insert(connection, first, trials)
                 if state is not None:
                     self._note(connection, state)
-
-    def append_part(
-        self,
-        part: Part,
-        made: Callable[[int], Sequence[FrozenTrial]],
-        state: Mapping[str, Any],
-        content: Mapping[str, NDArray[Any]],
-    ) -> None:
-        """Write the trials of a part that several processes divide; see `Trials`."""
-        if self.parts is None:
-            raise ValueError("the storage is not shared")
-
-        def write(connection: Connection, _: Collection[int]) -> Mapping[str, NDArray[Any]]:
-            first = self._locked(connection)
-            self._insert(connection, first, made(first))
-            notes = tables.StudyUserAttributeModel.__table__
-            query = sqlalchemy.select(notes.c.value_json).where(self._noted(notes))
-            known = json.loads(connection.execute(query).scalar() or "{}")
-            self._note(connection, {**state, **known})  # what another noted first stays
-            return {**content, "first": np.array(first)}
-
-        self.parts.handed_in([part], write)
 
     @contextmanager
     def _alone(self) -> Iterator[tuple[Connection, int]]:
@@ -219,13 +189,8 @@ class Store:
         connection.execute(sqlalchemy.insert(notes), [row])
 
     def register(self, evaluator: Evaluator, outcome: Outcome) -> None:
-        """Write the front, or what `registered` keeps of it, unless there are trials already.
-
-        Of a search that several processes divide, the front is that of all of it.
-        """
-        if self._written() or (
-            self.parts is not None and self.parts.divided and not outcome.complete
-        ):
+        """Write the front, or what `registered` keeps of it, unless there are trials already."""
+        if self._written():
             return
         rows = registered(evaluator, outcome)
         points = {name: values[rows] for name, values in outcome.points.items()}
@@ -253,9 +218,7 @@ class Store:
             return connection.execute(one.limit(1)).first() is not None
 
     def close(self) -> None:
-        """Let go of the database's connections, and of what is claimed there."""
-        if self.parts is not None:
-            self.parts.leave()
+        """Let go of the database's connections."""
         self.storage.scoped_session.remove()
         self.storage.engine.dispose()
 

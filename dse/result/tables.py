@@ -180,12 +180,6 @@ def _resumed(before: Progress) -> list[str]:
     if before.done == 0:
         return []
     count = before.done - before.repeats
-    if before.others:
-        told = (
-            f"{plural(count, 'design was', 'designs were')} evaluated by other processes on the "
-            "storage, or before"
-        )
-        return [f"{told}; seconds and designs per second are those of this process alone"]
     told = f"the run went on from {plural(count, 'design')} of an earlier session"
     return [f"{told}; its seconds and designs per second are those of the last session alone"]
 

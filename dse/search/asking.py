@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -90,44 +89,20 @@ class Snapping(InMemoryStorage):
             param_value_internal = self._space.snap(param_name, param_value_internal)
         super().set_trial_param(trial_id, param_name, param_value_internal, distribution)
 
-    def forget(self, first: int) -> None:
-        """Let go of the trials from a number on: others have these numbers in the storage."""
-        for study in self._studies.values():
-            for trial in study.trials[first:]:
-                del self._trial_id_to_study_id_and_number[trial._trial_id]
-            del study.trials[first:]
-            study.best_trial_id = None
-        self._max_trial_id = first - 1
-
 
 def asked_of(
-    study: optuna.Study,
-    evaluator: Evaluator,
-    plan: Plan,
-    draws: range,
-    until: float,
-    alone: bool = True,
+    study: optuna.Study, evaluator: Evaluator, plan: Plan, draws: range, until: float
 ) -> tuple[list[optuna.Trial], Points]:
     """Return trials and designs for some draws: one at least, and all if there is time.
 
     What is drawn depends on the seed, on the number of the first draw, and on the trials there.
-
-    Parameters
-    ----------
-    alone : bool
-        Whether no other process draws for the same study at the same time.
     """
     shared = distributions(evaluator.space)
     with quiet():
         # one sequence for the quasi-random sampler, which numbers its own points
-        fixed = plan.method == "QMCSampler"
-        seed, other = (
-            int(np.random.SeedSequence([plan.seed, n]).generate_state(1)[0])
-            for n in (0 if fixed else draws.start, draws.start)
-        )
+        start = 0 if plan.method == "QMCSampler" else draws.start
+        seed = int(np.random.SeedSequence([plan.seed, start]).generate_state(1)[0])
         study.sampler = sampler_of(plan.method, dict(plan.options), seed)
-        if fixed and not alone:
-            _number(study.sampler, draws.start, other)
         asked: list[optuna.Trial] = []
         for _ in draws:
             if asked and is_late(until):
@@ -137,13 +112,6 @@ def asked_of(
         drawn = study.get_trials(deepcopy=False)[-len(asked) :]
     labels = {n: [t.params[n] for t in drawn] for n in shared}
     return asked, evaluator.space.from_labels(labels)
-
-
-def _number(sampler: optuna.samplers.BaseSampler, first: int, seed: int) -> None:
-    """Let a quasi-random sampler number its points from `first`: others draw the ones before."""
-    numbers = itertools.count(first)
-    vars(sampler)["_find_sample_id"] = lambda *_: next(numbers)
-    vars(sampler)["_independent_sampler"] = optuna.samplers.RandomSampler(seed=seed)
 
 
 def tell(

@@ -5,7 +5,7 @@ A search method is one module and a line in `METHODS`. The module has what `Meth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, cast
@@ -19,7 +19,6 @@ from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.judges import Judges
 from dse.search.outcome import Outcome, Tolerance
-from dse.search.parts import Part, Parts
 from dse.search.workers import ALONE, NEVER, Workers
 
 METHODS: Mapping[str, str] = {
@@ -160,8 +159,6 @@ class Progress:
         How many of those done were designs that had been evaluated before.
     kept : int
         Designs that the search holds: the result has as many, or fewer.
-    others : int
-        How many of those done other processes on the storage evaluated.
     """
 
     done: int
@@ -169,7 +166,6 @@ class Progress:
     front: int
     repeats: int = 0
     kept: int = 0
-    others: int = 0
 
 
 class Trials(Protocol):
@@ -180,25 +176,6 @@ class Trials(Protocol):
 
     def append(self, trials: Sequence[Any], state: Mapping[str, Any] | None = None) -> None:
         """Write finished trials in one transaction, and what `state` is to return from now on."""
-
-    def append_part(
-        self,
-        part: Part,
-        made: Callable[[int], Sequence[Any]],
-        state: Mapping[str, Any],
-        content: Mapping[str, NDArray[Any]],
-    ) -> None:
-        """Write the trials of a part that several processes divide, unless somebody has.
-
-        Parameters
-        ----------
-        made : callable
-            Returns the trials, given the number of the first; all before it can be read by then.
-        state : mapping
-            As `append` takes it; what another process has noted by the same name stays.
-        content : mapping of str to ndarray
-            What the trials give, to be handed in with the number of the first as ``first``.
-        """
 
     def state(self) -> dict[str, Any]:
         """Return what a sampler noted of the study itself."""
@@ -251,8 +228,6 @@ class Start:
         What an earlier `Search.state` returned; empty on a first run.
     trials : Trials, optional
         The storage, for a method that writes designs there as it goes.
-    parts : Parts, optional
-        The parts of the work, for a method that several processes on one storage divide.
     """
 
     evaluator: Evaluator
@@ -261,7 +236,6 @@ class Start:
     workers: Workers = ALONE
     state: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     trials: Trials | None = None
-    parts: Parts | None = None
 
     def judges(self) -> Judges:
         """Return who judges the batches of the search."""

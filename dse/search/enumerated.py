@@ -27,7 +27,6 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
     """
     archive = state.archive
     even = np.unique(np.linspace(0, max(state.done - 1, 0), min(SAMPLE, state.done)).astype(int))
-    even = state.numbers(even)
     more = np.setdiff1d(even, archive.index, assume_unique=True)
     early, late = more[more < EARLY], more[more >= EARLY]
     parts = [
@@ -36,7 +35,7 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
             archive.beside,
             np.ones(len(archive.index), dtype=bool),
         ),
-        some(state.early, state.places(early)),
+        some(state.early, early),
     ]
     if len(late):
         points, first = evaluator.space.from_index(late), int(late[0])

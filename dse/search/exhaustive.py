@@ -23,7 +23,6 @@ from dse.evaluate.tabulate import Tabulated
 from dse.evaluate.wiring import Key
 from dse.problems import Problem
 from dse.search.base import Plan, Progress, Search, Settings, Start, no_options
-from dse.search.divided import Divided
 from dse.search.enumerated import SAMPLE, of_enumeration
 from dse.search.outcome import Outcome
 from dse.search.slabs import EARLY, State, loaded, saved, slab, tables_of
@@ -80,9 +79,7 @@ def plan(
 
 
 def start(begun: Start) -> Search:
-    """Return the enumeration, divided if several processes share it; see `base.Method`."""
-    if begun.parts is not None:
-        return Divided(begun, begun.parts, asked_of_all)
+    """Return the enumeration; see `base.Method`."""
     return _Enumeration(begun)
 
 

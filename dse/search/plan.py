@@ -16,8 +16,6 @@ AUTO_LIMIT = 20_000_000
 """Designs up to which a full enumeration is what a user would want: seconds."""
 
 
-WHOLE = ("bound", "evolution", "guided")
-"""Searches that runs on one storage do not divide among them."""
 _TOLERANCE = 0.01  # of a front that is bounded because nobody said how
 _MOST = 10_000_000  # designs evaluated by a search that nobody limited
 _GUIDED = 10_000  # and at most by a guided one

@@ -43,7 +43,6 @@ from dse.search.asking import (
 from dse.search.base import Plan, Progress, Search, Settings, Start, Trials
 from dse.search.judges import Judges
 from dse.search.outcome import Outcome, of_sample
-from dse.search.together import sample_together
 from dse.search.workers import NEVER, is_late
 
 _GENERATIONS = {
@@ -111,33 +110,26 @@ def start(begun: Start) -> Search:
 class _Sampling:
     def __init__(self, begun: Start) -> None:
         self._evaluator, self._plan, self._trials = begun.evaluator, begun.plan, begun.trials
-        self._judges, self._parts = begun.judges(), begun.parts
+        self._judges = begun.judges()
         self._batches: list[Judged] = []
         self._done = 0
         self._seen: set[tuple[Any, ...]] = set()
         self._front = Gathered(Archive.empty(len(begun.evaluator.objectives)))
         self._reachable = reachable(begun.evaluator.space)
-        self._recalled = 0  # draws of earlier sessions, or of other processes
+        self._recalled = 0  # draws of earlier sessions
         self._again = 0  # of these, repeats
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
-        for batch in self._drawn(until):
-            if batch is not None:
-                before = self.progress().repeats
-                self._batches.append(batch)
-                self._note(batch)
-                if batch.recalled:
-                    self._recalled += len(batch.judged)
-                    self._again += self.progress().repeats - before
+        for batch in sample(self._evaluator, self._plan, self._trials, self._judges, until):
+            before = self.progress().repeats
+            self._batches.append(batch)
+            self._note(batch)
+            if batch.recalled:
+                self._recalled += len(batch.judged)
+                self._again += self.progress().repeats - before
             yield
             if len(self._seen) == self._reachable:
                 return
-
-    def _drawn(self, until: float) -> Iterator[Judged | None]:
-        work = self._evaluator, self._plan
-        if self._parts is not None and self._trials is not None:
-            return sample_together(*work, self._trials, self._parts, self._judges, until)
-        return sample(*work, self._trials, self._judges, until)
 
     def _note(self, batch: Judged) -> None:
         """Add the new designs of a batch to the front."""
@@ -159,8 +151,7 @@ class _Sampling:
         return Progress(self._done, self._plan.evaluations, front, self._done - kept, kept)
 
     def earlier(self) -> Progress:
-        others = self._recalled if self._parts is not None else 0
-        return Progress(self._recalled, self._plan.evaluations, 0, self._again, others=others)
+        return Progress(self._recalled, self._plan.evaluations, 0, self._again)
 
     def outcome(self) -> Outcome:
         names = self._batches[0].points

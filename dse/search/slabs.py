@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive, FrontBuilder, Gathered
-from dse.evaluate.judging import joined, judge, nothing, some
+from dse.evaluate.judging import joined, judge, nothing
 from dse.evaluate.tabulate import Tabulated, look_up, tabulate
 from dse.evaluate.wiring import Key, ModelError
 from dse.search.tally import Tally
@@ -36,16 +36,12 @@ class State:
         Their counts.
     early : Evaluated
         What the first `EARLY` of them give.
-    spans : ndarray of int, shape (spans, 2), optional
-        Which designs are done, each span from its first one up to the second, if they are not the
-        first ones of all: `done` is then how many.
     """
 
     done: int
     gathered: Gathered
     tally: Tally
     early: Evaluated
-    spans: NDArray[np.int64] | None = None
 
     @classmethod
     def empty(cls, evaluator: Evaluator) -> State:
@@ -59,49 +55,11 @@ class State:
         """The front of the designs that are done."""
         return self.gathered.archive()
 
-    def numbers(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the designs at some places among those that are done."""
-        if self.spans is None:
-            return places
-        ends = np.cumsum(self.spans[:, 1] - self.spans[:, 0])
-        span = np.searchsorted(ends, places, side="right")
-        found: NDArray[np.int64] = self.spans[span, 1] - (ends[span] - places)
-        return found
-
-    def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return at which places designs are that are done; the inverse of `numbers`."""
-        if self.spans is None:
-            return numbers
-        ends = np.cumsum(self.spans[:, 1] - self.spans[:, 0])
-        span = np.searchsorted(self.spans[:, 0], numbers, side="right") - 1
-        found: NDArray[np.int64] = ends[span] - (self.spans[span, 1] - numbers)
-        return found
-
     def added(self, slab: Slab) -> State:
         """Return the state after one more slab, the next one."""
         early = joined([self.early, slab.early]) if len(slab.early) else self.early
         gathered = self.gathered.added(slab.archive)
         return State(slab.done, gathered, self.tally + slab.tally, early)
-
-
-def merged(states: Sequence[State]) -> State:
-    """Return the state of all designs of some states, of which each has its spans."""
-    gathered, tally = states[0].gathered, states[0].tally
-    for state in states[1:]:
-        whole = state.gathered
-        for archive in (whole.settled, *whole.waiting):
-            gathered = gathered.added(archive)
-        tally += state.tally
-    spans = np.concatenate([np.zeros((0, 2), np.int64), *(_spans(state) for state in states)])
-    order = np.argsort(spans[:, 0], kind="stable")
-    early = [np.arange(low, min(high, EARLY)) for low, high in spans.tolist() if low < EARLY]
-    numbers = np.concatenate([np.zeros(0, np.int64), *early])
-    values = some(joined([state.early for state in states]), np.argsort(numbers, kind="stable"))
-    return State(sum(state.done for state in states), gathered, tally, values, spans[order])
-
-
-def _spans(state: State) -> NDArray[np.int64]:
-    return np.array([[0, state.done]]) if state.spans is None else state.spans
 
 
 class Slab(NamedTuple):
@@ -187,7 +145,6 @@ def saved(state: State) -> dict[str, NDArray[Any]]:
     whole = state.gathered.settled.joined(*state.gathered.waiting)
     return {
         "done": np.array(state.done),
-        **({} if state.spans is None else {"spans": state.spans}),
         **state.tally.arrays(),
         "index": whole.index,
         "points": whole.points,
@@ -204,8 +161,7 @@ def loaded(arrays: Mapping[str, NDArray[Any]]) -> State:
     empty = Archive.empty(whole.points.shape[1], whole.beside.shape[1])
     early = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
     gathered = Gathered(empty.merged(whole))
-    done, tally = int(arrays["done"]), Tally.from_arrays(arrays)
-    return State(done, gathered, tally, early, arrays.get("spans"))
+    return State(int(arrays["done"]), gathered, Tally.from_arrays(arrays), early)
 
 
 def tables_of(evaluator: Evaluator) -> dict[Key, Tabulated]:

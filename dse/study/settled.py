@@ -24,8 +24,8 @@ def settled(study: ResolvedStudy, workers: Workers = ALONE, began: str = "") -> 
         The method that an earlier run began with, which goes on; empty if there is none.
     """
     plan = study.plan
-    if plan.guided is None or study.file.run.storage is not None or began == plan.method:
-        return study  # those that share a storage are not to decide each for itself
+    if plan.guided is None or began == plan.method:
+        return study
     if began:
         return replace(study, plan=cost.guided(plan, study.evaluator))
     try:

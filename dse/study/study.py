@@ -21,7 +21,7 @@ from dse.model.units import UnitError, read
 from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.outcome import Tolerance
-from dse.search.plan import WHOLE, plan
+from dse.search.plan import plan
 from dse.study.faults import in_order
 from dse.study.kept import deciding, kept_text, to_toml
 from dse.study.outside import Outside, places, sha256_of
@@ -33,7 +33,7 @@ from dse.study.resolve.curves import CurvePlan
 from dse.study.resolve.figures import Stated
 from dse.study.resolve.regions import RegionsPlan, Rule
 from dse.study.schema import SearchTable, StudyFile
-from dse.study.urls import is_server, shown_url, url_problem
+from dse.study.urls import shown_url, url_problem
 
 T = TypeVar("T")
 
@@ -327,9 +327,6 @@ def _study(
         problems.append(wrong)
     if problems or chosen is None:
         raise InputError(source, in_order(problems, raw))
-    if is_server(file.run.storage or "") and chosen.method in WHOLE:
-        told = "each run on its storage searches the whole space, and the first registers its front"
-        context.notes.append(f"{chosen.method} is not divided: {told}")
     try:
         code = {path: sha256_of(path) for path in sorted({*context.files, *context.report_files})}
     except OSError as error:

@@ -23,7 +23,7 @@ _LONG = 4  # characters of a query value that may be a credential, whatever its 
 
 
 def is_server(url: str) -> bool:
-    """Tell whether a storage is a server, on which several processes divide a search."""
+    """Tell whether a storage is a PostgreSQL server."""
     return url.strip().startswith("postgresql")
 
 

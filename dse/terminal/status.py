@@ -36,8 +36,6 @@ def _done(status: Status) -> str:
     else:
         share = f" ({done / total:.1%})" if total else ""
         shown = f"{done:,} of {plural(total, 'design')} done{share}"
-        if status.claimed:
-            shown += f", {status.claimed:,} claimed, {total - done - status.claimed:,} open"
     front = "" if status.front is None else f"; {status.front:,} on the front so far"
     return shown + (front.replace(" so far", "") if status.state == "finished" else front)
 

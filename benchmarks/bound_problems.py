@@ -8,7 +8,7 @@ import numpy as np
 
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
-from dse.model import model, moves
+from dse.model import model, monotonic
 from dse.study.study import study_of_mapping
 
 
@@ -18,7 +18,7 @@ class Call(NamedTuple):
 
 
 @model
-@moves(
+@monotonic(
     latency="+interface_latency -overlap",
     queue_time="+interface_latency +overlap",
 )
@@ -40,7 +40,7 @@ class Response(NamedTuple):
 
 
 @model
-@moves(response="+accelerated_time +queue_time")
+@monotonic(response="+accelerated_time +queue_time")
 def respond(
     accelerated_time: Annotated[Floats, Quantity("cycle", "of a call", low=0)],
     queue_time: Annotated[Floats, Quantity("cycle", "behind the calls ahead", low=0)],

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from dse import Array, Floats, Quantity
-from dse.model import model, moves
+from dse.model import model, monotonic
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 from objectives.logca import break_even, speedup
 
@@ -20,7 +20,7 @@ class Cost(NamedTuple):
 
 
 @model
-@moves(cost="+acceleration +computational_index -overhead -latency -latency_per_byte")
+@monotonic(cost="+acceleration +computational_index -overhead -latency -latency_per_byte")
 def cost(
     acceleration: Annotated[Floats, Quantity("1", "acceleration", above=0)],
     computational_index: Annotated[Floats, Quantity("cycle/B", "work per byte", above=0)],

@@ -12,7 +12,7 @@ import numpy as np
 
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
-from dse.model import model, moves
+from dse.model import model, monotonic
 from dse.study.study import study_of_mapping
 
 _ROUNDING = 1e-12  # an acceleration of exactly k lanes must not become k + 1 of them
@@ -40,7 +40,7 @@ class Laid(NamedTuple):
 
 
 @model
-@moves(lanes="+acceleration +clock_period")
+@monotonic(lanes="+acceleration +clock_period")
 def laid(
     acceleration: Annotated[Floats, Quantity("1", "peak speedup asked for", above=0)],
     clock_period: Annotated[Floats, Quantity("s", "clock period of the engine", above=0)],
@@ -59,7 +59,7 @@ class Load(NamedTuple):
 
 
 @model
-@moves(arrival_rate="+stream_rate -lanes")
+@monotonic(arrival_rate="+stream_rate -lanes")
 def load(
     stream_rate: Annotated[Floats, Quantity("element/s", "that a stream asks for", low=0)],
     lanes: Annotated[Floats, Quantity("1", "copies of the pipeline", low=1, integer=True)],
@@ -75,7 +75,7 @@ class Attached(NamedTuple):
 
 
 @model
-@moves(
+@monotonic(
     overhead="+interface_overhead =interface_latency =wait -overlap =buffered",
     latency="=interface_overhead +interface_latency +wait -overlap =buffered",
     buffer_bits="=interface_overhead =interface_latency =wait +overlap +buffered",

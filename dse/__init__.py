@@ -20,12 +20,11 @@ A script loads a study, changes it, runs it, and asks what was found (docs/scrip
 
 `load` and `from_mapping` make a `Study`; `Study.run` gives a `StudyResult` with its `Front`,
 `Study.sweep` a `Sweep`; `load_result` reads a run folder; `compare` sets two results side by side.
-`Quantity`, `Resource`, `Floats` and `Array` declare models, `requires` and `Requirement` what
-must hold for their outputs to mean anything, `moves` how they move with inputs, `at_least` what
-they are never below, and `testing.check_model` holds them to their contract. Bad input raises
-`InputError`, a study without a feasible design `InfeasibleError`, each with every problem at once. A model that
-raises ends a run or a sweep with `StoppedError`, and `Study.evaluate` with `ModelError`. All are a
-`DseError`.
+`Quantity`, `Resource`, `Floats` and `Array` declare models. `requires` and `Requirement` declare
+the validity conditions of their outputs, `monotonic` and `lower_bound` how the outputs depend on the
+inputs. `testing.check_model` holds models to their contract. Bad input raises `InputError`, a study
+without a feasible design `InfeasibleError`, each with every problem at once. A model that raises ends
+a run or a sweep with `StoppedError`, and `Study.evaluate` with `ModelError`. All are a `DseError`.
 
 Numbers are in the base units that ``dse list`` shows, and texts with units are read wherever a
 study file has them. Whole quantities are integers, choices are names.
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
         load_result,
     )
     from dse.evaluate.wiring import ModelError
-    from dse.model.behaviour import at_least, moves
+    from dse.model.declarations import lower_bound, monotonic
     from dse.model.quantity import Array, Floats, Quantity, Resource
     from dse.model.requirement import Requirement, requires
     from dse.problems import DseError, InfeasibleError, InputError
@@ -72,13 +71,13 @@ _HOMES = {
     "Study": "dse.api",
     "StudyResult": "dse.api",
     "Sweep": "dse.api",
-    "at_least": "dse.model.behaviour",
+    "lower_bound": "dse.model.declarations",
     "compare": "dse.api",
     "requires": "dse.model.requirement",
     "from_mapping": "dse.api",
     "load": "dse.api",
     "load_result": "dse.api",
-    "moves": "dse.model.behaviour",
+    "monotonic": "dse.model.declarations",
 }
 
 __all__ = [
@@ -97,12 +96,12 @@ __all__ = [
     "Study",
     "StudyResult",
     "Sweep",
-    "at_least",
     "compare",
     "from_mapping",
     "load",
     "load_result",
-    "moves",
+    "lower_bound",
+    "monotonic",
     "requires",
     "testing",
 ]

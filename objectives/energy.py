@@ -21,7 +21,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, model, moves
+from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.logca import Granularity, Interface, Kernel
 from objectives.power_law import arrays, crossings, gain
 from objectives.quantities import Acceleration, Lanes
@@ -142,7 +142,7 @@ class Energy(HostEnergy, CallEnergy, Greenup, Merits, EnergyBreakEven):
 
 
 @model
-@moves(host_energy="+host_time -clock +host_active_power")
+@monotonic(host_energy="+host_time -clock +host_active_power")
 @np.errstate(all="ignore")
 def host_energy(
     host_time: HostTime,
@@ -158,7 +158,7 @@ def host_energy(
 
 
 @model
-@moves(
+@monotonic(
     call_energy="+granularity +overhead_time +latency_time +compute_time -clock +lanes"
     " +host_active_power +host_idle_power +engine_power +engine_idle_power"
     " +engine_energy_per_byte +interface_energy_per_byte",
@@ -215,7 +215,7 @@ def call_energy(
 
 
 @model
-@moves(greenup="+host_energy -call_energy")
+@monotonic(greenup="+host_energy -call_energy")
 @np.errstate(all="ignore")
 def greenup(
     host_energy: Annotated[Floats, HOST_ENERGY], call_energy: Annotated[Floats, CALL_ENERGY]
@@ -233,7 +233,7 @@ def greenup(
 
 
 @model
-@moves(
+@monotonic(
     speedup_per_joule="+speedup -call_energy =accelerated_time =clock",
     energy_delay_product="+call_energy =speedup +accelerated_time -clock",
 )
@@ -257,7 +257,7 @@ def merits(
 
 
 @model
-@moves(
+@monotonic(
     energy_break_even="+overhead +latency +latency_per_byte -computational_index -acceleration"
     " +clock -host_active_power +host_idle_power +engine_power +engine_idle_power"
     " +engine_energy_per_byte +interface_energy_per_byte +lanes"

@@ -48,8 +48,10 @@ SEARCHES = {
 
 def written(folder: Path, search: str) -> Path:
     """Write a small study, and return its path."""
-    declared = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
-    model = MODEL.replace("def toy(", declared).replace("from dse import", "from dse import moves,")
+    declared = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+    model = MODEL.replace("def toy(", declared).replace(
+        "from dse import", "from dse import monotonic,"
+    )
     (folder / "toy_model.py").write_text(model)
     small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
     added = f'[search]\nmethod = "{search}"\n{SEARCHES[search]}[run]\nchunk = 100\n'

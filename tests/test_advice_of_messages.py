@@ -20,15 +20,15 @@ def write(folder: Path, model: str = MODEL, text: str = STUDY) -> Path:
 
 
 def test_a_misspelt_move_is_told_at_the_line_of_the_function(tmp_path: Path) -> None:
-    declared = MODEL.replace("def toy(", '@moves(speed="+lanez")\ndef toy(')
-    model = declared.replace("import Array,", "import moves, Array,")
-    line = model.split("\n").index('@moves(speed="+lanez")') + 1
+    declared = MODEL.replace("def toy(", '@monotonic(speed="+lanez")\ndef toy(')
+    model = declared.replace("import Array,", "import monotonic, Array,")
+    line = model.split("\n").index('@monotonic(speed="+lanez")') + 1
     with pytest.raises(InputError) as error:
         dse.load(write(tmp_path, model))
     text = str(error.value)
     assert f"toy_model.py, line {line}: toy: 1 problem" in text
     assert "speed: cannot move by '+lanez'" in text
-    assert "behaviour.py" not in text
+    assert "declarations.py" not in text
 
 
 def test_what_raises_inside_the_engine_is_told_at_the_users_line(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Space, Values
-from dse.model import moves
+from dse.model import monotonic
 from dse.problems import InputError
 from dse.result.refutation import refute
 from dse.search.base import Plan, Start, method_of
@@ -155,7 +155,7 @@ _Speed = Annotated[Floats, Quantity("1", "speed", low=0)]
 DECLARED = {"cost": "+size +speed", "gain": "+speed -size"}
 
 
-@moves(**DECLARED)
+@monotonic(**DECLARED)
 def made(size: _Size, speed: _Speed) -> Made:
     size, speed = np.asarray(size), np.asarray(speed)
     return Made(1.0 + size * size + np.ceil(speed), 3.0 + np.sqrt(speed) - np.log1p(size))
@@ -224,7 +224,7 @@ def low(size: _Size, speed: _Speed) -> Made:
 
 def test_near_zero_the_tolerance_is_a_share_of_the_floor() -> None:
     floor = {"cost": 1, "gain": 1}
-    result = study(moves(**DECLARED)(low), None, tolerance=0.01, floor=floor).run()
+    result = study(monotonic(**DECLARED)(low), None, tolerance=0.01, floor=floor).run()
     assert result.certificate.complete
     rng = np.random.default_rng(0)
     size, speed = rng.uniform(0, 0.1, 20_000), rng.uniform(0, 9, 20_000)
@@ -259,7 +259,7 @@ def test_a_search_that_would_never_end_is_refused() -> None:
 
 
 def test_the_certificate_names_the_floor() -> None:
-    function = moves(**DECLARED)(low)
+    function = monotonic(**DECLARED)(low)
     result = study(function, None, tolerance=0.01, floor={"cost": 1, "gain": 1}).run()
     assert "worse by at most 1 %, or of 1 of cost and 1 of gain for less than that, in each" in (
         result.certificate.statement
@@ -361,7 +361,7 @@ def rarely(size: _Size, speed: _Speed) -> Made:
 
 
 def test_designs_that_never_pay_are_not_halved_for_ever() -> None:
-    result = study(moves(**DECLARED)(rarely), None, tolerance="1 %").run()
+    result = study(monotonic(**DECLARED)(rarely), None, tolerance="1 %").run()
     assert result.certificate.complete
     assert result.certificate.evaluated < 40_000
 

@@ -16,7 +16,7 @@ from dse.evaluate.agreed import agreed
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Real, Space
-from dse.model import moves
+from dse.model import monotonic
 from dse.search.cover import Cover
 from tests.test_bound import covers, searched
 from tests.test_ranges import wiring_of
@@ -83,7 +83,7 @@ class Price(NamedTuple):
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
 
 
-@moves(price="+size +speed", gain="+speed =size")
+@monotonic(price="+size +speed", gain="+speed =size")
 def priced(size: _Size, speed: _Size) -> Price:
     """Return a price that the least sizes do not have, of few speeds more than of many."""
     none = np.asarray(size) < np.where(np.asarray(speed) > 4.0, 3.0, 1.0)

@@ -13,7 +13,7 @@ from dse.evaluate.cells import Boxes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.undeclared import blind
-from dse.model import moves
+from dse.model import monotonic
 from dse.search.boxes import MEASURED, Open, measured, never
 from tests.test_bound import covers, front, searched
 
@@ -28,14 +28,14 @@ class Price(NamedTuple):
     price: Annotated[Array, Quantity("1", "price", low=0)]
 
 
-@moves(wait="-speed")
+@monotonic(wait="-speed")
 def wait(slot: _Share, turn: _Share, speed: _Share) -> Wait:
     """Return a wait that slot and turn move any way."""
     jagged = 2.0 + np.sin(3.0 * np.asarray(slot)) + np.cos(5.0 * np.asarray(turn))
     return Wait(jagged / (1.0 + np.asarray(speed)))
 
 
-@moves(price="+speed")
+@monotonic(price="+speed")
 def price(speed: _Share) -> Price:
     """Return a price that jumps at every whole speed."""
     return Price(1.0 + np.ceil(speed))
@@ -45,7 +45,7 @@ class Gain(NamedTuple):
     gain: Annotated[Array, Quantity("1", "gain", low=0)]
 
 
-@moves(gain="+size")
+@monotonic(gain="+size")
 def gain(size: _Share) -> Gain:
     """Return the size and 1."""
     return Gain(1.0 + np.asarray(size))

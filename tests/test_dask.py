@@ -69,8 +69,10 @@ def _token(gate):
 
 def written(folder: Path, search: str = "exhaustive", slow: bool = True) -> Path:
     """Write a study whose model imports a package beside it."""
-    declared = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
-    model = MODEL.replace("def toy(", declared).replace("from dse import", "from dse import moves,")
+    declared = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+    model = MODEL.replace("def toy(", declared).replace(
+        "from dse import", "from dse import monotonic,"
+    )
     folder.mkdir(exist_ok=True)
     (folder / "inner").mkdir()
     (folder / "inner" / "__init__.py").touch()

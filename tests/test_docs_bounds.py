@@ -5,14 +5,14 @@ from __future__ import annotations
 from benchmarks.bound_problems import lanes
 from benchmarks.shared_aes import shared_aes
 from dse.evaluate import memory
-from dse.model import behaviour
+from dse.model import declarations
 from dse.search import workers
 from tests.docs_figures import Document
 
 
 def test_figures_of_bounds() -> None:
     doc = Document("docs/bounds.md")
-    doc.says("widened by a relative @", behaviour.MARGIN)
+    doc.says("widened by a relative @", declarations.MARGIN)
     doc.says("in pieces of @ rows", workers.PIECE)
     doc.given("formulas", r"\(1 \+ ε\)")
     doc.given("an exit status", r"ends with 1")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse import Array, Floats, Quantity, at_least, moves
+from dse import Array, Floats, Quantity, lower_bound, monotonic
 from dse.evaluate.ranges import Ranges
 from dse.model import Model
 from dse.model.pairs import moves_hold
@@ -29,12 +29,12 @@ class Ground(NamedTuple):
     height: Annotated[Array, Quantity("1", "ground", low=0)]
 
 
-@moves(height="+x +y")
+@monotonic(height="+x +y")
 def ground(x: _Place, y: _Place) -> Ground:
     return Ground(np.add(x, y))
 
 
-@moves(height="+x +y")
+@monotonic(height="+x +y")
 def high(x: _Place, y: _Place) -> Ground:
     return Ground(np.add(x, y) + 1.0)
 
@@ -62,7 +62,7 @@ def floored(floor: Any) -> Any:
         return hills(x, y)
 
     found.__annotations__ = hills.__annotations__
-    return at_least(height=floor)(found)
+    return lower_bound(height=floor)(found)
 
 
 def test_a_floor_bounds_what_no_move_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_a_floor_is_of_the_model_s_own_quantities() -> None:
         return Ground(np.asarray(z))
 
     with pytest.raises(InputError, match="z: is an input of other alone"):
-        at_least(height=other)(floored(ground))
+        lower_bound(height=other)(floored(ground))
 
 
 _SLOTS = {"schedule_period": np.array([1.0, 2, 3, 4, 5, 8, 12, 16, 32])}

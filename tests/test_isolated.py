@@ -15,7 +15,7 @@ from dse.search.base import Start, method_of
 from dse.search.workers import Workers
 from tests.toy import MODEL, STUDY
 
-DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+DECLARED = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
 TELLS = """    import os
     with open({pids!r}, "a") as file:
         file.write(f"{{os.getpid()}}\\n")
@@ -27,7 +27,9 @@ ENDS = """    import os
 
 
 def _study(folder: Path, body: str, search: str) -> dse.Study:
-    text = MODEL.replace("def toy(", DECLARED).replace("from dse import", "from dse import moves,")
+    text = MODEL.replace("def toy(", DECLARED).replace(
+        "from dse import", "from dse import monotonic,"
+    )
     (folder / "toy_model.py").write_text(text.replace("    return Toy(l", body, 1))
     text = f'{STUDY}[search]\nmethod = "bound"\n{search}[run]\nprocesses = true\nworkers = 2\n'
     (folder / "study.toml").write_text(text)

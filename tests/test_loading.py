@@ -10,7 +10,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.undeclared import undeclared
-from dse.model import moves
+from dse.model import monotonic
 
 
 class Half(NamedTuple):
@@ -25,7 +25,7 @@ def half(lanes: Annotated[Floats, Quantity("1", "lanes", low=0)]) -> Half:
     raise AssertionError("a model was run")
 
 
-@moves(speed="+depth")
+@monotonic(speed="+depth")
 def speed(
     half: Annotated[Floats, Quantity("1", "half of the lanes")],
     depth: Annotated[Floats, Quantity("1", "depth", low=0)],

@@ -20,14 +20,16 @@ from dse.search.outcome import of_sample
 from tests.crashing import SEARCHES
 from tests.toy import MODEL, STUDY
 
-DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+DECLARED = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
 RAISES = "if (np.asarray(lanes) == 7).any():\n        raise ArithmeticError('7 lanes do not fit')"
 THREE = "return Toy(np.ones(3), np.ones(3))"
 SKIPS = '[run]\non_error = "skip"\nchunk = 50\n'
 
 
 def _study(folder: Path, body: str, search: str = "exhaustive", added: str = "") -> dse.Study:
-    text = MODEL.replace("def toy(", DECLARED).replace("from dse import", "from dse import moves,")
+    text = MODEL.replace("def toy(", DECLARED).replace(
+        "from dse import", "from dse import monotonic,"
+    )
     (folder / "toy_model.py").write_text(
         text.replace("    return Toy(l", f"    {body}\n    return Toy(l", 1)
     )

@@ -81,7 +81,7 @@ def _part(rng: np.random.Generator, name: str, inputs: list[str]) -> Model:
     known = {n: move for n, move in moves.items() if rng.random() < 0.8}
     made = model(name, total, inputs, [name])
     bounded = {name: Quantity("1", name, low=0.0)}
-    return replace(made, outputs=bounded, moves={name: known})
+    return replace(made, outputs=bounded, monotonic={name: known})
 
 
 def wiring_of(rng: np.random.Generator) -> Evaluator:

@@ -14,7 +14,7 @@ from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.refuted import RefutedError
-from dse.model import Model, moves
+from dse.model import Model, monotonic
 from dse.model.pairs import moves_hold
 from dse.problems import DseError
 from dse.testing import check_model
@@ -111,9 +111,9 @@ def verdicts(model: Model, evaluator: Evaluator, names: tuple[str, ...]) -> set[
 def test_a_wrong_sign_on_a_shipped_model_is_found(
     function: Any, output: str, move: str, said: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = {name: dict(given) for name, given in function.__moves__.items()}
+    declared = {name: dict(given) for name, given in function.__monotonic__.items()}
     declared[output][move[1:]] = {"+": 1, "-": -1, "=": 0}[move[0]]
-    monkeypatch.setattr(function, "__moves__", declared)
+    monkeypatch.setattr(function, "__monotonic__", declared)
     untabulated(monkeypatch, f":{function.__name__}")
     found = verdicts(Model.from_function(function), offloads(), (output, move[1:]))
     assert found == said
@@ -130,7 +130,7 @@ class Height(NamedTuple):
 def land(height: Callable[[Array, Array], Array]) -> Any:
     """Return a model that says of any landscape that it rises."""
 
-    @moves(height="+x +y", cost="-x +y")
+    @monotonic(height="+x +y", cost="-x +y")
     def landscape(x: _Place, y: _Place) -> Height:
         a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
         return Height(height(a, b) + 0 * (a + b), 1e3 / (1 + a) + b)
@@ -204,7 +204,7 @@ def test_a_constraint_that_drops_feasible_designs_is_audited(
 def test_a_value_outside_its_declared_domain_is_audited(monkeypatch: pytest.MonkeyPatch) -> None:
     untabulated(monkeypatch, "land")
     function = land(lambda x, y: x - 2 * y)
-    function.__moves__.pop("height")  # all that is known of it is its domain
+    function.__monotonic__.pop("height")  # all that is known of it is its domain
     given = study(function).evaluator
     height, cost = given.objectives
     asked = replace(given, objectives=(replace(height, direction="minimize"), cost))

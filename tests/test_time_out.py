@@ -16,7 +16,7 @@ from dse.search.workers import NEVER, LateError, Workers
 from tests.crashing import SEARCHES, written
 from tests.toy import MODEL, STUDY
 
-DECLARED = "@moves(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
+DECLARED = "@monotonic(speed='+lanes +clock -size', cost='+lanes +clock')\ndef toy("
 TIMEOUT = 100.0
 
 
@@ -40,7 +40,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def _study(
     folder: Path, search: str, body: str, added: str = "", timeout: float = TIMEOUT
 ) -> dse.Study:
-    text = MODEL.replace("def toy(", DECLARED).replace("from dse import", "from dse import moves,")
+    text = MODEL.replace("def toy(", DECLARED).replace(
+        "from dse import", "from dse import monotonic,"
+    )
     text = text.replace("    return Toy(l", f"{body}    return Toy(l", 1)
     (folder / "toy_model.py").write_text(text)
     search = f'[search]\nmethod = "{search}"\nevaluations = 10000\ntimeout = {timeout}\n'

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import dse
-from dse import Array, Floats, Quantity, moves
+from dse import Array, Floats, Quantity, monotonic
 from dse.cli import commands
 from dse.problems import InputError
 from dse.result.refutation import refute
@@ -29,7 +29,7 @@ class Made(NamedTuple):
     gain: Annotated[Array, Quantity("1", "gain")]
 
 
-@moves(area="+size +speed", gain="+speed -size")
+@monotonic(area="+size +speed", gain="+speed -size")
 def made(size: _Size, speed: _Speed) -> Made:
     size, speed = np.asarray(size), np.asarray(speed)
     return Made(100.0 * (1.0 + size * size + speed), 3.0 + np.sqrt(speed) - np.log1p(size))
@@ -126,14 +126,14 @@ def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:
     grounds = certificate["rests_on"]
     pace = [g for g in grounds if g["output"] == "stream_interval"]
     assert {(g["by"], g["how"]) for g in pace} == {
-        ("floor", "window_interval"),
-        ("floor", "slots_interval"),
+        ("lower bound", "window_interval"),
+        ("lower bound", "slots_interval"),
     }
     assert any(g["by"] == "table" and "pipeline_depth" in g["how"] for g in grounds)
-    assert any(g["by"] == "moves" and "+set_up_time" in g["how"] for g in grounds)
+    assert any(g["by"] == "monotonic" and "+set_up_time" in g["how"] for g in grounds)
     page = (out / "report.html").read_text()
     assert "What it rests on" in page
-    assert "never below its floor window_interval" in page
+    assert "never below its lower bound window_interval" in page
     found = CliRunner().invoke(commands, ["certify", str(out), "--designs", "2000"])
     assert found.exit_code == 0, found.output
     assert "stream_interval (objectives.sharing:stream_interval) is never below" in found.output

@@ -3,7 +3,7 @@
 If every objective and every constraint gets no worse towards the same end of a variable, no design
 is better than the one that has this end and is the same otherwise. How quantities move along
 variables is seen in tables of all values, or follows from what models declare
-(`dse.model.behaviour`), one model after the other.
+(`dse.model.declarations`), one model after the other.
 """
 
 from __future__ import annotations
@@ -111,12 +111,12 @@ class _Moving:
         return moves
 
     def _declared(self, model: Model, name: str, conditions: Conditions) -> Moves:
-        moves, declared = self._own(""), model.moves.get(name, {})
+        moves, declared = self._own(""), model.monotonic.get(name, {})
         for each, what in model.inputs.items():
             if not isinstance(what, Resource):
                 own = self._taken(model, each, conditions)
                 moves = _both(moves, np.where(own == 0, 0.0, declared.get(each, np.nan) * own))
-        for floor in model.floors.get(name, ()):  # which may be least at the other end
+        for floor in model.lower_bounds.get(name, ()):  # which may be least at the other end
             for each in floor.inputs:
                 moves = _both(moves, _unknown(self._taken(model, each, conditions)))
         return moves

@@ -1,4 +1,4 @@
-"""Grounds: what bounds rest on, as data: tables of values, declared moves and floors, domains."""
+"""Grounds: what bounds rest on, as data: tables of values, declarations, domains."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ class Ground(NamedTuple):
     model, output : str
         Whose.
     by : str
-        ``"table"``: all values of the variables that reach it were run. ``"moves"``: declared by
-        the author. ``"floor"``: a function that the author declares to be never above it.
+        ``"table"``: all values of the variables that reach it were run. ``"monotonic"``: the
+        author declares it. ``"lower bound"``: a function that the author
+        declares.
         ``"domain"``: the declared domain alone, until its inputs have one value.
     how : str
-        The variables of the table, the moves, the name of the floor, the domain.
+        The variables of the table, the signs of the inputs, the lower bound, or the domain.
     """
 
     model: str
@@ -49,13 +50,13 @@ def grounds(ranges: Ranges) -> tuple[Ground, ...]:
 
 def _declared(model: Model, name: str) -> list[Ground]:
     found = []
-    moves = model.moves.get(name, {})
+    moves = model.monotonic.get(name, {})
     if moves:
         text = " ".join(f"{_SIGNS[sign]}{each}" for each, sign in moves.items())
-        found.append(Ground(model.name, name, "moves", text))
-    for floor in model.floors.get(name, ()):
+        found.append(Ground(model.name, name, "monotonic", text))
+    for floor in model.lower_bounds.get(name, ()):
         own = getattr(floor.function, "__name__", "a function")
-        found.append(Ground(model.name, name, "floor", own))
+        found.append(Ground(model.name, name, "lower bound", own))
     domain = model.outputs[name].domain()
     return found or [Ground(model.name, name, "domain", domain)]
 
@@ -63,13 +64,13 @@ def _declared(model: Model, name: str) -> list[Ground]:
 def told(ground: Mapping[str, str]) -> str:
     """Return a ground in words.
 
-    >>> told(Ground("m:f", "speedup", "moves", "+lanes")._asdict())
-    'speedup (m:f) moves as declared: +lanes'
+    >>> told(Ground("m:f", "speedup", "monotonic", "+lanes")._asdict())
+    'speedup (m:f) is monotonic as declared: +lanes'
     """
     words = {
         "table": "was run for all values of",
-        "moves": "moves as declared:",
-        "floor": "is never below its floor",
+        "monotonic": "is monotonic as declared:",
+        "lower bound": "is never below its lower bound",
         "domain": "is in its declared domain",
     }
     return f"{ground['output']} ({ground['model']}) {words[ground['by']]} {ground['how']}"

@@ -26,7 +26,7 @@ def contradictions(evaluator: Evaluator, points: Points) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, bound in wiring.runs(evaluator.requests()):
         model = models[name]
-        if not model.moves:
+        if not model.monotonic:
             continue
         with suppress(Exception, SystemExit):  # whatever a model raises: the search tells of it
             given = wiring.given(model, dict(bound), columns)
@@ -48,7 +48,7 @@ def _contradicted(model: Model, given: dict[str, object], count: int) -> dict[st
     one = {**fixed, **varied}
     before = model(one)
     for moved, column in varied.items():
-        if any(moved in moves for moves in model.moves.values()):
+        if any(moved in moves for moves in model.monotonic.values()):
             other = {**one, moved: rng.permutation(column)}
             told = contradiction(model, moved, (one, other), (before, model(other)))
             if told is not None:

@@ -2,7 +2,7 @@
 
 A *box* is a cell of each variable (`dse.evaluate.cells`). Ranges go through the models one by one:
 a model that depends on few variables is tabulated with its extremes over all cells, which is
-exact; else it is run at the corners that its declared moves give (`dse.model.behaviour`); of what
+exact; else it is run at the corners that its declarations give (`dse.model.declarations`); of what
 is not declared, the domain of the output is all that is known, until the input has one value.
 """
 
@@ -25,8 +25,8 @@ from dse.evaluate.interval import violation_range
 from dse.evaluate.spread_cells import SpreadCells
 from dse.evaluate.tabled import fits, tabled
 from dse.evaluate.wiring import Key, called
-from dse.model.behaviour import MARGIN
 from dse.model.contract import Model
+from dse.model.declarations import MARGIN
 from dse.model.quantity import Array, Resource
 
 Side: TypeAlias = int
@@ -281,7 +281,7 @@ class Walk:
         outside = domain_end(self._wiring.quantities[name], side)
         found: Any = self._of(model, name, conditions, key, side, outside)
         if side < 0:
-            for place, floor in enumerate(model.floors.get(name, ())):
+            for place, floor in enumerate(model.lower_bounds.get(name, ())):
                 own = (key, name, place)
                 found = np.maximum(found, self._of(floor, name, conditions, own, side, outside))
         return np.asarray(found)
@@ -332,7 +332,7 @@ class Walk:
         Then whether that is not known, since an input without a declared move has several values;
         and which end of each input it is.
         """
-        moves = model.moves.get(name, {})
+        moves = model.monotonic.get(name, {})
         origins = (conditions, self._wiring.producers, self._wiring.constants)
         taken, unknown = {}, np.zeros(1, dtype=bool)
         pattern: list[Side | None] = []

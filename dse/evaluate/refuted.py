@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dse.evaluate.cells import Axis, Boxes
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.ranges import Ranges, Walk
-from dse.model.behaviour import MARGIN, told, wrong
 from dse.model.contract import Model
+from dse.model.declarations import MARGIN, told, wrong
 from dse.model.pairs import below
 from dse.model.quantity import Array, Resource
 from dse.model.values import show
@@ -123,7 +123,7 @@ def _blamed(ranges: Ranges, box: Boxes, design: Mapping[str, NDArray[Any]]) -> s
                     f" {'most' if found.side > 0 else 'least'} {found.end:.10g} in a table of all:"
                     " equal inputs must give equal outputs"
                 )
-            for floor in model.floors.get(found.name, ()) if found.side < 0 else ():
+            for floor in model.lower_bounds.get(found.name, ()) if found.side < 0 else ():
                 least = walk.floor(floor, found.name, conditions, found.row)
                 if found.value < least:
                     text = below(floor, found.name, found.value, least)
@@ -179,7 +179,7 @@ def _contradiction(
     domain = model.outputs[name]
     if unknown or not domain.contains(found.value):
         return f"'{name}' is {found.value:.10g}, outside its declared domain {domain.domain()}"
-    moves = model.moves.get(name, {})
+    moves = model.monotonic.get(name, {})
     differing = [n for n in corner if n in moves and corner[n] != design[n]]
     rng = np.random.default_rng(0)
     orders = [differing, differing[::-1]]

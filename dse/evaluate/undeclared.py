@@ -93,11 +93,11 @@ class _Search:
         self._seen.add((name, key, side))
         if self._ranges.is_tabled(key, name):
             return
-        for model in (producer, *(producer.floors.get(name, ()) if side < 0 else ())):
+        for model in (producer, *(producer.lower_bounds.get(name, ()) if side < 0 else ())):
             self._inputs(model, name, relevant, side)
 
     def _inputs(self, model: Model, name: str, conditions: Conditions, side: int) -> None:
-        moves = model.moves.get(name, {})
+        moves = model.monotonic.get(name, {})
         for each in self._given(model, conditions):
             move = moves.get(each)
             ends = (-1, 1) if move is None else (side * move if move else -1,)

@@ -5,7 +5,7 @@
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
 * `requirement`: what must hold for a model's outputs to mean anything;
 * `expression` and `dimension`: relations between quantities, as data, and their units;
-* `behaviour`: `moves`, how outputs move with inputs;
+* `declarations`: `monotonic` and `lower_bound`, what outputs are declared to do;
 * `contract`: a `Model` read from an annotated function;
 * `units`, `nearest_unit`: texts with units, and misspelt ones;
 * `values`: numbers as text and as JSON;
@@ -13,8 +13,8 @@
 * `testing`: `check_model`, which holds any model to the contract; `pairs`: which refute moves.
 """
 
-from dse.model.behaviour import at_least, moves
 from dse.model.contract import Model
+from dse.model.declarations import lower_bound, monotonic
 from dse.model.decorators import composed_of, model
 from dse.model.quantity import Array, Floats, Quantity, Resource
 from dse.model.requirement import Requirement, requires
@@ -27,10 +27,10 @@ __all__ = [
     "Quantity",
     "Requirement",
     "Resource",
-    "at_least",
     "composed_of",
     "declared",
+    "lower_bound",
     "model",
-    "moves",
+    "monotonic",
     "requires",
 ]

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from dse.model.behaviour import Moves, declared_floors, declared_moves
+from dse.model.declarations import Monotonicity, declared_lower_bounds, declared_monotonicity
 from dse.model.decorators import model
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.requirement import ModelRequirement, Requirement
@@ -46,9 +46,9 @@ class Model:
         renames).
     requirements : tuple of ModelRequirement
         What must hold for its outputs to mean anything, beside what its parts require.
-    moves : mapping of str to mapping of str to int
-        How outputs move with inputs, by quantity names; see `dse.model.behaviour`.
-    floors : mapping of str to tuple of Model
+    monotonic : mapping of str to mapping of str to int
+        How outputs move with inputs, by quantity names; see `dse.model.declarations`.
+    lower_bounds : mapping of str to tuple of Model
         What outputs are never below, each under the name of this model.
     """
 
@@ -61,8 +61,8 @@ class Model:
     fields: Mapping[str, str]
     parts: tuple[Model, ...] = ()
     requirements: tuple[ModelRequirement, ...] = ()
-    moves: Moves = dataclasses.field(default_factory=dict)
-    floors: Mapping[str, tuple[Model, ...]] = dataclasses.field(default_factory=dict)
+    monotonic: Monotonicity = dataclasses.field(default_factory=dict)
+    lower_bounds: Mapping[str, tuple[Model, ...]] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], name: str = "") -> Model:
@@ -101,8 +101,8 @@ class Model:
             own_outputs,
             parts,
             own,
-            declared_moves(function),
-            _floors(function, name, inputs | outputs),
+            declared_monotonicity(function),
+            _lower_bounds(function, name, inputs | outputs),
         )
 
     @property
@@ -159,10 +159,10 @@ class Model:
             fields=keys(self.fields),
             parts=tuple(part.renamed(names) for part in self.parts),
             requirements=tuple(each.renamed(names) for each in self.requirements),
-            moves={o: keys(inner) for o, inner in keys(self.moves).items()},
-            floors={
+            monotonic={o: keys(inner) for o, inner in keys(self.monotonic).items()},
+            lower_bounds={
                 o: tuple(floor.renamed(names) for floor in floors)
-                for o, floors in keys(self.floors).items()
+                for o, floors in keys(self.lower_bounds).items()
             },
         )
 
@@ -296,13 +296,13 @@ def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str,
     return outputs
 
 
-def _floors(
+def _lower_bounds(
     function: Callable[..., Any], name: str, known: Mapping[str, Any]
 ) -> dict[str, tuple[Model, ...]]:
     """Return what outputs are never below, as models; of the same quantities in the same units."""
     found = {
         output: tuple(Model.from_function(floor, name) for floor in floors)
-        for output, floors in declared_floors(function).items()
+        for output, floors in declared_lower_bounds(function).items()
     }
     problems = [
         Problem(inner, f"is in {quantity.unit} for a floor, and in {known[inner].unit} here")

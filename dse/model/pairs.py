@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model.behaviour import told, wrong
 from dse.model.contract import Model
+from dse.model.declarations import told, wrong
 from dse.model.quantity import Array, Quantity
 
 _ROWS = 1 << 14  # pairs of a call
@@ -32,13 +32,13 @@ def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) ->
     AssertionError
         Naming model, output, input, both points and both values.
     """
-    if model.parts and model.moves:
+    if model.parts and model.monotonic:
         raise AssertionError(f"{model.name}: has parts, so only what they declare counts")
     for number, leaf in enumerate(model.leaves):
-        floors = [floor for each in leaf.floors.values() for floor in each]
+        floors = [floor for each in leaf.lower_bounds.values() for floor in each]
         for every in (leaf, *floors):
             rng = np.random.default_rng((seed, number))
-            for first in range(0, pairs if every.moves or every.floors else 0, _ROWS):
+            for first in range(0, pairs if every.monotonic or every.lower_bounds else 0, _ROWS):
                 _refute(every, fixed, min(_ROWS, pairs - first), rng)
 
 
@@ -52,7 +52,7 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
             one[name] = drawn(declared, rng, count)
     before = model(one)
     _stand(model, one, before)
-    moved = dict.fromkeys(name for given in model.moves.values() for name in given)
+    moved = dict.fromkeys(name for given in model.monotonic.values() for name in given)
     for name in moved:
         quantity = model.inputs[name]
         if name not in fixed and isinstance(quantity, Quantity):
@@ -64,7 +64,7 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
 
 def _stand(model: Model, one: Mapping[str, Any], before: Mapping[str, Array]) -> None:
     """Hold outputs to the floors that are declared for them."""
-    for output, floors in model.floors.items():
+    for output, floors in model.lower_bounds.items():
         for floor in floors:
             least = floor({n: v for n, v in one.items() if n in floor.inputs})[output]
             value, least = np.broadcast_arrays(before[output], least)
@@ -98,7 +98,7 @@ def contradiction(
         The outputs there.
     """
     one, other = points[0][moved], points[1][moved]
-    for output, given in model.moves.items():
+    for output, given in model.monotonic.items():
         if moved not in given:
             continue
         first, second = (np.broadcast_to(each[output], one.shape) for each in values)

@@ -29,7 +29,7 @@ def check_model(
     outputs stay in their declared domains, without NaN, on the domain; an element outside a domain
     gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
     model equals its parts; requirements add and compare only what has one unit; no pair of inputs
-    that differ in one refutes how outputs are declared to move with it (`dse.moves`).
+    that differ in one refutes how outputs are declared to move with it (`dse.monotonic`).
 
     Parameters
     ----------

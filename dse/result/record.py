@@ -84,7 +84,7 @@ class Certificate:
         Share of the space that was evaluated, or proven not to matter.
     rests_on : sequence of mapping
         Of a search that bounds, what its bounds rest on: ``model``, ``output``, ``by``
-        (``"table"``, ``"moves"``, ``"floor"`` or ``"domain"``) and ``how``.
+        (``"table"``, ``"monotonic"``, ``"lower bound"`` or ``"domain"``) and ``how``.
     tolerances : mapping of str to pair of float
         If they differ by objective: by which share, and by which amount in the objective's unit, no
         feasible design is better than the front.

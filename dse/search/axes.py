@@ -205,7 +205,7 @@ def _moves(
     producer = wiring.producers.get(name)
     if producer is None:
         return
-    declared = producer.moves.get(name, {})
+    declared = producer.monotonic.get(name, {})
     conversions = wiring.conversions[producer.name]
     for each in producer.inputs:
         move = float(declared.get(each, np.nan))

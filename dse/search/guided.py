@@ -4,7 +4,7 @@ After evenly spread designs, each generation is chosen among the neighbours of t
 one or two moves away from one on it (`axes`), and mixtures of two. What was evaluated says which
 moves improve an objective: kriging learns for each objective and each constraint how much it moves
 along each axis that reaches it, and expects a value and an error for each neighbour (`expected`). A
-neighbour that is dominated by what models declare (`dse.moves`) is not evaluated. Half of a
+neighbour that is dominated by what models declare (`dse.monotonic`) is not evaluated. Half of a
 generation close gaps: they are as far as possible beyond the front and beyond each other, times the
 probability that they are feasible (maximin improvement: Svenson and Santner, Computational
 Statistics and Data Analysis 2016). The others are the neighbours that are most probably feasible

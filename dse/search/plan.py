@@ -71,7 +71,7 @@ def _rather(size: int | None, evaluations: int) -> str:
 def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
     never = endless(Ranges(evaluator)) if not problems else []
     if never:
-        remedy = "give the continuous variables steps = N, a timeout, or declare it with @moves"
+        remedy = "give the continuous variables steps = N, a timeout, or declare it with @monotonic"
         message = f"bound would never end: {'; '.join(never[:3])}"
         problems.append(Problem("search.method", message, remedy))
 

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, model, moves, requires
+from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
 from objectives.accelerometer.quantities import (
     ENGINE_UTILIZATION,
     QUEUE_TIME,
@@ -68,7 +68,7 @@ class OffloadTime:
 
 
 @model
-@moves(
+@monotonic(
     queue_time="-threading +accelerable_share -offload_rate -overhead -latency -acceleration"
     " +cores_per_engine",
 )
@@ -136,7 +136,7 @@ def _closed(how: Array, service: Array, between: Array, count: Array) -> Array:
     )
 )
 @model
-@moves(
+@monotonic(
     engine_wait_time="=accelerable_share =offload_rate =overhead =latency =cores_per_engine"
     " =switch_time"
     " +queue_time +engine_utilization +service_time",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, Requirement, model, moves, requires
+from dse.model import Array, Quantity, Requirement, model, monotonic, requires
 from objectives.accelerometer.quantities import (
     ENGINE_UTILIZATION,
     SERVICE_TIME,
@@ -57,7 +57,7 @@ class HostSpeedup:
     )
 )
 @model
-@moves(
+@monotonic(
     speedup="-offload_rate -overhead -latency +acceleration =cores_per_engine -queue_time"
     " -switch_time",
     core_time="+offload_rate +overhead +latency -acceleration =cores_per_engine +queue_time"

@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.communication.dataflow import Dataflows
 from objectives.communication.designs import Work, design_work, product
 from objectives.communication.quantities import Accelerators, Costs, Programs, Selection
@@ -92,7 +92,7 @@ class Ceilings:
 
 
 @model
-@moves(
+@monotonic(
     speedup="+computation_factor +communication_factor +medium_factor -overhead -latency"
     " -latency_per_byte",
     accelerated_time="-computation_factor -communication_factor -medium_factor +overhead +latency"
@@ -124,7 +124,7 @@ def acceleration(
 
 
 @model
-@moves(
+@monotonic(
     memory_wall="=computation_factor +communication_factor +medium_factor -overhead -latency"
     " -latency_per_byte",
     local_limit="+computation_factor =communication_factor +medium_factor -overhead -latency"

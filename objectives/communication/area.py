@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.communication.designs import Work, design_work, product
 from objectives.communication.quantities import Accelerators, AreaCosts, Programs, Selection
 from objectives.quantities import AREA, AREA_INTERFACE, Workload
@@ -32,7 +32,7 @@ class Areas:
 
 
 @model
-@moves(
+@monotonic(
     area="+computation_factor +communication_factor +keeps_data +instruction_area"
     " +memory_area_per_bit +bank_area +interface_area"
 )

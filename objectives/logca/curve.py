@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model, moves
+from dse.model import Array, Quantity, model, monotonic
 from objectives.logca.quantities import Interface
 from objectives.power_law import arrays, entropy, is_number, power
 from objectives.quantities import Acceleration, Granularity, Kernel
@@ -77,7 +77,7 @@ class Limits:
 
 
 @model
-@moves(speedup="+acceleration +computational_index -overhead -latency -latency_per_byte")
+@monotonic(speedup="+acceleration +computational_index -overhead -latency -latency_per_byte")
 @np.errstate(all="ignore")
 def speedup(
     granularity: Granularity, interface: Interface, kernel: Kernel, acceleration: Acceleration
@@ -107,7 +107,7 @@ def speedup(
 
 
 @model
-@moves(
+@monotonic(
     host_time="+granularity +computational_index =overhead =latency =latency_per_byte"
     " =acceleration",
     accelerated_time="+granularity +computational_index +overhead +latency +latency_per_byte"
@@ -146,7 +146,7 @@ def times(
 
 
 @model
-@moves(
+@monotonic(
     speedup_at_one_byte="+acceleration +computational_index -overhead -latency -latency_per_byte"
     " =complexity",
     speedup_limit="+acceleration +computational_index -overhead -latency -latency_per_byte"

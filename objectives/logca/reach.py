@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, model, moves
+from dse.model import Array, Quantity, model, monotonic
 from objectives.logca.quantities import Interface, TargetSpeedup
 from objectives.power_law import arrays, crossings, gain
 from objectives.quantities import Acceleration, Kernel
@@ -50,7 +50,7 @@ class Target:
 
 
 @model
-@moves(break_even="-acceleration -computational_index +overhead +latency +latency_per_byte")
+@monotonic(break_even="-acceleration -computational_index +overhead +latency +latency_per_byte")
 @np.errstate(all="ignore")
 def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> BreakEven:
     """Return the granularities between which offloading pays: speedup ≥ 1.
@@ -72,7 +72,9 @@ def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration)
 
 
 @model
-@moves(half_acceleration="+acceleration -computational_index +overhead +latency +latency_per_byte")
+@monotonic(
+    half_acceleration="+acceleration -computational_index +overhead +latency +latency_per_byte"
+)
 @np.errstate(all="ignore")
 def half_acceleration(
     interface: Interface, kernel: Kernel, acceleration: Acceleration
@@ -91,7 +93,7 @@ def half_acceleration(
 
 
 @model
-@moves(
+@monotonic(
     target_from="+target_speedup -acceleration -computational_index +overhead +latency"
     " +latency_per_byte"
 )

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.machine.interface import SharedLink
 from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA
 from objectives.quantities import (
@@ -47,7 +47,7 @@ class Area(NamedTuple):
 
 
 @model
-@moves(
+@monotonic(
     area="+engine_area +memory_area_per_bit +register_area +interface_area -pipeline_depth +lanes"
     " +streams +context_bits +buffer_bits +cache_size +engines -shared_link"
 )

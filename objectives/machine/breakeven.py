@@ -19,7 +19,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.machine.interface import InterfaceLatency, LinkTimePerByte, SetUp, SharedLink
 from objectives.machine.link import meeting_streams
 from objectives.power_law import arrays, interval
@@ -89,7 +89,7 @@ class CallBreakEven:
 
 
 @model
-@moves(
+@monotonic(
     break_even="-computational_index +interface_overhead +interface_overhead_per_byte"
     " +interface_latency +interface_latency_per_byte +shared_link +streams +total_streams"
     " +stream_data_rate +element_bytes +engine_time_per_byte +engine_rounding_time +engine_delay"

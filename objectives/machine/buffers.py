@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.machine.quantities import BUFFER_BITS
 from objectives.quantities import CallsInFlight, Streams
 
@@ -22,7 +22,7 @@ class CallBuffers:
 
 
 @model
-@moves(
+@monotonic(
     buffer_bits="+buffered_granularity +calls_in_flight +streams",
 )
 def call_buffers(

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, Requirement, model, moves, requires
+from dse.model import Array, Quantity, Requirement, model, monotonic, requires
 from objectives.machine.interface import InterfaceLatency, SetUp
 from objectives.machine.quantities import (
     CALL_INTERVAL,
@@ -71,7 +71,7 @@ class Terms:
 
 
 @model
-@moves(
+@monotonic(
     set_up_time="+granularity +interface_overhead +interface_overhead_per_byte =link_time"
     " =link_wait_time =interface_latency",
     travel_time="=granularity =interface_overhead =interface_overhead_per_byte +link_time"
@@ -123,7 +123,7 @@ def turnaround(
     )
 )
 @model
-@moves(
+@monotonic(
     call_interval="+link_interval +stream_interval =call_rate",
     stream_utilization="+link_interval +stream_interval +call_rate",
 )
@@ -151,7 +151,7 @@ def call_interval(
 
 
 @model
-@moves(
+@monotonic(
     overhead="=granularity =computational_index =complexity +set_up_time -engine_interval"
     " +call_interval",
     latency="=granularity =computational_index =complexity -set_up_time -engine_interval"

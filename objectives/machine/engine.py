@@ -18,7 +18,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, composed_of, model, moves
+from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.machine.quantities import ENGINE_AREA, REGISTER_AREA
 from objectives.quantities import CLOCK_PERIOD, ElementBytes, Lanes, Passes, PipelineDepth
 
@@ -107,7 +107,7 @@ class Engine(EngineClock, EngineRate, EngineSize):
 
 
 @model
-@moves(
+@monotonic(
     clock_period="+logic_delay +register_delay +routing_delay +unsplit_stages",
     response_time="+logic_delay +register_delay +routing_delay +unsplit_stages",
 )
@@ -132,7 +132,7 @@ def engine_clock(pipeline_depth: PipelineDepth, stages: Stages) -> EngineClock:
 
 
 @model
-@moves(
+@monotonic(
     peak_data_rate="+lanes -clock_period +element_bytes -passes",
 )
 def engine_rate(
@@ -153,7 +153,7 @@ def engine_rate(
 
 
 @model
-@moves(
+@monotonic(
     engine_area="+lanes =pipeline_depth +lane_area =stage_area",
     register_area="+lanes +pipeline_depth =lane_area +stage_area",
 )

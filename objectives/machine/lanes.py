@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.machine.engine import Elements
 from objectives.power_law import arrays, power
 from objectives.quantities import LANES, Acceleration, Granularity, Kernel
@@ -26,7 +26,7 @@ class LanesFor:
 
 
 @model
-@moves(
+@monotonic(
     lane_acceleration="=acceleration +computational_index -clock_period +element_bytes -passes",
     lanes="+acceleration -computational_index +clock_period -element_bytes +passes",
 )

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Quantity, at_least, model, moves
+from dse.model import Array, Quantity, lower_bound, model, monotonic
 from objectives.machine.interface import InterfaceLatency
 from objectives.machine.quantities import (
     CallRate,
@@ -65,7 +65,7 @@ _RISES = (
 
 
 @model
-@moves(call_time=_RISES + " +call_rate")
+@monotonic(call_time=_RISES + " +call_rate")
 def _without_window(
     call_rate: CallRate,
     set_up_time: SetUpTime,
@@ -84,9 +84,9 @@ def _without_window(
     return _Least(around + engine_time_alone + np.maximum(thread, engine))
 
 
-@at_least(call_time=_without_window)
+@lower_bound(call_time=_without_window)
 @model
-@moves(call_time=_RISES)
+@monotonic(call_time=_RISES)
 def call_time(
     call_rate: CallRate,
     calls_in_flight: CallsInFlight,

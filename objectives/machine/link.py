@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, model, moves, requires
+from dse.model import Array, Floats, Quantity, Requirement, model, monotonic, requires
 from objectives.machine.interface import LinkTimePerByte, SharedLink
 from objectives.machine.quantities import LINK_INTERVAL, LINK_TIME, LINK_WAIT_TIME, CallRate
 from objectives.quantities import Granularity, Streams, TotalStreams
@@ -37,7 +37,7 @@ class Link:
     )
 )
 @model
-@moves(
+@monotonic(
     link_time="+granularity =call_rate +interface_latency_per_byte =shared_link =streams"
     " =total_streams",
     link_utilization="+granularity +call_rate +interface_latency_per_byte +shared_link +streams"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, model, moves
+from dse.model import Array, Floats, model, monotonic
 from objectives.quantities import CALL_RATE, STREAM_DATA_RATE, Granularity
 
 
@@ -19,7 +19,7 @@ class Requests:
 
 
 @model
-@moves(
+@monotonic(
     call_rate="+stream_data_rate -granularity",
 )
 def requests(

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.graph import COSTED, Graph
 from objectives.partition.quantities import (
@@ -120,7 +120,7 @@ class Optimal(Greedy):
 
 
 @model
-@moves(**_MOVES)
+@monotonic(**_MOVES)
 def greedy(
     profiles: Profiles,
     workload: Workload,
@@ -143,7 +143,7 @@ def greedy(
 
 
 @model
-@moves(**_MOVES)
+@monotonic(**_MOVES)
 def optimal(
     profiles: Profiles,
     workload: Workload,

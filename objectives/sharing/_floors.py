@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.quantities import (
     CallsInFlight,
     ClockPeriod,
@@ -51,7 +51,7 @@ class _EngineLine(NamedTuple):
     engine_delay: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
 
 
-@moves(
+@monotonic(
     stream_interval="+streams +pipeline_depth +clock_period +lane_elements -calls_in_flight"
     " +set_up_time +travel_time"
 )
@@ -76,7 +76,7 @@ def window_interval(
     return _StreamInterval(np.maximum(np.maximum(set_up_time, carried), one / calls_in_flight))
 
 
-@moves(
+@monotonic(
     stream_interval="+streams +context_switch -schedule_period +clock_period +lane_elements"
     " +set_up_time"
 )
@@ -97,7 +97,7 @@ def slots_interval(
     return _StreamInterval(np.maximum(set_up_time, slots))
 
 
-@moves(engine_interval="+streams +clock_period +lane_elements")
+@monotonic(engine_interval="+streams +clock_period +lane_elements")
 @model
 def turn_interval(
     streams: Streams, clock_period: ClockPeriod, lane_elements: LaneElements
@@ -106,7 +106,7 @@ def turn_interval(
     return _EngineInterval(np.multiply(lane_elements, streams) * clock_period)
 
 
-@moves(engine_time_alone="+streams +pipeline_depth +clock_period +lane_elements")
+@monotonic(engine_time_alone="+streams +pipeline_depth +clock_period +lane_elements")
 @model
 def time_alone(
     streams: Streams,
@@ -122,7 +122,7 @@ def time_alone(
     return _EngineTimeAlone(clocks * clock_period)
 
 
-@moves(engine_time="+streams +pipeline_depth +clock_period +lane_elements")
+@monotonic(engine_time="+streams +pipeline_depth +clock_period +lane_elements")
 @model
 def time_loaded(
     streams: Streams,
@@ -135,7 +135,7 @@ def time_loaded(
     return _EngineTime(alone.engine_time_alone)
 
 
-@moves(
+@monotonic(
     engine_time_per_byte="+streams +clock_period -lanes -element_bytes +passes",
     engine_rounding_time="+streams +clock_period +passes",
     engine_delay="+pipeline_depth +clock_period",

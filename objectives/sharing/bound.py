@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, at_least, model, moves
+from dse.model import Array, Quantity, lower_bound, model, monotonic
 from objectives.quantities import ClockPeriod, ElementBytes, Lanes, Passes
 from objectives.sharing._floors import line
 from objectives.sharing.quantities import Pipeline, SchedulePeriod
@@ -35,9 +35,9 @@ class EngineLine:
     ]
 
 
-@at_least(engine_time_per_byte=line, engine_rounding_time=line, engine_delay=line)
+@lower_bound(engine_time_per_byte=line, engine_rounding_time=line, engine_delay=line)
 @model
-@moves(
+@monotonic(
     engine_time_per_byte="+streams +context_switch -schedule_period +clock_period -lanes"
     " -element_bytes +passes",
     engine_rounding_time="+streams +context_switch -schedule_period +clock_period =lanes"

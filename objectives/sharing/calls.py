@@ -26,7 +26,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, Requirement, at_least, model, moves, requires
+from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
 from objectives.quantities import CallRate, ClockPeriod
 from objectives.queues import Complex, complex_expm1
 from objectives.sharing._floors import time_alone, time_loaded, turn_interval
@@ -101,9 +101,9 @@ class CallLatency:
     ]
 
 
-@at_least(engine_interval=turn_interval, engine_time_alone=time_alone)
+@lower_bound(engine_interval=turn_interval, engine_time_alone=time_alone)
 @model
-@moves(
+@monotonic(
     engine_interval="+streams +context_switch -schedule_period +clock_period +lane_elements",
     engine_time_alone="+streams +context_switch +clock_period +lane_elements",
     engine_time_worst="+streams +context_switch +clock_period +lane_elements",
@@ -156,9 +156,9 @@ def call_service(
         "engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered"
     )
 )
-@at_least(engine_time=time_loaded)
+@lower_bound(engine_time=time_loaded)
 @model
-@moves(
+@monotonic(
     engine_utilization="+streams +context_switch -schedule_period +call_rate +lane_elements"
     " +clock_period",
     engine_time="+streams +context_switch +call_rate +lane_elements +clock_period",

@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from dse.problems import Problem
 from objectives.queues import Complex, complex_expm1, log_zero
 from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic, problems_in, refuse
@@ -51,7 +51,7 @@ class ExactLatency:
 
 
 @model
-@moves(latency="+arrival_rate +clock_period")
+@monotonic(latency="+arrival_rate +clock_period")
 def exact_latency(
     pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
 ) -> ExactLatency:

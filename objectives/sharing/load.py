@@ -13,7 +13,7 @@ from typing import Annotated
 
 import numpy as np
 
-from dse.model import Array, Quantity, composed_of, model, moves
+from dse.model import Array, Quantity, composed_of, model, monotonic
 from objectives.quantities import (
     ENGINES,
     CallRate,
@@ -55,7 +55,7 @@ class ShareOut(LaneArrivals, EngineCount):
 
 
 @model
-@moves(
+@monotonic(
     call_elements="=call_rate +granularity -element_bytes =lanes =passes",
     lane_elements="=call_rate +granularity -element_bytes -lanes +passes",
     arrival_rate="+call_rate +granularity -element_bytes -lanes +passes",
@@ -84,7 +84,7 @@ def lane_arrivals(
 
 
 @model
-@moves(
+@monotonic(
     engines="+total_streams -streams",
 )
 def engine_count(total_streams: TotalStreams, streams: Streams) -> EngineCount:

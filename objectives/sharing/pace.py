@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model import Array, Floats, Quantity, at_least, model
+from dse.model import Array, Floats, Quantity, lower_bound, model
 from objectives.quantities import CallsInFlight, ClockPeriod
 from objectives.sharing._floors import slots_interval, window_interval
 from objectives.sharing.quantities import LaneElements, Pipeline, SchedulePeriod
@@ -74,8 +74,8 @@ class Pace(NamedTuple):
     ]
 
 
-@at_least(stream_interval=slots_interval)
-@at_least(stream_interval=window_interval)
+@lower_bound(stream_interval=slots_interval)
+@lower_bound(stream_interval=window_interval)
 @model
 def stream_interval(
     pipeline: Pipeline,

@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, moves
+from dse.model import Array, Floats, Quantity, model, monotonic
 from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic
 
 
@@ -93,7 +93,7 @@ class PrintedLatency:
 
 
 @model
-@moves(
+@monotonic(
     service_rate="-streams -context_switch +schedule_period =arrival_rate -clock_period",
     total_throughput="-context_switch +schedule_period =arrival_rate -clock_period",
     utilization="+streams +context_switch -schedule_period +arrival_rate +clock_period",

@@ -10,8 +10,8 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.model import Model, composed_of, moves
-from dse.model.behaviour import wrong
+from dse.model import Model, composed_of, monotonic
+from dse.model.declarations import wrong
 from dse.model.pairs import drawn, moves_hold
 from dse.problems import InputError
 
@@ -25,7 +25,7 @@ class Time(NamedTuple):
 
 
 def declared(text: str, time: Callable[[Any, Any, Any], Any]) -> Model:
-    @moves(time=text)
+    @monotonic(time=text)
     def run(size: _Size, lanes: _Lanes, share: _Share) -> Time:
         return Time(time(*(np.asarray(x, dtype=np.float64) for x in (size, lanes, share))))
 
@@ -33,18 +33,18 @@ def declared(text: str, time: Callable[[Any, Any, Any], Any]) -> Model:
 
 
 def test_it_is_public() -> None:
-    assert dse.moves is moves
+    assert dse.monotonic is monotonic
 
 
 def test_every_slip_in_a_declaration_is_told_at_once() -> None:
     with pytest.raises(InputError) as caught:
 
-        @moves(tim="+size", time="+size size +size -gone")
+        @monotonic(tim="+size", time="+size size +size -gone")
         def run(size: _Size) -> Time:
             return Time(np.asarray(size))
 
     text = str(caught.value)
-    assert "tim: is not an output, so it does not move\n      did you mean 'time'?" in text
+    assert "tim: is not an output\n      did you mean 'time'?" in text
     for word in ("size", "+size", "-gone"):
         assert f"time: cannot move by '{word}'" in text
     assert "write +, - or = and an input, each once: size" in text
@@ -52,7 +52,7 @@ def test_every_slip_in_a_declaration_is_told_at_once() -> None:
 
 def test_moves_keep_to_renamed_quantities() -> None:
     model = declared("+size -lanes", lambda s, n, r: s / n)
-    assert model.renamed({"size": "data", "time": "delay"}).moves == {
+    assert model.renamed({"size": "data", "time": "delay"}).monotonic == {
         "delay": {"data": 1, "lanes": -1}
     }
 
@@ -100,7 +100,7 @@ def test_only_parts_declare() -> None:
     def part(size: _Size) -> Time:
         return Time(np.asarray(size))
 
-    @moves(time="+size")
+    @monotonic(time="+size")
     @composed_of(part)
     def whole(size: _Size) -> Time:  # type: ignore[empty-body]
         """Return the part."""

@@ -1,4 +1,4 @@
-"""How a model's outputs move with its inputs, as its author declares it."""
+"""What the author of a model declares of its outputs: monotonicity in inputs, and lower bounds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from dse.model.signature import fields_of, layout
 from dse.problems import InputError, Problem, nearest
 
 T = TypeVar("T", bound=Callable[..., Any])
-Moves: TypeAlias = Mapping[str, Mapping[str, int]]
-"""For each output, how it moves with inputs: 1 rises, -1 falls, 0 stays; what is not named is not
-known. All else fixed; equal values are neither."""
+Monotonicity: TypeAlias = Mapping[str, Mapping[str, int]]
+"""By output and input: 1 rises, -1 falls, 0 does not depend. Inputs that are not named are unknown.
+All other inputs are fixed."""
+LowerBounds: TypeAlias = Mapping[str, tuple[Callable[..., Any], ...]]
+"""By output, the functions that it is never below."""
 MARGIN = 1e-9
-"""Of a value: rounding of models, ill-conditioned roots. What moves by less is not seen to move."""
+"""Relative: rounding of models and ill-conditioned roots. Smaller changes refute nothing."""
 _TINY = float(np.finfo(np.float64).tiny)  # below it, numbers lose their digits
 _SIGNS = {"+": 1, "-": -1, "=": 0}
 _WORDS = {1: "to rise with", -1: "to fall with", 0: "not to depend on"}
 
 
-def moves(**outputs: str) -> Callable[[T], T]:
-    """Declare how outputs move with inputs, for a search that bounds what it does not evaluate.
+def monotonic(**outputs: str) -> Callable[[T], T]:
+    """Declare outputs monotonic in inputs. Bounds then need no evaluation of whole boxes.
 
     Each output has a text such as ``"+acceleration -overhead =streams"``: it never falls as
     `acceleration` grows, never rises as `overhead` grows, and does not depend on `streams`, all
@@ -45,57 +47,57 @@ def moves(**outputs: str) -> Callable[[T], T]:
         found = {}
         for output, text in outputs.items():
             if known and output not in known:
-                message = "is not an output, so it does not move"
+                message = "is not an output"
                 problems.append(Problem(output, message, nearest(output, known)))
             found[output] = _read(output, text, tuple(laid.parameters), problems)
         if problems:
             raise InputError(function.__name__, problems)
-        function.__moves__ = found  # type: ignore[attr-defined]
+        function.__monotonic__ = found  # type: ignore[attr-defined]
         return function
 
     return declare
 
 
-def at_least(**outputs: Callable[..., Any]) -> Callable[[T], T]:
-    """Declare what outputs are never below: other models, whose moves are known where theirs jump.
+def lower_bound(**outputs: Callable[..., Any]) -> Callable[[T], T]:
+    """Declare lower bounds of outputs: models that are monotonic where the outputs jump.
 
-    Each takes some of the inputs by the same names and gives an output of the same name, of which
-    it declares with :func:`moves` how it moves. Several lines make several floors. The docstring of
-    the model says why it holds; :func:`dse.testing.check_model` tries to refute it, and a search
-    audits it.
+    Each lower bound takes some of the inputs and gives an output of the same name. It declares with
+    :func:`monotonic` how it depends on them. Several lines declare several lower bounds. The
+    docstring of the model says why they hold; :func:`dse.testing.check_model` tries to refute them,
+    and a search audits them.
 
     Raises
     ------
     InputError
-        If a floor is of what is not an output, or takes what is not an input; all such at once.
+        If a lower bound gives no output of the model, or takes another input; all such at once.
     """
 
     def declare(function: T) -> T:
         laid = layout(function).flat
         known, taken = fields_of(laid.return_annotation) or (), tuple(laid.parameters)
         problems = []
-        floors: dict[str, tuple[Callable[..., Any], ...]] = dict(declared_floors(function))
-        for output, floor in outputs.items():
-            inner = layout(floor).flat
+        bounds = dict(declared_lower_bounds(function))
+        for output, bound in outputs.items():
+            inner = layout(bound).flat
             if output not in known or output not in (fields_of(inner.return_annotation) or ()):
-                message = f"is not an output of both {function.__name__} and {floor.__name__}"
+                message = f"is not an output of both {function.__name__} and {bound.__name__}"
                 problems.append(Problem(output, message, nearest(output, known)))
             for name in inner.parameters:
                 if name not in taken:
-                    message = f"is an input of {floor.__name__} alone"
+                    message = f"is an input of {bound.__name__} alone"
                     problems.append(Problem(name, message, nearest(name, taken)))
-            floors[output] = (*floors.get(output, ()), floor)
+            bounds[output] = (*bounds.get(output, ()), bound)
         if problems:
             raise InputError(function.__name__, problems)
-        function.__floors__ = floors  # type: ignore[attr-defined]
+        function.__lower_bounds__ = bounds  # type: ignore[attr-defined]
         return function
 
     return declare
 
 
-def declared_floors(function: Callable[..., Any]) -> Mapping[str, tuple[Callable[..., Any], ...]]:
-    """Return what outputs of a function are declared to be never below; empty if nothing was."""
-    found: Mapping[str, tuple[Callable[..., Any], ...]] = getattr(function, "__floors__", {})
+def declared_lower_bounds(function: Callable[..., Any]) -> LowerBounds:
+    """Return the lower bounds that a function declares, by output; empty if there are none."""
+    found: LowerBounds = getattr(function, "__lower_bounds__", {})
     return found
 
 
@@ -113,9 +115,9 @@ def _read(
     return found
 
 
-def declared_moves(function: Callable[..., Any]) -> Moves:
-    """Return what was declared of a function; empty if nothing was."""
-    found: Moves = getattr(function, "__moves__", {})
+def declared_monotonicity(function: Callable[..., Any]) -> Monotonicity:
+    """Return the monotonicity that a function declares; empty if there is none."""
+    found: Monotonicity = getattr(function, "__monotonic__", {})
     return found
 
 

@@ -201,7 +201,7 @@ ROWS = {  # file and series: name of the row, what it is, kernel
 }
 HEAD = """about = "Accelerators as others measured them: LogCA's parameters, fitted"
 source = "fitted by python -m benchmarks.measured_accuracy to the tables in benchmarks/measured"
-tier = "fitted"
+provenance = "fitted"
 note = \"\"\"Written by python -m benchmarks.measured_accuracy. In seconds: a study that takes rows
 gives a clock. How accurate they are: docs/accuracy.md. With uncertain = true figures are drawn as
 the times leave them open.\"\"\"

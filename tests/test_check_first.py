@@ -20,12 +20,12 @@ ASSUMED = {"latency_per_byte": 0.5, "latency": "1.2 us", "complexity": 1.1}
 
 
 def content(**inputs: Any) -> dict[str, Any]:
-    """Return a study whose figures have tiers of every kind."""
+    """Return a study whose figures have provenances of every kind."""
     made: dict[str, Any] = {
         "study": {"name": "founded", "models": ["objectives.logca:offload"]},
         "inputs": {
-            "clock": {"value": "1 GHz", "tier": "data sheet", "source": "a manual"},
-            "computational_index": {"value": 90, "tier": "measured", "source": "a log"},
+            "clock": {"value": "1 GHz", "provenance": "data sheet", "source": "a manual"},
+            "computational_index": {"value": 90, "provenance": "measured", "source": "a log"},
             **ASSUMED,
             **inputs,
         },
@@ -33,7 +33,9 @@ def content(**inputs: Any) -> dict[str, Any]:
             "acceleration": {"values": [2, 4, 8, 32]},
             "engine": {
                 "rows": {
-                    "near": {"overhead": {"value": 900, "tier": "derived", "source": "a sum"}},
+                    "near": {
+                        "overhead": {"value": 900, "provenance": "derived", "source": "a sum"}
+                    },
                     "far": {"overhead": 1500},
                 }
             },
@@ -138,13 +140,13 @@ def test_an_assumed_clock_moves_all_that_is_given_in_seconds() -> None:
 def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> None:
     study = dse.from_mapping(content())
     result = study.run(tmp_path / "run")
-    tiers = {f.label: (f.tier, f.source) for f in study.figures}
-    assert tiers["clock"] == ("data sheet", "a manual")
-    assert tiers["computational_index"] == ("measured", "a log")
-    assert tiers["overhead of near"] == ("derived", "a sum")
-    assert tiers["overhead of far"] == ("assumed", "")
+    provenances = {f.label: (f.provenance, f.source) for f in study.figures}
+    assert provenances["clock"] == ("data sheet", "a manual")
+    assert provenances["computational_index"] == ("measured", "a log")
+    assert provenances["overhead of near"] == ("derived", "a sum")
+    assert provenances["overhead of far"] == ("assumed", "")
     kept = json.loads((tmp_path / "run" / "summary.json").read_text())["answer"]
-    assert kept["figures"]["tiers"] == {
+    assert kept["figures"]["provenances"] == {
         "measured": 1,
         "data sheet": 1,
         "derived": 1,
@@ -159,13 +161,13 @@ def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> No
     assert kept["rests"].split(". ")[0] in page
 
 
-def test_a_study_without_doubts_says_its_worst_tier() -> None:
+def test_a_study_without_doubts_says_its_worst_provenance() -> None:
     made = content(
-        **{n: {"value": v, "tier": "fitted", "source": "a fit"} for n, v in ASSUMED.items()}
+        **{n: {"value": v, "provenance": "fitted", "source": "a fit"} for n, v in ASSUMED.items()}
     )
     made["space"]["engine"]["rows"]["far"]["overhead"] = {
         "value": 5000,
-        "tier": "measured",
+        "provenance": "measured",
         "source": "a log",
     }
     study = dse.from_mapping(made)
@@ -174,14 +176,14 @@ def test_a_study_without_doubts_says_its_worst_tier() -> None:
 
 
 def test_defaults_and_tiers_are_named() -> None:
-    made = content(latency={"between": [500, 2000], "tier": "measured", "source": "a log"})
+    made = content(latency={"between": [500, 2000], "provenance": "measured", "source": "a log"})
     del made["inputs"]["latency_per_byte"], made["inputs"]["complexity"]
     rests = dse.from_mapping(made).run().answer().rests
     named = "(latency per byte and complexity are defaults of models)"
     assert f"3 of its 7 figures are assumed {named}. Check these" in rests
     assert "complexity (assumed, half to double moves the front by" in rests
     assert "latency (measured but uncertain, between 500 and 2000 moves the front by" in rests
-    del made["inputs"]["latency"]["tier"]
+    del made["inputs"]["latency"]["provenance"]
     rests = dse.from_mapping(made).run().answer().rests
     assert "latency (assumed, between 500 and 2000 moves" in rests
 
@@ -227,14 +229,17 @@ def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"value": 5, "tier": "guessed"}, "should be 'measured', 'fitted', 'data sheet'"),
+        ({"value": 5, "provenance": "guessed"}, "should be 'measured', 'fitted', 'data sheet'"),
         ({"value": 5, "sorce": "x"}, "unknown key 'sorce'"),
-        ({"tier": "measured", "source": "a log"}, "inputs.latency.value: is missing"),
-        ({"value": "5 B", "tier": "measured"}, "inputs.latency"),
-        ({"value": True, "tier": "derived"}, "inputs.latency.value"),
-        ({"value": 5, "tier": "measured"}, "inputs.latency.source: is missing: what is measured"),
-        ({"value": 5, "tier": "fitted", "source": " "}, "inputs.latency.source: is missing"),
-        ({"between": [4, 6], "tier": "data sheet"}, "inputs.latency.source: is missing"),
+        ({"provenance": "measured", "source": "a log"}, "inputs.latency.value: is missing"),
+        ({"value": "5 B", "provenance": "measured"}, "inputs.latency"),
+        ({"value": True, "provenance": "derived"}, "inputs.latency.value"),
+        (
+            {"value": 5, "provenance": "measured"},
+            "inputs.latency.source: is missing: what is measured",
+        ),
+        ({"value": 5, "provenance": "fitted", "source": " "}, "inputs.latency.source: is missing"),
+        ({"between": [4, 6], "provenance": "data sheet"}, "inputs.latency.source: is missing"),
     ],
 )
 def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
@@ -245,11 +250,11 @@ def test_a_bad_origin_is_told_once(given: dict[str, Any], told: str) -> None:
 
 
 def test_derived_and_assumed_figures_need_no_source() -> None:
-    for tier in ("derived", "assumed"):
-        dse.from_mapping(content(latency={"value": 5, "tier": tier}))
+    for provenance in ("derived", "assumed"):
+        dse.from_mapping(content(latency={"value": 5, "provenance": provenance}))
 
 
-@pytest.mark.parametrize("said", [{"tier": "derived"}, {"source": "a log"}])
+@pytest.mark.parametrize("said", [{"provenance": "derived"}, {"source": "a log"}])
 def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
     made = content()
     made["objective"][0]["at"]["granularity"] = {"value": 1024} | said
@@ -269,26 +274,32 @@ def test_a_bad_origin_of_a_row_is_told_once() -> None:
     with pytest.raises(dse.InputError) as raised:
         dse.from_mapping(made)
     assert "space.engine.rows.far.overhead" in str(raised.value)
-    assert "value, tier, source" in str(raised.value)
+    assert "value, provenance, source" in str(raised.value)
     assert len(raised.value.problems) == 1, raised.value
 
 
-def test_a_catalog_says_tiers_for_figures_rows_and_the_file(tmp_path: Path) -> None:
+def test_a_catalog_says_provenance_for_figures_rows_and_the_file(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
-        'about = "engines"\nsource = "a book"\ntier = "data sheet"\n'
+        'about = "engines"\nsource = "a book"\nprovenance = "data sheet"\n'
         '[a]\nabout = "one"\noverhead = 900\n'
-        '[b]\nabout = "two"\ntier = "measured"\noverhead = { value = 800, tier = "derived" }\n'
-        '[c]\nabout = "three"\ntier = "fitted"\noverhead = 700\n'
+        '[b]\nabout = "two"\nprovenance = "measured"\n'
+        'overhead = { value = 800, provenance = "derived" }\n'
+        '[c]\nabout = "three"\nprovenance = "fitted"\noverhead = 700\n'
     )
     made = content()
     made["space"]["engine"] = {"catalog": "mine.toml"}
     (tmp_path / "study.toml").write_text(to_toml(made))
-    tiers = {f.label: f.tier for f in dse.load(tmp_path / "study.toml").figures}
-    assert [tiers[f"overhead of {row}"] for row in "abc"] == ["data sheet", "derived", "fitted"]
+    provenances = {f.label: f.provenance for f in dse.load(tmp_path / "study.toml").figures}
+    assert [provenances[f"overhead of {row}"] for row in "abc"] == [
+        "data sheet",
+        "derived",
+        "fitted",
+    ]
     (tmp_path / "mine.toml").write_text(
-        'about = "engines"\nsource = "a book"\n[a]\nabout = "one"\ntier = "true"\noverhead = 900\n'
+        'about = "engines"\nsource = "a book"\n[a]\nabout = "one"\nprovenance = "true"\n'
+        "overhead = 900\n"
     )
-    with pytest.raises(dse.InputError, match=r"a\.tier: 'true' is not a tier"):
+    with pytest.raises(dse.InputError, match=r"a\.provenance: 'true' is not a provenance"):
         dse.load(tmp_path / "study.toml")
 
 

@@ -54,5 +54,5 @@ def test_the_catalog_of_measured_accelerators_is_what_the_fits_say() -> None:
                 values["overhead_and_latency"], rel=1e-6
             )
             assert figures["acceleration"].value == pytest.approx(values["speedup_limit"], rel=1e-6)
-            assert figures["overhead"].tier == "fitted"
+            assert figures["overhead"].provenance == "fitted"
             assert row.together is not None

@@ -136,7 +136,7 @@ def range_of(study: ResolvedStudy, figure: Stated) -> tuple[tuple[float, float],
     if isinstance(figure.value, Middle):
         source = next(s for s in study.uncertainty.sources if s.where == figure.value.where)
         return _ends_of(study.uncertainty, source, figure.value.number), source.told
-    if figure.tier != "assumed" or not math.isfinite(figure.value) or figure.value == 0:
+    if figure.provenance != "assumed" or not math.isfinite(figure.value) or figure.value == 0:
         return None
     low, high = sorted((figure.value / FACTOR, figure.value * FACTOR))
     if figure.name in study.evaluator.wiring.quantities:

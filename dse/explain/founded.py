@@ -1,4 +1,4 @@
-"""How well a result is founded: its figures by tier, and what to check before building."""
+"""How well a result is founded: its figures by provenance, and what to check before building."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pandas as pd
 from dse.explain.check_first import Check
 from dse.model.section import Section, Table
 from dse.model.values import as_data, listed, plural, show, worded
+from dse.study.provenance import PROVENANCES, Provenance, worst
 from dse.study.resolve.figures import Stated
-from dse.study.tier import TIERS, Tier, worst
 
 TITLE = "Where the numbers come from"
 _NAMED = 3  # figures to check, and defaults, in the answer
@@ -44,18 +44,23 @@ class Founded:
     checks: tuple[Check, ...] = ()
 
     @property
-    def tiers(self) -> dict[Tier, int]:
-        """How many figures there are of each tier, the best founded first."""
-        given = [figure.tier for figure in self.figures]
-        return {tier: given.count(tier) for tier in TIERS if tier in given}
+    def provenances(self) -> dict[Provenance, int]:
+        """How many figures there are of each provenance, the best founded first."""
+        given = [figure.provenance for figure in self.figures]
+        return {
+            provenance: given.count(provenance) for provenance in PROVENANCES if provenance in given
+        }
 
     @property
-    def objectives(self) -> dict[str, Tier]:
-        """The worst tier of what each objective depends on."""
-        found: dict[str, Tier] = {}
+    def objectives(self) -> dict[str, Provenance]:
+        """The worst provenance of what each objective depends on."""
+        found: dict[str, Provenance] = {}
         for figure in self.figures:
             for name in figure.objectives:
-                found[name] = worst([found.get(name, figure.tier), figure.tier]) or figure.tier
+                found[name] = (
+                    worst([found.get(name, figure.provenance), figure.provenance])
+                    or figure.provenance
+                )
         return found
 
     @property
@@ -64,11 +69,11 @@ class Founded:
         return tuple(c for c in self.checks if c.moves >= _LITTLE)[:_NAMED]
 
     def sentence(self) -> str:
-        """Return the worst tier, and what to check before building; empty without figures."""
-        last = worst(self.tiers)
+        """Return the worst provenance, and what to check before building; empty without figures."""
+        last = worst(self.provenances)
         if last is None:
             return ""
-        count, every = self.tiers[last], len(self.figures)
+        count, every = self.provenances[last], len(self.figures)
         of = "All" if count == every else str(count)
         said = f"{of} of its {plural(every, 'figure')} {'is' if count == 1 else 'are'} {_as(last)}"
         said += self._defaults()
@@ -89,14 +94,14 @@ class Founded:
         return f" ({listed([*left[:_NAMED], *more])} {is_one})"
 
 
-def _as(tier: Tier) -> str:
-    return "from data sheets" if tier == "data sheet" else tier
+def _as(provenance: Provenance) -> str:
+    return "from data sheets" if provenance == "data sheet" else provenance
 
 
 def _told(check: Check) -> str:
-    """Return a figure with its tier, its range and what that does."""
-    tier = check.figure.tier
-    founded = tier if tier == "assumed" else f"{tier} but uncertain"
+    """Return a figure with its provenance, its range and what that does."""
+    provenance = check.figure.provenance
+    founded = provenance if provenance == "assumed" else f"{provenance} but uncertain"
     told = check.told or "half to double"
     if check.told and not check.told.startswith("between"):  # a law is no range
         low, high = (show(end, check.figure.unit or "1") for end in check.ends)
@@ -120,10 +125,16 @@ def founded_section(found: Founded) -> list[Section]:
     """Return the section on where figures are from; none without figures."""
     if not found.figures:
         return []
-    counted = listed(f"{count} {_as(tier)}" for tier, count in found.tiers.items())
-    tiers = listed(f"{name}: {tier}" for name, tier in found.objectives.items())
+    counted = listed(
+        f"{count} {_as(provenance)}" for provenance, count in found.provenances.items()
+    )
+    provenances = listed(f"{name}: {provenance}" for name, provenance in found.objectives.items())
     said = f"The result depends on {plural(len(found.figures), 'figure')}: {counted}."
-    said += f" The worst tier of what an objective depends on: {tiers}." if tiers else ""
+    said += (
+        f" The worst provenance of what an objective depends on: {provenances}."
+        if provenances
+        else ""
+    )
     words = [said, *([_HOW] if found.checks else [])]
     return [Section(TITLE, "\n\n".join(words), [_table(found)])]
 
@@ -137,7 +148,7 @@ def _table(found: Founded) -> Table:
         note = f"{which} the front less or not, {'is' if more == 1 else 'are'} in summary.json."
     table = pd.DataFrame(rows[:_ROWS])
     if not found.checks:
-        table = table[["figure", "value", "tier", "source"]]
+        table = table[["figure", "value", "provenance", "source"]]
     title = "Check the first before you build" if found.first else "Figures"
     return Table(title, table, note)
 
@@ -146,12 +157,16 @@ def _others(found: Founded) -> list[Stated]:
     """Return the figures that were not moved, the worst founded first."""
     moved = {id(check.figure) for check in found.checks}
     rest = [figure for figure in found.figures if id(figure) not in moved]
-    return sorted(rest, key=lambda figure: -TIERS.index(figure.tier))
+    return sorted(rest, key=lambda figure: -PROVENANCES.index(figure.provenance))
 
 
 def _row(figure: Stated, check: Check | None = None) -> dict[str, object]:
     value = "" if np.isnan(figure.value) else show(figure.value, figure.unit or "1")
-    row: dict[str, object] = {"figure": worded(figure.label), "value": value, "tier": figure.tier}
+    row: dict[str, object] = {
+        "figure": worded(figure.label),
+        "value": value,
+        "provenance": figure.provenance,
+    }
     if check is None:
         blank = {"range": "", "moves the front by": "", "changes most": "", "the choice": ""}
         return row | blank | {"source": figure.source}
@@ -172,8 +187,8 @@ def founded_data(found: Founded) -> dict[str, Any]:
     if not found.figures:
         return {}
     data: dict[str, Any] = {
-        "worst_tier": worst(found.tiers),
-        "tiers": dict(found.tiers),
+        "worst_provenance": worst(found.provenances),
+        "provenances": dict(found.provenances),
         "objectives": found.objectives,
         "check_first": [_checked(check) for check in found.checks],
         "all": [_plain(figure) for figure in found.figures],
@@ -182,7 +197,7 @@ def founded_data(found: Founded) -> dict[str, Any]:
 
 
 def _plain(figure: Stated) -> Mapping[str, object]:
-    keys: Sequence[str] = ("name", "label", "value", "unit", "tier", "source", "objectives")
+    keys: Sequence[str] = ("name", "label", "value", "unit", "provenance", "source", "objectives")
     return {key: getattr(figure, key) for key in keys} | {"value": float(figure.value)}
 
 
@@ -190,7 +205,7 @@ def _checked(check: Check) -> Mapping[str, object]:
     low, high = check.ends
     return {
         "label": check.figure.label,
-        "tier": check.figure.tier,
+        "provenance": check.figure.provenance,
         "low": low,
         "high": high,
         "range": check.told or "half to double",

@@ -14,7 +14,7 @@ from dse.model.values import show
 
 _ALIGNED = 28
 
-_TIERS = {"given": 'tier = "assumed", ', "derived": 'tier = "derived", '}
+_PROVENANCES = {"given": 'provenance = "assumed", ', "derived": 'provenance = "derived", '}
 """Of figures that are not fitted, by how their notes begin."""
 
 
@@ -54,7 +54,7 @@ def as_catalog(fits: Sequence[Fit], table: str) -> str:
     head = [
         f"about = {_quoted(f'LogCA parameters fitted to the times in {table}')}",
         f"source = {_quoted(f'fitted by dse fit to {table}')}",
-        'tier = "fitted"',
+        'provenance = "fitted"',
         'note = "In seconds: a study that takes them gives a clock, which relates them to cycles."',
     ]
     taken: dict[str, int] = {}
@@ -101,8 +101,8 @@ def as_row(fit: Fit, name: str, about: str = "", source: str = "") -> str:
         lines.append(f"note = {_quoted(note)}")
     for quantity, value, note in _figures(fit):
         unit = UNITS[quantity]
-        tier = _TIERS.get(note.partition(":")[0], "")
-        figure = f'{{ value = {value!r}, unit = "{unit}", {tier}note = {_quoted(note)} }}'
+        provenance = _PROVENANCES.get(note.partition(":")[0], "")
+        figure = f'{{ value = {value!r}, unit = "{unit}", {provenance}note = {_quoted(note)} }}'
         lines.append(f"{quantity} = {figure}")
     return "\n".join([*lines, *_together(fit), ""])
 

@@ -19,12 +19,12 @@ import numpy as np
 
 from dse.model.units import KNOWN_UNITS, UnitError, base, is_unit, split
 from dse.problems import InputError, Problem, check_regular, nearest
-from dse.study.tier import TIERS, Origin, Tier, sourced
+from dse.study.provenance import PROVENANCES, Origin, Provenance, sourced
 
 _BYTES = 1 << 28  # of a file
-_FILE_KEYS = ("about", "source", "tier", "note")
-_ROW_KEYS = ("about", "note", "source", "tier", "text", "together")
-_FIGURE_KEYS = ("value", "unit", "source", "tier", "note")
+_FILE_KEYS = ("about", "source", "provenance", "note")
+_ROW_KEYS = ("about", "note", "source", "provenance", "text", "together")
+_FIGURE_KEYS = ("value", "unit", "source", "provenance", "note")
 _ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
 _KINDS = {bool: "a truth value", list: "a list", dict: "a table", datetime.date: "a date"}
 _EXAMPLE = 'such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
@@ -44,7 +44,7 @@ class Figure:
         Where it is from: its own source, else the row's, else the catalog's.
     note : str
         How to read it.
-    tier : Tier
+    provenance : Provenance
         How well it is founded: its own, else the row's, else the catalog's, else assumed.
     """
 
@@ -52,7 +52,7 @@ class Figure:
     unit: str
     source: str
     note: str = ""
-    tier: Tier = "assumed"
+    provenance: Provenance = "assumed"
 
     @property
     def text(self) -> str:
@@ -69,12 +69,12 @@ class Figure:
     def given(self) -> float | str:
         """As a study would give it: the text, or if it has no unit a number, in the base unit.
 
-        It has its origin with it (`dse.study.tier.origin_of`).
+        It has its origin with it (`dse.study.provenance.origin_of`).
 
         >>> Figure(900.0, "", "a book").given, Figure("1.16 GHz", "GHz", "a book").given
         (900.0, '1.16 GHz')
         """
-        text, origin = self.text, Origin(self.tier, self.source)
+        text, origin = self.text, Origin(self.provenance, self.source)
         try:
             number, _, unit = split(text)
         except UnitError:
@@ -176,12 +176,13 @@ def load_catalog(path: Path) -> Catalog:
     problems: list[Problem] = []
     about = _text(content, "about", "", problems, needed="what the rows are, in a sentence")
     source = _text(content, "source", "", problems)
-    tier = _tier(content, "", "assumed", problems)
+    provenance = _provenance(content, "", "assumed", problems)
     _text(content, "note", "", problems)
     rows = {
         name: row
         for name, table in content.items()
-        if name not in _FILE_KEYS and (row := _row(name, table, source, tier, problems)) is not None
+        if name not in _FILE_KEYS
+        and (row := _row(name, table, source, provenance, problems)) is not None
     }
     if not any(name not in _FILE_KEYS for name in content):
         problems.append(Problem("", "has no rows", "a row is a table: [name]"))
@@ -190,7 +191,9 @@ def load_catalog(path: Path) -> Catalog:
     return Catalog(path.stem, path, about, source, rows)
 
 
-def _row(name: str, table: Any, source: str, tier: Tier, problems: list[Problem]) -> Row | None:
+def _row(
+    name: str, table: Any, source: str, provenance: Provenance, problems: list[Problem]
+) -> Row | None:
     if not isinstance(table, dict):
         close = nearest(name, _FILE_KEYS)
         remedy = "a row is a table: [name]; other keys of a catalog: " + ", ".join(_FILE_KEYS)
@@ -205,11 +208,11 @@ def _row(name: str, table: Any, source: str, tier: Tier, problems: list[Problem]
     about = _text(table, "about", name, problems, needed="what the row is, in a sentence")
     note = _text(table, "note", name, problems)
     own_source = _text(table, "source", name, problems)
-    tier = _tier(table, name, tier, problems)
+    provenance = _provenance(table, name, provenance, problems)
     figures = {}
     for key, given in table.items():
         if key not in _ROW_KEYS:
-            figure = _figure(f"{name}.{key}", given, own_source or source, tier, problems)
+            figure = _figure(f"{name}.{key}", given, own_source or source, provenance, problems)
             if figure is not None:
                 figures[key] = figure
     if all(key in _ROW_KEYS for key in table):
@@ -254,7 +257,7 @@ def _facts(name: str, given: Any, problems: list[Problem]) -> dict[str, str]:
 
 
 def _figure(
-    where: str, given: Any, source: str, tier: Tier, problems: list[Problem]
+    where: str, given: Any, source: str, provenance: Provenance, problems: list[Problem]
 ) -> Figure | None:
     key = where.rsplit(".", 1)[-1]
     if not key.isidentifier():
@@ -270,7 +273,7 @@ def _figure(
     )
     note = _text(table, "note", where, problems)
     source = _text(table, "source", where, problems) or source
-    tier = _tier(table, where, tier, problems)
+    provenance = _provenance(table, where, provenance, problems)
     unit = _text(table, "unit", where, problems)
     if "value" not in table:
         problems.append(Problem(where, "has no value", f"a figure is {_EXAMPLE}"))
@@ -280,7 +283,7 @@ def _figure(
         problems.append(
             Problem(where, "has no source", "give 'source' to the figure, its row or the catalog")
         )
-    return Figure(value, unit, source, note, tier) if len(problems) == before else None
+    return Figure(value, unit, source, note, provenance) if len(problems) == before else None
 
 
 def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[float | str, str]:
@@ -331,15 +334,21 @@ def _alike(one: str, other: str) -> bool:
         return one == other
 
 
-def _tier(table: Mapping[str, Any], where: str, around: Tier, problems: list[Problem]) -> Tier:
+def _provenance(
+    table: Mapping[str, Any], where: str, around: Provenance, problems: list[Problem]
+) -> Provenance:
     """Return how well figures are founded, as their table says, else as what is around it says."""
-    given = table.get("tier", around)
-    for tier in TIERS:
-        if given == tier:
-            return tier
-    remedy = f"give one of {', '.join(TIERS)}"
+    given = table.get("provenance", around)
+    for provenance in PROVENANCES:
+        if given == provenance:
+            return provenance
+    remedy = f"give one of {', '.join(PROVENANCES)}"
     problems.append(
-        Problem(f"{where}.tier" if where else "tier", f"{given!r} is not a tier", remedy)
+        Problem(
+            f"{where}.provenance" if where else "provenance",
+            f"{given!r} is not a provenance",
+            remedy,
+        )
     )
     return around
 

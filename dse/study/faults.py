@@ -23,7 +23,7 @@ _SAY = {
     "dict_type": "is not a table",
     "model_type": "is not a table",
     "finite_number": "is not finite",
-    "extra_forbidden": "is under a key that a figure does not have: value, tier, source",
+    "extra_forbidden": "is under a key that a figure does not have: value, provenance, source",
     "too_short": "has too few entries",
     "too_long": "has too many entries",
     "string_pattern_mismatch": "is not a name: letters, digits and '_', as in latency",

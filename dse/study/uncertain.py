@@ -20,7 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from dse.problems import closest
 from dse.study.entry import Number, Table
-from dse.study.tier import SOURCED, Origin, Tier, sourced
+from dse.study.provenance import SOURCED, Origin, Provenance, sourced
 
 Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 """The lesser and the greater of two numbers."""
@@ -35,7 +35,7 @@ _ALIKE = 0.75  # a key that surely stands for another
 class OriginTable(Table):
     """Where a figure is from."""
 
-    tier: Tier = Field("assumed", description="how well it is founded")
+    provenance: Provenance = Field("assumed", description="how well it is founded")
     source: StrictStr = Field(
         "", validate_default=True, description="what it is taken from; not of derived and assumed"
     )
@@ -44,17 +44,17 @@ class OriginTable(Table):
     @classmethod
     def _is_told(cls, source: str, info: ValidationInfo) -> str:
         """Require a source of what is not this study's own."""
-        tier = info.data.get("tier")
-        if tier in SOURCED and not source.strip():
-            kind = "is from a data sheet" if tier == "data sheet" else f"is {tier}"
+        provenance = info.data.get("provenance")
+        if provenance in SOURCED and not source.strip():
+            kind = "is from a data sheet" if provenance == "data sheet" else f"is {provenance}"
             told = "is missing: what {kind} has a source"
             raise PydanticCustomError(NO_SOURCE, told, {"kind": kind})
         return source
 
     @property
     def origin(self) -> Origin:
-        """Tier and source."""
-        return Origin(self.tier, self.source)
+        """Provenance and source."""
+        return Origin(self.provenance, self.source)
 
 
 class SourcedTable(OriginTable):

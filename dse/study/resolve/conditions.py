@@ -9,10 +9,10 @@ from typing import Any
 
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.wiring import Wiring
+from dse.study.provenance import ASSUMED, origin_of
 from dse.study.resolve.context import Context, shown
 from dse.study.resolve.uncertain import in_words as in_draws
 from dse.study.resolve.uncertain import read_figure
-from dse.study.tier import ASSUMED, origin_of
 from dse.study.uncertain import UncertainTable
 
 _SCENARIOS = 100_000
@@ -33,7 +33,7 @@ def read_conditions(
                 ctx.readable(place, number)
             continue
         if (origin := origin_of(number)) != ASSUMED and not isinstance(number, UncertainTable):
-            key = "source" if origin.source else "tier"
+            key = "source" if origin.source else "provenance"
             message = f"'{key}' has no effect: what is asked is no figure unless it is uncertain"
             ctx.add(place, message, f"{name} = {shown(number)}")
         value = read_figure(ctx, wiring, place, name, number, clock)

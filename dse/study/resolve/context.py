@@ -17,9 +17,9 @@ from dse.model.quantity import Floats, Quantity
 from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, split
 from dse.model.values import show
 from dse.problems import InputError, Problem, closest, nearest
+from dse.study.provenance import Origin
 from dse.study.reading import Reading
 from dse.study.schema import StudyFile
-from dse.study.tier import Origin
 
 ALIKE = 0.85  # a slip of the pen, where the name could also be one that was not read
 

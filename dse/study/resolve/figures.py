@@ -11,8 +11,8 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import SUBSET, Choice
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Quantity
+from dse.study.provenance import Origin, Provenance
 from dse.study.resolve.context import Context
-from dse.study.tier import Origin, Tier
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Stated:
         The quantity's; empty for a file.
     value : float
         In that unit; a `Middle` if it is uncertain, NaN for a file.
-    tier : Tier
+    provenance : Provenance
         How well it is founded.
     source : str
         What it is taken from.
@@ -47,7 +47,7 @@ class Stated:
     label: str
     unit: str
     value: float
-    tier: Tier
+    provenance: Provenance
     source: str
     objectives: tuple[str, ...]
     variable: str = ""
@@ -71,7 +71,7 @@ def stated(ctx: Context, evaluator: Evaluator) -> tuple[Stated, ...]:
         reached = tuple(o for o, names in by_objective.items() if name in names)
         quantity = evaluator.wiring.quantities.get(name)
         unit = quantity.unit if quantity is not None else "Hz" if name == "clock" else ""
-        return Stated(name, label, unit, value, origin.tier, origin.source, reached, *option)
+        return Stated(name, label, unit, value, origin.provenance, origin.source, reached, *option)
 
     found = []
     for name, value in evaluator.wiring.constants.items():
@@ -138,5 +138,5 @@ def _bound(ctx: Context, evaluator: Evaluator) -> Iterator[Stated]:
                 origin = ctx.origins[middle.where, "", name]
                 reached = (objective,) if objective else ()
                 yield Stated(
-                    name, label, unit, middle, origin.tier, origin.source, reached, bound=True
+                    name, label, unit, middle, origin.provenance, origin.source, reached, bound=True
                 )

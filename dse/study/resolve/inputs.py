@@ -11,11 +11,11 @@ from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
 from dse.study.outside import BYTES, files_of, is_copied
+from dse.study.provenance import origin_of
 from dse.study.resolve.context import Context
 from dse.study.resolve.rows import rows_of, together_of
 from dse.study.resolve.uncertain import read_figure, read_together
 from dse.study.schema import CatalogRow, ResourceFile
-from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from dse.problems import InputError, nearest
 from dse.study.catalog import Catalog, Figure, Together, load_catalog
 from dse.study.catalog_files import find_catalog
+from dse.study.provenance import origin_of
 from dse.study.resolve.context import Context, is_unitless, without_unit
 from dse.study.schema import CatalogRow, CatalogTable
-from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
 
 Figures = dict[str, Figure]
@@ -66,7 +66,7 @@ def _overridden(
             text = number if isinstance(number, str) else repr(number)  # in the base unit
             origin = origin_of(number)
             source = origin.source or "the study"
-            own[name] = Figure(text, row[name].unit, source, tier=origin.tier)
+            own[name] = Figure(text, row[name].unit, source, provenance=origin.provenance)
     return own
 
 

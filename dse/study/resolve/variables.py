@@ -13,6 +13,7 @@ from dse.evaluate.wiring import Wiring
 from dse.model.values import plural, show
 from dse.problems import nearest
 from dse.study.catalog import Figure, Together
+from dse.study.provenance import origin_of
 from dse.study.resolve.context import Context, declarations
 from dse.study.resolve.rows import rows_of, together_of
 from dse.study.resolve.uncertain import read_figure, read_together
@@ -24,7 +25,6 @@ from dse.study.schema import (
     SubsetsTable,
     ValuesTable,
 )
-from dse.study.tier import origin_of
 from dse.study.uncertain import UncertainTable
 
 Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable

@@ -1,4 +1,4 @@
-"""Tiers: how well a figure is founded, and from where it is, carried along with its number."""
+"""Provenance: how well a value is founded, and its source, carried along with the number."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-Tier: TypeAlias = Literal["measured", "fitted", "data sheet", "derived", "assumed"]
+Provenance: TypeAlias = Literal["measured", "fitted", "data sheet", "derived", "assumed"]
 """Measured; fitted to measurements; printed by its maker or in a paper; calculated; assumed."""
-TIERS: tuple[Tier, ...] = get_args(Tier)
+PROVENANCES: tuple[Provenance, ...] = get_args(Provenance)
 """The best founded first."""
-SOURCED: tuple[Tier, ...] = ("measured", "fitted", "data sheet")
+SOURCED: tuple[Provenance, ...] = ("measured", "fitted", "data sheet")
 """Those that are worth nothing without a source."""
 
 
@@ -20,13 +20,13 @@ class Origin:
 
     Parameters
     ----------
-    tier : Tier
+    provenance : Provenance
         How well it is founded; assumed if nothing is said.
     source : str
         What it is taken from; empty if nothing is said.
     """
 
-    tier: Tier = "assumed"
+    provenance: Provenance = "assumed"
     source: str = ""
 
 
@@ -48,7 +48,7 @@ class SourcedText(str):
 def sourced(value: float | str, origin: Origin) -> float | str:
     """Return the same number or text with its origin.
 
-    >>> origin_of(sourced("1 KiB", Origin("measured", "a log"))).tier
+    >>> origin_of(sourced("1 KiB", Origin("measured", "a log"))).provenance
     'measured'
     """
     found = SourcedText(value) if isinstance(value, str) else SourcedNumber(value)
@@ -60,16 +60,16 @@ def origin_of(given: object) -> Origin:
     """Return where a number is from; assumed if it does not say.
 
     >>> origin_of(5.0)
-    Origin(tier='assumed', source='')
+    Origin(provenance='assumed', source='')
     """
     found = getattr(given, "origin", ASSUMED)
     return found if isinstance(found, Origin) else ASSUMED
 
 
-def worst(tiers: Iterable[Tier]) -> Tier | None:
-    """Return the worst founded of some tiers; None if there are none.
+def worst(provenances: Iterable[Provenance]) -> Provenance | None:
+    """Return the worst founded of some provenances; None if there are none.
 
     >>> worst(["fitted", "derived", "measured"])
     'derived'
     """
-    return max(tiers, key=TIERS.index, default=None)
+    return max(provenances, key=PROVENANCES.index, default=None)

@@ -119,7 +119,7 @@ def test_a_given_range_takes_the_place_of_half_and_double_and_changes_the_order(
     told = {check.figure.label: check for check in checks}
     middles = content(latency_per_byte=2.525, complexity=1.1)
     expected = moved(middles, [content(latency_per_byte=v, complexity=1.1) for v in (0.05, 5.0)])
-    # The front is searched for the mean of the draws; held against it are designs at the middle.
+    # The front is searched for the mean of the samples; held against it are designs at the middle.
     assert told["latency_per_byte"].moves == pytest.approx(expected, rel=1e-6)
     assert told["latency_per_byte"].ends == (0.05, 5.0)
     assert told["latency_per_byte"].told == "between 0.05 and 5"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dse.evaluate import draws
+from dse.evaluate import samples
 from dse.explain import decides
 from dse.result import spare
 from dse.study.resolve import uncertain
@@ -13,12 +13,14 @@ from tests.docs_figures import Document
 def test_figures_of_uncertainty() -> None:
     doc = Document("docs/uncertainty.md")
     doc.says("cut off, and `dse check` says so if it is @ % or more", 100 * uncertain._CUT)
-    doc.says("is drawn together, @ times or as", UncertaintyTable.model_fields["draws"].default)
+    doc.says("is drawn together, @ times or as", UncertaintyTable.model_fields["samples"].default)
     doc.says("up to @ of them, and @ near it are held", spare.FRONT, spare.NEAR)
     doc.says("they are cut into @ parts along each input", decides._BINS)
-    assert draws._CORNERS == 6
+    assert samples._CORNERS == 6
     assert decides._PEEL == 0.1
-    doc.given("what a sentence may look like", r"The choice holds in 93 % of 512 draws.*71 % of it")
+    doc.given(
+        "what a sentence may look like", r"The choice holds in 93 % of 512 samples.*71 % of it"
+    )
     doc.given("what a share means", r'(?m)^\| `"95 %"` .*$')
     doc.given(
         "measured: benchmarks/uncertain.py prints what a machine does", r"(?s)## What it costs.*\Z"

@@ -79,7 +79,7 @@ def loaded(folder: Path, given: dict[str, Any]) -> dse.Study:
 def test_a_study_draws_a_row_as_it_was_fitted(folder: Path) -> None:
     row = load_catalog(folder / "fitted.toml").rows["pr11182"]
     assert row.together is not None
-    study = loaded(folder, content() | {"uncertainty": {"draws": 4096}})
+    study = loaded(folder, content() | {"uncertainty": {"samples": 4096}})
     drawn = {name: v for name, (_, v) in study.uncertainty.inputs.items()}
     assert list(drawn) == list(row.together.of)
     columns = [v if n in row.together.normal else np.log(v) for n, v in drawn.items()]

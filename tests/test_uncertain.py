@@ -1,4 +1,4 @@
-"""Uncertain inputs: against a loop over the same draws in which each model is called singly."""
+"""Uncertain inputs: against a loop over the same samples in which each model is called singly."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def test_draws_against_a_loop_over_them(reduce: str | None, by_hand: Any) -> Non
     reduction = {} if reduce is None else {"reduce": reduce}
     made = study({"maximize": "speedup", "at": {"granularity": 4096}, **reduction})
     assert made.uncertainty.corners == 2
-    table = np.zeros((made.uncertainty.draws, 9))
-    for design, draw, _, speedup in brute(made, [4096.0]):
-        table[draw, design] = speedup
+    table = np.zeros((made.uncertainty.samples, 9))
+    for design, sample, _, speedup in brute(made, [4096.0]):
+        table[sample, design] = speedup
     wanted = by_hand(table, table[2:])
     assert values(made).objectives[:, 0] == pytest.approx(wanted, rel=1e-12)
 
@@ -47,9 +47,9 @@ def test_scenarios_and_draws_are_one_axis() -> None:
             "weights": [3, 1],
         }
     )
-    table = np.zeros((made.uncertainty.draws, 9, 2))
-    for design, draw, scenario, speedup in brute(made, sizes):
-        table[draw, design, scenario] = speedup
+    table = np.zeros((made.uncertainty.samples, 9, 2))
+    for design, sample, scenario, speedup in brute(made, sizes):
+        table[sample, design, scenario] = speedup
     wanted = (table[2:] @ np.array([0.75, 0.25])).mean(axis=0)
     assert values(made).objectives[:, 0] == pytest.approx(wanted, rel=1e-12)
 
@@ -71,7 +71,7 @@ def test_a_condition_may_be_uncertain() -> None:
                 acceleration=2.0,
             ).speedup
         )
-        for k in range(made.uncertainty.draws)
+        for k in range(made.uncertainty.samples)
     ]
     assert values(made).objectives[0, 0] == pytest.approx(min(by_hand), rel=1e-12)
 
@@ -83,9 +83,9 @@ def test_constraints_hold_in_the_draws_that_are_asked_for(reduce: str | None) ->
         {"maximize": "speedup", "at": {"granularity": 4096}},
         constraint=[bound | ({"reduce": reduce} if reduce else {})],
     )
-    table = np.zeros((made.uncertainty.draws, 9))
-    for design, draw, _, speedup in brute(made, [4096.0]):
-        table[draw, design] = speedup
+    table = np.zeros((made.uncertainty.samples, 9))
+    for design, sample, _, speedup in brute(made, [4096.0]):
+        table[sample, design] = speedup
     wanted = {
         None: (table >= 3.0).all(axis=0),
         "90 %": np.quantile(table[2:], 0.1, axis=0) >= 3.0,
@@ -152,7 +152,7 @@ MONOTONE = {
         {"maximize": "speedup", "at": {"granularity": 4096}, "reduce": "worst"},
         {"minimize": "acceleration"},
     ],
-    "uncertainty": {"draws": 16},
+    "uncertainty": {"samples": 16},
 }
 
 

@@ -18,7 +18,7 @@ def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
     result = made.run(tmp_path / "run")
     answer = result.answer()
     assert answer.holds.startswith("The choice holds in ")
-    assert " of 64 draws" in answer.holds or "all 64 draws" in answer.holds
+    assert " of 64 samples" in answer.holds or "all 64 samples" in answer.holds
     page = (tmp_path / "run" / "report.html").read_text()
     assert "If the inputs are not what you think" in page
     kept = read_answer(tmp_path / "run")
@@ -57,7 +57,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     made = content(
         {"maximize": "speedup", "at": {"granularity": {"between": ["4 KiB", "1 KiB"]}}},
         {"maximize": "speedup", "name": "s", "at": {"granularity": 64}, "reduce": "regret"},
-        uncertainty={"draws": 0},
+        uncertainty={"samples": 0},
         constraint=[{"quantity": "acceleration", "at_most": 9, "reduce": "mean"}],
     )
     made["inputs"] |= {"latency": {"between": [3, 1]}}
@@ -71,7 +71,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         "objective[1].at.granularity.between",
         "objective[2].reduce",
         "constraint[1].reduce",
-        "uncertainty.draws",
+        "uncertainty.samples",
     ):
         assert place in told, place
 
@@ -118,7 +118,7 @@ def test_many_designs_are_evaluated_in_blocks(monkeypatch: pytest.MonkeyPatch) -
     constraint = {"quantity": "speedup", "at": {"granularity": 4096}, "at_least": 3.0}
     made = study({"maximize": "speedup", "at": {"granularity": 4096}}, constraint=[constraint])
     whole = values(made)
-    monkeypatch.setattr("dse.evaluate.evaluator._ROWS", 2 * made.uncertainty.draws)
+    monkeypatch.setattr("dse.evaluate.evaluator._ROWS", 2 * made.uncertainty.samples)
     parts = values(made)
     assert (parts.objectives == whole.objectives).all()
     assert (parts.constrained == whole.constrained).all()

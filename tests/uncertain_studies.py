@@ -1,4 +1,4 @@
-"""A study with inputs that are uncertain, and a loop over its draws."""
+"""A study with inputs that are uncertain, and a loop over its samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def content(*objectives: dict[str, Any], **more: Any) -> dict[str, Any]:
         "inputs": {"latency_per_byte": 0.5, **UNSURE},
         "space": {"acceleration": {"values": [2, 8, 32]}, "engine": {"rows": ROWS}},
         "objective": [*objectives, {"minimize": "acceleration"}],
-        "uncertainty": {"draws": 64},
+        "uncertainty": {"samples": 64},
         **more,
     }
     return copy.deepcopy(made)
@@ -45,24 +45,24 @@ def values(made: dse.Study) -> Any:
 
 
 def brute(made: dse.Study, sizes: list[float]) -> Iterator[tuple[int, int, int, float]]:
-    """Yield design, draw, scenario and speedup, each of one scalar call."""
+    """Yield design, sample, scenario and speedup, each of one scalar call."""
     drawn = {name: v for name, (_, v) in made.uncertainty.inputs.items()}
     options: list[Any] = [
-        [2000.0] * made.uncertainty.draws,
+        [2000.0] * made.uncertainty.samples,
         drawn["overhead of drawn"],
         drawn["overhead of even"],
     ]
     designs = itertools.product([2.0, 8.0, 32.0], options)
     for design, (acceleration, overheads) in enumerate(designs):
-        for draw, (scenario, size) in itertools.product(
-            range(made.uncertainty.draws), enumerate(sizes)
+        for sample, (scenario, size) in itertools.product(
+            range(made.uncertainty.samples), enumerate(sizes)
         ):
             found = logca.speedup(
                 granularity=size,
-                computational_index=drawn["computational_index"][draw],
-                overhead=overheads[draw],
-                latency=drawn["latency"][draw],
+                computational_index=drawn["computational_index"][sample],
+                overhead=overheads[sample],
+                latency=drawn["latency"][sample],
                 latency_per_byte=0.5,
                 acceleration=acceleration,
             )
-            yield design, draw, scenario, float(found.speedup)
+            yield design, sample, scenario, float(found.speedup)

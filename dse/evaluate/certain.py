@@ -7,28 +7,28 @@ from typing import TypeVar
 
 from dse.evaluate.conditions import scenarios
 from dse.evaluate.constraint import Constraint
-from dse.evaluate.draws import DRAW, certain
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
+from dse.evaluate.samples import SAMPLE, certain
 
 _Asked = TypeVar("_Asked", Objective, Constraint)
 
 
 def at_middles(evaluator: Evaluator) -> Evaluator:
-    """Return an evaluator whose objectives and constraints ask for no draws."""
+    """Return an evaluator whose objectives and constraints ask for no samples."""
     return replace(
         evaluator,
-        objectives=tuple(without_draws(o) for o in evaluator.objectives),
-        constraints=tuple(without_draws(c) for c in evaluator.constraints),
+        objectives=tuple(without_samples(o) for o in evaluator.objectives),
+        constraints=tuple(without_samples(c) for c in evaluator.constraints),
     )
 
 
-def without_draws(asked: _Asked) -> _Asked:
+def without_samples(asked: _Asked) -> _Asked:
     """Return an objective or a constraint with its scenarios, each uncertain input at its middle.
 
     Its reduction remains for the scenarios of ``over``.
     """
-    if DRAW not in asked.conditions:
+    if SAMPLE not in asked.conditions:
         return asked
     conditions = certain(asked.conditions)
     each, reduction = scenarios(conditions), asked.reduction

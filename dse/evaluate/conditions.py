@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dse.evaluate.draws import DRAW, Drawn
+from dse.evaluate.samples import SAMPLE, Sampled
 from dse.model.quantity import Array, Quantity
 from dse.model.values import show
 
@@ -47,8 +47,8 @@ def in_words(conditions: Conditions, quantities: Mapping[str, Quantity]) -> str:
     """
     at, over = [], []
     for name, bound in conditions.items():
-        if isinstance(bound, Drawn):
-            over += [f"{bound.draws} draws"] if name == DRAW else []
+        if isinstance(bound, Sampled):
+            over += [f"{bound.samples} samples"] if name == SAMPLE else []
             continue
         unit = quantities[name].unit if name in quantities else "1"
         if not isinstance(bound, tuple):

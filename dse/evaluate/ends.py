@@ -1,4 +1,4 @@
-"""Figures at the ends of their ranges: each moved alone, as draws that are evaluated at once."""
+"""Figures at the ends of their ranges: each moved alone, as samples that are evaluated at once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dse.evaluate.certain import without_draws
+from dse.evaluate.certain import without_samples
 from dse.evaluate.constraint import Constraint
-from dse.evaluate.draws import DRAW, Middle, Spread, Uncertainty, drawn, option_of
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
+from dse.evaluate.samples import SAMPLE, Middle, Spread, Uncertainty, option_of, sample_conditions
 from dse.evaluate.space import Choice, Space
 from dse.model.quantity import Array
 
@@ -46,16 +46,16 @@ class Ends:
 
 
 def at_ends(evaluator: Evaluator, figures: Sequence[Ends]) -> Evaluator:
-    """Return an evaluator of ``1 + 2 n`` draws: as it is, then each figure at either end.
+    """Return an evaluator of ``1 + 2 n`` samples: as it is, then each figure at either end.
 
     Everything uncertain is at its middle but for the figure that is moved.
     """
-    draws = 1 + 2 * len(figures)
-    columns = [_column(f, k, draws) for k, f in enumerate(figures)]
+    samples = 1 + 2 * len(figures)
+    columns = [_column(f, k, samples) for k, f in enumerate(figures)]
     spread: dict[str, Spread] = {}
     for figure, column in zip(figures, columns, strict=True):
         if not figure.where:
-            before = spread.get(figure.name) or _still(evaluator, figure, draws)
+            before = spread.get(figure.name) or _still(evaluator, figure, samples)
             spread[figure.name] = _with(evaluator, before, figure, column)
     chosen = {each.variable for each in spread.values()} - {""}
     variables = {
@@ -67,14 +67,14 @@ def at_ends(evaluator: Evaluator, figures: Sequence[Ends]) -> Evaluator:
         evaluator.wiring, spread=spread, constants={**evaluator.wiring.constants, **constants}
     )
     moved = {f.where: c[:, None] for f, c in zip(figures, columns, strict=True) if f.where}
-    every = Uncertainty(values={"": np.zeros((draws, 1)), **moved})
+    every = Uncertainty(values={"": np.zeros((samples, 1)), **moved})
 
     def asking(asked: _Asked, names: Sequence[str]) -> _Asked:
-        still = without_draws(asked)
+        still = without_samples(asked)
         plain = {n: _settled(v, moved) for n, v in still.conditions.items()}
-        depends = DRAW in wiring.needs(names, plain).names
+        depends = SAMPLE in wiring.needs(names, plain).names
         if depends or any(isinstance(v, Middle) for v in plain.values()):
-            return replace(still, conditions=drawn(plain, every))
+            return replace(still, conditions=sample_conditions(plain, every))
         return replace(still, conditions=plain)
 
     return replace(
@@ -86,24 +86,24 @@ def at_ends(evaluator: Evaluator, figures: Sequence[Ends]) -> Evaluator:
     )
 
 
-def _column(figure: Ends, number: int, draws: int) -> Array:
-    """Return what a figure is in each draw."""
-    column = np.full(draws, float(figure.value))
+def _column(figure: Ends, number: int, samples: int) -> Array:
+    """Return what a figure is in each sample."""
+    column = np.full(samples, float(figure.value))
     column[1 + 2 * number : 3 + 2 * number] = figure.ends
     return column
 
 
-def _still(evaluator: Evaluator, figure: Ends, draws: int) -> Spread:
-    """Return a quantity that is in each draw what it is: one number, or one an option."""
+def _still(evaluator: Evaluator, figure: Ends, samples: int) -> Spread:
+    """Return a quantity that is in each sample what it is: one number, or one an option."""
     values = np.array([float(figure.value)])
     variable = evaluator.space.variables.get(figure.variable)
     if isinstance(variable, Choice):
         values = np.array([float(row[figure.name]) for row in variable.rows.values()])
-    return Spread(values, np.tile(values, (draws, 1)), figure.variable)
+    return Spread(values, np.tile(values, (samples, 1)), figure.variable)
 
 
 def _with(evaluator: Evaluator, spread: Spread, figure: Ends, column: Array) -> Spread:
-    """Return what a quantity is in each draw, one of its figures moved too."""
+    """Return what a quantity is in each sample, one of its figures moved too."""
     variable, place = evaluator.space.variables.get(figure.variable), 0
     if isinstance(variable, Choice):
         place = list(variable.rows).index(figure.option)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, domain_end, pyramid
 from dse.evaluate.conditions import Conditions, reduced_end
 from dse.evaluate.constraint import Constraint
-from dse.evaluate.draws import DRAW
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.interval import violation_range
+from dse.evaluate.samples import SAMPLE
 from dse.evaluate.spread_cells import SpreadCells
 from dse.evaluate.tabled import fits, tabled
 from dse.evaluate.wiring import Key, called
@@ -229,8 +229,8 @@ class Walk:
             return np.array(bound)[:, None] if isinstance(bound, tuple) else bound
         producer = self._wiring.producers.get(name)
         if producer is None:
-            if name in self._wiring.spread and DRAW in conditions:
-                return self._ranges.spreads(name, side, conditions[DRAW], self._boxes)
+            if name in self._wiring.spread and SAMPLE in conditions:
+                return self._ranges.spreads(name, side, conditions[SAMPLE], self._boxes)
             own = name in self._ranges.owners
             return self._set(name, side) if own else self._wiring.constants[name]
         relevant, key = self._wiring.relevant(producer, conditions)

@@ -1,6 +1,6 @@
 """Tables as spaces: designs that were evaluated elsewhere, each a row with all its columns.
 
-A row is a design, and its number is the row's. Searches that draw from the unit cube, or value by
+A row is a design, and its number is the row's. Searches that sample from the unit cube, or value by
 value, get the nearest row: numbers count by their distance in their range, texts by being equal or
 not. Of rows with the same variables they get the first.
 """

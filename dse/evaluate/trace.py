@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dse.evaluate.conditions import Conditions, in_words
 from dse.evaluate.constraint import Constraint
-from dse.evaluate.draws import DRAW, Drawn
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.samples import SAMPLE, Sampled
 from dse.evaluate.space import Choice
 from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
@@ -94,8 +94,8 @@ def _origin(
 ) -> tuple[str, str]:
     """Return where an input of a model comes from, and how it is shown there."""
     wiring = evaluator.wiring
-    if isinstance(conditions.get(name), Drawn):
-        return "condition", f"{name}, drawn"
+    if isinstance(conditions.get(name), Sampled):
+        return "condition", f"{name}, sampled"
     if name in conditions:
         return "condition", in_words({name: conditions[name]}, wiring.quantities)
     if name in wiring.producers:
@@ -105,7 +105,7 @@ def _origin(
         choice = isinstance(evaluator.space.variables[owner], Choice)
         return f"row of {owner}" if choice else "variable", name
     if name in wiring.constants:
-        drawn = name in wiring.spread and DRAW in conditions
+        drawn = name in wiring.spread and SAMPLE in conditions
         return "uncertain input" if drawn else "input", name
     return "default", f"{name} = {model.defaults[name]:g}"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.conditions import Conditions
-from dse.evaluate.draws import DRAW, Spread
+from dse.evaluate.samples import SAMPLE, Spread
 from dse.model.contract import ContractError, Model, changes_inputs
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import UnitError, factor
@@ -44,7 +44,7 @@ class Wiring:
     free : mapping of str to Quantity
         Quantities that only the study's relations name.
     spread : mapping of str to Spread
-        What is uncertain: its numbers in the draws that conditions ask for.
+        What is uncertain: its numbers in the samples that conditions ask for.
     """
 
     models: tuple[Model, ...]
@@ -95,7 +95,7 @@ class Wiring:
             if any(power for _, power in self._factors(model).values()):
                 names.add("clock")
             if not names.isdisjoint(self.spread):
-                names.add(DRAW)
+                names.add(SAMPLE)
             for name in tuple(names):
                 producer = self.producers.get(name)
                 if producer is not None and producer.name not in (*path, model.name):
@@ -135,7 +135,7 @@ class Wiring:
             first = name not in names
             names.setdefault(name, by)
             if name in self.spread and name not in held:
-                names.setdefault(DRAW, by)
+                names.setdefault(SAMPLE, by)
             if name in held or name in self.varied or name in self.constants:
                 return
             producer = self.producers.get(name)
@@ -260,8 +260,8 @@ class Evaluation:
         if producer is not None:
             return self.run(producer, conditions)[name]
         given = self.columns[name] if name in self.columns else self.wiring.constants[name]
-        if name in self.wiring.spread and DRAW in conditions:
-            return self.wiring.spread[name](conditions[DRAW], self.columns, given)
+        if name in self.wiring.spread and SAMPLE in conditions:
+            return self.wiring.spread[name](conditions[SAMPLE], self.columns, given)
         return given
 
     def run(self, model: Model, conditions: Conditions) -> Mapping[str, Any]:

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.draws import option_of
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
+from dse.evaluate.samples import option_of
 from dse.evaluate.space import Points
 from dse.evaluate.target import Target
 from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of

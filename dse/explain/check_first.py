@@ -19,16 +19,16 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 
 from dse.evaluate.certain import at_middles
-from dse.evaluate.draws import Middle, Source, Uncertainty
 from dse.evaluate.ends import Ends, at_ends
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.laws import Law
+from dse.evaluate.samples import Middle, Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.explain.front_moves import change, distance
-from dse.explain.robustness import candidates, in_draws
+from dse.explain.robustness import candidates, in_samples
 from dse.explain.sensitivity import common
 from dse.model.quantity import Array, Quantity
 from dse.problems import InputError
@@ -98,8 +98,8 @@ def check_first(
     ranges = [(f, *r) for f in study.figures if (r := range_of(study, f)) is not None]
     if not ranges or not len(result.front) or isinstance(study.evaluator.space, TableSpace):
         return ()
-    draws = 1 + 2 * len(ranges)
-    numbers = _designs(study, result, choice, draws, explained)
+    samples = 1 + 2 * len(ranges)
+    numbers = _designs(study, result, choice, samples, explained)
     if len(numbers) < min(_FEWEST, len(result.front)):
         return ()
     rows = result.designs.loc[numbers]
@@ -109,7 +109,7 @@ def check_first(
     slow = _is_slow(study.evaluator, asked, points)
     if slow:
         evaluations = min(_MOST_SLOW, _evaluations_elsewhere(study, result) // 2)
-        fewer = max(_FEWEST, evaluations // draws)
+        fewer = max(_FEWEST, evaluations // samples)
         points = {n: v[:fewer] for n, v in points.items()}
     kept = None if choice is None else 0
     found: list[Check] = []
@@ -169,7 +169,7 @@ def _ends_of(uncertainty: Uncertainty, source: Source, number: int) -> tuple[flo
 
 
 def _designs(
-    study: ResolvedStudy, result: Result, choice: int | None, draws: int, explained: int
+    study: ResolvedStudy, result: Result, choice: int | None, samples: int, explained: int
 ) -> list[int]:
     """Return the designs to look at, the choice first; none if the fewest would take too long."""
     if explained <= 0:
@@ -177,13 +177,13 @@ def _designs(
     evaluated = result.certificate.evaluated
     seconds = float(result.provenance.get("seconds") or 0.0)
     pace = pace_of(seconds, int(result.provenance.get("workers") or 1), evaluated)
-    if _FEWEST * draws > evaluated and _FEWEST * draws * pace > _LONG:
+    if _FEWEST * samples > evaluated and _FEWEST * samples * pace > _LONG:
         return []
     evaluations = float(_MOST)
     if explained < EXPLAINED or study.plan.timeout is not None:
         explaining = explained * evaluations_of_an_explanation(study)
         evaluations = min(evaluations, _SHARE * explaining)
-    numbers = candidates(result, draws)[: int(evaluations / draws)]
+    numbers = candidates(result, samples)[: int(evaluations / samples)]
     return numbers if choice is None else [choice, *(n for n in numbers if n != choice)]
 
 
@@ -269,7 +269,7 @@ def _moved_by(
 
 def _evaluated(evaluator: Evaluator, points: Points) -> _Moved:
     count = len(next(iter(points.values())))
-    return in_draws(evaluator, evaluator.space.columns(points), count)
+    return in_samples(evaluator, evaluator.space.columns(points), count)
 
 
 def _clock_moved(study: ResolvedStudy, points: Points, ends: tuple[float, float]) -> _Moved | None:

@@ -1,6 +1,6 @@
-"""What decides: of numbers in many draws, which uncertain input they hang on, and where they fail.
+"""What decides: which uncertain input numbers in many samples hang on, and where they fail.
 
-Both are taken from draws that are at hand: no model is run again.
+Both are taken from samples that are at hand: no model is run again.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from numpy.typing import NDArray
 
 from dse.model.quantity import Array
 
-_BINS, _FEWEST = 16, 8  # parts of the draws, and draws in a part
-_PEEL = 0.1  # share of the draws in a box that one cut takes away
-_SUPPORT = 0.05  # share of all draws that a box has at least
-_PURE = 0.98  # a box is not cut further if so many of its draws fail
+_BINS, _FEWEST = 16, 8  # parts of the samples, and samples in a part
+_PEEL = 0.1  # share of the samples in a box that one cut takes away
+_SUPPORT = 0.05  # share of all samples that a box has at least
+_PURE = 0.98  # a box is not cut further if so many of its samples fail
 _WORSE = 0.02  # by which a side must raise the share that fails, or it is left out
 
 
 def shares(inputs: Mapping[str, Array], values: Array) -> dict[str, float]:
     """Return for each input the share of the variance of some values that it alone explains.
 
-    The first-order sensitivity index (Sobol 1993), estimated from the draws themselves: they are
+    The first-order sensitivity index (Sobol 1993), estimated from the samples themselves: they are
     cut into parts of equal count along the input, and the variance between the parts' means, less
     what chance makes of it, is held against the whole (analysis of variance).
 
     Parameters
     ----------
-    inputs : mapping of str to ndarray, shape (draws,)
-    values : ndarray, shape (draws,)
+    inputs : mapping of str to ndarray, shape (samples,)
+    values : ndarray, shape (samples,)
         Draws without a finite value are left out.
 
     Returns
@@ -79,7 +79,7 @@ class Box:
     sides : tuple of Side
         The inputs that matter.
     density : float
-        The share of the draws in the box that fail.
+        The share of the samples in the box that fail.
     coverage : float
         The share of all that fail that is in it.
     """
@@ -90,16 +90,16 @@ class Box:
 
 
 def box(inputs: Mapping[str, tuple[str, Array]], fails: NDArray[np.bool_]) -> Box | None:
-    """Return a box of the inputs in which most draws fail; None if none or all of them do.
+    """Return a box of the inputs in which most samples fail; None if none or all of them do.
 
     Found by peeling (PRIM; Friedman and Fisher 1999): the end of one input whose removal raises
-    the share that fails most is cut off, a tenth of the draws at a time; then each side without
+    the share that fails most is cut off, a tenth of the samples at a time; then each side without
     which the share is as high is left out.
 
     Parameters
     ----------
     inputs : mapping of str to (str, ndarray)
-        By name: unit, and values (draws,).
+        By name: unit, and values (samples,).
     """
     if not fails.any() or fails.all():
         return None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.certain import without_draws
+from dse.evaluate.certain import without_samples
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.wiring import Key
@@ -129,7 +129,7 @@ def sweep(
         One a design.
     """
     wiring, axis = evaluator.wiring, plan.axis
-    objective = _without(without_draws(plan.objective), axis)
+    objective = _without(without_samples(plan.objective), axis)
     inputs = {
         n: q
         for n, q in improvable(evaluator).items()

@@ -1,4 +1,4 @@
-"""How far designs hold if inputs are uncertain: in how many draws each is on the front, and why."""
+"""How far designs hold if inputs are uncertain: the samples in which each is on the front."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.certain import without_draws
+from dse.evaluate.certain import without_samples
 from dse.evaluate.conditions import Conditions, Reduction, scenarios
-from dse.evaluate.draws import draws_of
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated, scaled
+from dse.evaluate.samples import sample_count
 from dse.evaluate.space import Points
 from dse.explain.decides import Box, box, shares
 from dse.model.quantity import Array
@@ -22,7 +22,7 @@ from dse.result.record import Result
 from dse.result.spare import FRONT, NEAR
 from dse.study.study import ResolvedStudy
 
-_HELD = 1 << 21  # designs times draws that are held at once
+_HELD = 1 << 21  # designs times samples that are held at once
 _ROWS = 1 << 22  # designs times scenarios that are evaluated at once
 _MUCH = 0.1  # of the variance: a share that is told
 
@@ -33,17 +33,17 @@ class Holding:
 
     Parameters
     ----------
-    draws : int
-        How many draws there are beside the corners of intervals.
+    samples : int
+        How many samples there are beside the corners of intervals.
     chance : float
         The share of them in which the design is feasible and no other is better.
     verdict : {"certainly", "possibly", "never"}
-        Whether it is on the front in all draws, corners included, in some or in none.
+        Whether it is on the front in all samples, corners included, in some or in none.
     interval : bool
-        Whether all that is uncertain is intervals: a share of draws is then no chance.
+        Whether all that is uncertain is intervals: a share of samples is then no chance.
     regrets : mapping of str to float
-        By objective: by which share it is worse, in the worst draw, than a design that is no
-        worse in any other; infinite if it is infeasible in a draw.
+        By objective: by which share it is worse, in the worst sample, than a design that is no
+        worse in any other; infinite if it is infeasible in a sample.
     of : str
         What the shares explain: ``"whether it holds"``, or the objective that varies most.
     shares : mapping of str to float
@@ -52,7 +52,7 @@ class Holding:
         Where the design does not hold.
     """
 
-    draws: int
+    samples: int
     chance: float
     verdict: str
     interval: bool
@@ -63,7 +63,7 @@ class Holding:
 
     def sentence(self, subject: str = "The design") -> str:
         """Return the same in a sentence."""
-        each = f"{self.draws:,} draws"
+        each = f"{self.samples:,} samples"
         where = f"all {each}" if self.chance == 1.0 else f"{_percent(self.chance)} of {each}"
         said = f"{subject} holds in {where}"
         if self.chance == 0.0:
@@ -88,8 +88,8 @@ class Holding:
             return ""
         sides = " and ".join(_side(s.input, s.unit, s.low, s.high) for s in self.fails.sides)
         return (
-            f"It fails mostly if {sides}: in {_percent(self.fails.density)} of the draws there, "
-            f"which are {_percent(self.fails.coverage)} of all draws in which it fails."
+            f"It fails mostly if {sides}: in {_percent(self.fails.density)} of the samples there, "
+            f"which are {_percent(self.fails.coverage)} of all samples in which it fails."
         )
 
 
@@ -110,18 +110,18 @@ def _percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Robustness:
-    """How far designs hold that are held against each other in every draw.
+    """How far designs hold that are held against each other in every sample.
 
     Parameters
     ----------
     designs : mapping of int to Holding
         By number: those of the front, those near it, and those that were asked for.
-    draws : int
+    samples : int
         Of the uncertain inputs, corners of intervals included.
     """
 
     designs: Mapping[int, Holding] = field(default_factory=dict)
-    draws: int = 0
+    samples: int = 0
 
 
 def robustness(
@@ -145,7 +145,7 @@ def robustness(
     if not uncertainty.sources or not len(result.front):
         return Robustness()
     space = evaluator.space
-    others = [n for n in candidates(result, uncertainty.draws) if n not in set(numbers)]
+    others = [n for n in candidates(result, uncertainty.samples) if n not in set(numbers)]
     if points is None:
         others, numbers = list(dict.fromkeys([*numbers, *others])), []
     rows = result.designs.loc[others]
@@ -153,14 +153,14 @@ def robustness(
     if points is not None:
         whole = {n: np.concatenate([points[n], values]) for n, values in whole.items()}
     every = [*numbers, *others]
-    values, holds = in_draws(evaluator, space.columns(whole), len(every))
+    values, holds = in_samples(evaluator, space.columns(whole), len(every))
     on_front = _on_front(values * evaluator.signs, holds)
     regrets = _regrets(values * evaluator.signs, holds, on_front)
     inputs = {n: (unit, v[uncertainty.corners :]) for n, (unit, v) in uncertainty.inputs.items()}
     found = {}
     for k, number in enumerate(every):
         found[int(number)] = Holding(
-            draws=uncertainty.draws - uncertainty.corners,
+            samples=uncertainty.samples - uncertainty.corners,
             chance=float(on_front[uncertainty.corners :, k].mean()),
             verdict=_verdict(on_front[:, k]),
             interval=uncertainty.intervals,
@@ -172,16 +172,22 @@ def robustness(
                 on_front[uncertainty.corners :, k],
             ),
         )
-    return Robustness(found, uncertainty.draws)
+    return Robustness(found, uncertainty.samples)
 
 
 def _verdict(on_front: NDArray[np.bool_]) -> str:
     return "certainly" if on_front.all() else "possibly" if on_front.any() else "never"
 
 
+<<<<<<< HEAD
 def candidates(result: Result, draws: int) -> list[int]:
     """Return all designs on and near the front, or the compromise, best and an even sample."""
     most = max(8, _HELD // max(draws, 1))
+=======
+def candidates(result: Result, samples: int) -> list[int]:
+    """Return designs of the front and beside it: all, or the knee, the best and an even sample."""
+    most = max(8, _HELD // max(samples, 1))
+>>>>>>> 225fb44 (Samples instead of draws: the numbers that uncertain inputs take)
     front = result.front
     every = front.designs.index.to_numpy()
     few = min(FRONT, most)
@@ -209,37 +215,37 @@ def _near(result: Result, count: int) -> list[int]:
     return [int(n) for n in rows.index[np.argsort(lacks, kind="stable")[:count]]]
 
 
-def in_draws(
+def in_samples(
     evaluator: Evaluator, columns: Mapping[str, Array], count: int
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return what designs are in each draw, scenarios of ``over`` made one number.
+    """Return what designs are in each sample, scenarios of ``over`` made one number.
 
     Returns
     -------
-    values : ndarray, shape (draws, designs, objectives)
+    values : ndarray, shape (samples, designs, objectives)
         In the objectives' units.
-    holds : ndarray of bool, shape (draws, designs)
-        Every constraint holds in that draw, and every objective is a number.
+    holds : ndarray of bool, shape (samples, designs)
+        Every constraint holds in that sample, and every objective is a number.
     """
     step = max(1, _ROWS // evaluator.scenarios)
     parts = []
     for low in range(0, count, step):
         size = min(step, count - low)
         some = {n: v[low : low + size] if np.ndim(v) else v for n, v in columns.items()}
-        parts.append(_in_draws(evaluator, some, size))
+        parts.append(_in_samples(evaluator, some, size))
     values, holds = zip(*parts, strict=True)
     return np.concatenate(values, axis=1), np.concatenate(holds, axis=1)
 
 
-def _in_draws(
+def _in_samples(
     evaluator: Evaluator, columns: Mapping[str, Array], count: int
 ) -> tuple[Array, NDArray[np.bool_]]:
-    draws = max((draws_of(conditions) for _, conditions in evaluator.requests()), default=1)
+    samples = max((sample_count(conditions) for _, conditions in evaluator.requests()), default=1)
     answers = iter(evaluator.wiring.evaluate(evaluator.requests(), columns))
-    values = np.empty((draws, count, len(evaluator.objectives)))
+    values = np.empty((samples, count, len(evaluator.objectives)))
     for i, objective in enumerate(evaluator.objectives):
-        reduction = without_draws(objective).reduction
-        values[:, :, i] = _by_draw(next(answers), objective.conditions, reduction, draws, count)
+        reduction = without_samples(objective).reduction
+        values[:, :, i] = _by_sample(next(answers), objective.conditions, reduction, samples, count)
     holds = np.asarray(~np.isnan(values).any(axis=2))
     with np.errstate(all="ignore"):
         for constraint in evaluator.constraints:
@@ -249,44 +255,44 @@ def _in_draws(
                 if constraint.relation is not None
                 else given[constraint.quantity]
             )
-            reduction = without_draws(constraint).reduction
-            found = _by_draw(found, constraint.conditions, reduction, draws, count)
+            reduction = without_samples(constraint).reduction
+            found = _by_sample(found, constraint.conditions, reduction, samples, count)
             holds &= np.asarray(constraint.violation(found) <= 0)
     return values, holds
 
 
-def _by_draw(
-    answer: Any, conditions: Conditions, reduction: Reduction | None, draws: int, count: int
+def _by_sample(
+    answer: Any, conditions: Conditions, reduction: Reduction | None, samples: int, count: int
 ) -> Array:
-    """Return one number for each draw and design: scenarios of ``over`` are reduced."""
-    every = draws_of(conditions)
+    """Return one number for each sample and design: scenarios of ``over`` are reduced."""
+    every = sample_count(conditions)
     each = scenarios(conditions) // every
     values = np.broadcast_to(np.asarray(answer, dtype=np.float64), (every * each, count))
     if reduction is not None:
         flat = values.reshape(every, each, count).swapaxes(0, 1).reshape(each, -1)
         values = reduction(flat).reshape(every, count)
-    return np.broadcast_to(values, (draws, count))
+    return np.broadcast_to(values, (samples, count))
 
 
 def _on_front(points: Array, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell in which draws each design is feasible and no other dominates it."""
+    """Tell in which samples each design is feasible and no other dominates it."""
     found = np.zeros(holds.shape, dtype=bool)
-    for draw, rows in enumerate(holds):
-        found[draw, rows] = is_nondominated(points[draw, rows])
+    for sample, rows in enumerate(holds):
+        found[sample, rows] = is_nondominated(points[sample, rows])
     return found
 
 
 def _regrets(points: Array, holds: NDArray[np.bool_], on_front: NDArray[np.bool_]) -> Array:
     """Return by which share each design is worse than need be, at worst (designs, objectives).
 
-    In an objective: than a design of that draw which is no worse in any other one. It is infinite
-    if the design is infeasible in some draw.
+    In an objective: than a design of that sample which is no worse in any other one. It is infinite
+    if the design is infeasible in some sample.
     """
     count = points.shape[2]
     found = np.zeros(points.shape[1:])
-    for draw, ahead in enumerate(on_front):
-        rows = np.flatnonzero(holds[draw] & ~ahead)
-        mine, best = points[draw][rows][:, None], points[draw][ahead][None]
+    for sample, ahead in enumerate(on_front):
+        rows = np.flatnonzero(holds[sample] & ~ahead)
+        mine, best = points[sample][rows][:, None], points[sample][ahead][None]
         for i in range(count):
             others = [k for k in range(count) if k != i]
             rival = (best[..., others] <= mine[..., others]).all(axis=-1)
@@ -323,4 +329,4 @@ def robustness_data(found: Robustness) -> dict[str, Any]:
         return {}
     designs = {str(number): asdict(holding) for number, holding in found.designs.items()}
     data: dict[str, Any] = as_data(designs)
-    return {"uncertainty": {"draws": found.draws, "designs": data}}
+    return {"uncertainty": {"samples": found.samples, "designs": data}}

@@ -11,9 +11,9 @@ from dse.model.values import plural, worded
 TITLE = "If the inputs are not what you think"
 _ROWS = 12  # designs and inputs shown
 _HOW = (
-    "A design holds in a draw if it keeps every constraint there and no other design of the front "
-    "or near it dominates it. The regret in an objective is by which share it is worse, in its "
-    "worst draw, than a design that is no worse in any other objective."
+    "A design holds in a sample if it keeps every constraint there and no other design of the "
+    "front or near it dominates it. The regret in an objective is by which share it is worse, in "
+    "its worst sample, than a design that is no worse in any other objective."
 )
 
 

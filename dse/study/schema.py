@@ -235,7 +235,7 @@ class ConstraintTable(Table):
         default_factory=dict, description="inputs bound for this constraint alone"
     )
     reduce: ConstraintReduce | None = Field(
-        None, description="what must keep it: the mean of the draws, the worst or a share"
+        None, description="what must keep it: the mean of the samples, the worst or a share"
     )
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dse.evaluate.draws import Uncertainty, certain
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Conditions, Objective
+from dse.evaluate.samples import Uncertainty, certain
 from dse.evaluate.target import Target
 from dse.evaluate.variables import Choice, Values
 from dse.model.section import Writer
@@ -80,7 +80,7 @@ class ResolvedStudy:
     unchecked : tuple of str
         What the models require and the study cannot tell, with what is lacking.
     uncertainty : Uncertainty
-        What is uncertain, and its draws.
+        What is uncertain, and its samples.
     figures : tuple of Stated
         The figures that its results depend on, with where they are from.
     digest : str

@@ -104,14 +104,14 @@ Figure = Annotated[
 ]
 """A number, one that says where it is from, or one that is uncertain."""
 Share = Annotated[str, Field(strict=True, pattern=r"^\s*\d+(\.\d+)?\s*%\s*$")]
-"""A share of the draws, such as ``"95 %"``."""
+"""A share of the samples, such as ``"95 %"``."""
 ConstraintReduce = Literal["mean", "worst"] | Share
 
 
 class UncertaintyTable(Table):
     """How often uncertain inputs are drawn."""
 
-    draws: StrictInt = Field(
+    samples: StrictInt = Field(
         512, ge=2, le=100_000, description="of all uncertain inputs together, by search.seed"
     )
 

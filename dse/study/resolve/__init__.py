@@ -9,7 +9,7 @@
 `conditions`, `weights`
     Under which conditions, and how much each counts.
 `uncertain`, `drawing`
-    What is not known exactly, and its draws.
+    What is not known exactly, and its samples.
 `figures`
     All figures that are given, with where they are from.
 `regions`, `curves`, `sections`
@@ -28,9 +28,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dse.evaluate.conflicts import conflicts
+<<<<<<< HEAD
 from dse.evaluate.draws import Uncertainty
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.requirements import required_constraints
+=======
+from dse.evaluate.demanded import demanded
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.samples import Uncertainty
+>>>>>>> 225fb44 (Samples instead of draws: the numbers that uncertain inputs take)
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
@@ -46,7 +52,7 @@ from dse.study.resolve.constraints import resolve_constraints
 from dse.study.resolve.context import Context
 from dse.study.resolve.contradictions import check_contradictions
 from dse.study.resolve.curves import CurvePlan, resolve_curves
-from dse.study.resolve.drawing import spreads, with_draws
+from dse.study.resolve.drawing import spreads, with_samples
 from dse.study.resolve.figures import Stated, stated
 from dse.study.resolve.free import free_quantities
 from dse.study.resolve.inputs import resolve_constants
@@ -99,7 +105,7 @@ def _of_models(ctx: Context) -> Resolved:
     target, searched = resolve_target(ctx, wiring, objectives)
     constraints += searched
     check_contradictions(ctx, constraints)
-    drawn = with_draws(ctx, wiring, space, objectives, constraints)
+    drawn = with_samples(ctx, wiring, space, objectives, constraints)
     wiring, objectives, constraints, uncertainty = drawn
     judged = tuple(objectives), tuple(constraints)
     evaluator = Evaluator(wiring, space, *judged, ctx.file.run.on_error)

@@ -11,7 +11,7 @@ from dse.evaluate.conditions import Conditions
 from dse.evaluate.wiring import Wiring
 from dse.study.provenance import ASSUMED, origin_of
 from dse.study.resolve.context import Context, shown
-from dse.study.resolve.uncertain import in_words as in_draws
+from dse.study.resolve.uncertain import in_words as in_samples
 from dse.study.resolve.uncertain import read_figure
 from dse.study.uncertain import UncertainTable
 
@@ -71,7 +71,7 @@ def in_words(at: Mapping[str, Any]) -> str:
     'at granularity = 1 KiB, lanes = 4'
     """
     told = [
-        f"{n} {in_draws(v)}" if isinstance(v, UncertainTable) else f"{n} = {shown(v)}"
+        f"{n} {in_samples(v)}" if isinstance(v, UncertainTable) else f"{n} = {shown(v)}"
         for n, v in at.items()
     ]
     return f"at {', '.join(told)}" if at else ""

@@ -9,7 +9,7 @@ from dse.model.dimension import UnitMismatchError, check_units
 from dse.model.expression import ExpressionError, read_relation
 from dse.study.resolve.conditions import in_words, read_conditions
 from dse.study.resolve.context import Context, shown
-from dse.study.resolve.uncertain import asks_draws, reduction_of
+from dse.study.resolve.uncertain import asks_samples, reduction_of
 from dse.study.schema import ConstraintTable
 
 
@@ -72,10 +72,10 @@ def _reduction(
     conditions: Conditions,
     upper: bool,
 ) -> Reduction | None:
-    """Return what of the draws must keep a constraint; None if it is not said."""
+    """Return what of the samples must keep a constraint; None if it is not said."""
     reduction = reduction_of(ctx, where, table.reduce, upper)
-    if reduction is not None and not asks_draws(wiring, names, conditions):
-        ctx.add(f"{where}.reduce", "has no draws to reduce", "nothing uncertain reaches it")
+    if reduction is not None and not asks_samples(wiring, names, conditions):
+        ctx.add(f"{where}.reduce", "has no samples to reduce", "nothing uncertain reaches it")
     return reduction
 
 

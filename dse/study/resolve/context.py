@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.draws import Source
+from dse.evaluate.samples import Source
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Floats, Quantity
 from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, split

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dse.evaluate.draws import Drawn, Middle
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.samples import Middle, Sampled
 from dse.evaluate.space import SUBSET, Choice
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Quantity
@@ -130,7 +130,7 @@ def _bound(ctx: Context, evaluator: Evaluator) -> Iterator[Stated]:
     seen = set()
     for objective, conditions in asked:
         for name, value in conditions.items():
-            middle = value.middle if isinstance(value, Drawn) else value
+            middle = value.middle if isinstance(value, Sampled) else value
             if isinstance(middle, Middle) and middle.where not in seen:
                 seen.add(middle.where)
                 label = f"{name} of {middle.where.partition('.')[0]}"

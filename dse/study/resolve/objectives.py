@@ -11,7 +11,7 @@ from dse.evaluate.objective import Direction, Objective
 from dse.evaluate.wiring import Wiring
 from dse.study.resolve.conditions import in_words, read_conditions, read_scenarios
 from dse.study.resolve.context import Context
-from dse.study.resolve.uncertain import asks_draws, reduction_of
+from dse.study.resolve.uncertain import asks_samples, reduction_of
 from dse.study.resolve.weights import read_weights
 from dse.study.schema import ObjectiveTable
 
@@ -61,7 +61,7 @@ def _objective(ctx: Context, wiring: Wiring, where: str, table: ObjectiveTable) 
             ctx.add(f"{where}.over.{name}", f"'{name}' is also bound by at", "leave one out")
     wanted = _wanted(ctx, wiring, where, table)
     several = {**at, **scenarios}
-    drawn = wanted is None or asks_draws(wiring, [wanted[1]], several)
+    drawn = wanted is None or asks_samples(wiring, [wanted[1]], several)
     reduction = _reduction(ctx, where, table, drawn)
     if table.weights and table.over and reduction is not None:
         scenarios, weights = read_weights(ctx, where, table, scenarios)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from dse.evaluate.conditions import Reduction
-from dse.evaluate.draws import (
-    DRAW,
+from dse.evaluate.laws import Kind, Law
+from dse.evaluate.samples import (
+    SAMPLE,
     Middle,
     Source,
 )
-from dse.evaluate.draws import Together as Fitted
-from dse.evaluate.laws import Kind, Law
+from dse.evaluate.samples import Together as Fitted
 from dse.evaluate.wiring import Wiring
 from dse.problems import nearest
 from dse.study.catalog import Together
@@ -237,14 +237,14 @@ def reduction_of(
             return None
         return Reduction("quantile", share if upper else 1.0 - share, told=reduce.strip())
     if reduce == "regret":
-        message = "is known after a search, not in it: it takes the best design of each draw"
+        message = "is known after a search, not in it: it takes the best design of each sample"
         ctx.add(f"{where}.reduce", message, "the report says it for the designs of the front")
         return None
     how: Any = reduce
     return Reduction(how, 0.5 if quantile is None else quantile)
 
 
-def asks_draws(wiring: Wiring, names: Sequence[str], conditions: Mapping[str, Any]) -> bool:
+def asks_samples(wiring: Wiring, names: Sequence[str], conditions: Mapping[str, Any]) -> bool:
     """Tell whether some quantities depend on what is uncertain."""
     needed = wiring.needs(names, conditions).names
-    return DRAW in needed or any(isinstance(conditions.get(n), Middle) for n in needed)
+    return SAMPLE in needed or any(isinstance(conditions.get(n), Middle) for n in needed)

@@ -1,8 +1,8 @@
-"""Draws: what uncertain inputs are, as scenarios that are the same for every design.
+"""Samples of uncertain inputs, as scenarios that are the same for every design.
 
-A draw is one number for each uncertain input. Conditions that hold `DRAW` ask for the draws, which
-are one more axis of scenarios; without it each uncertain input is its middle. So a model that no
-uncertain input reaches is run once, whatever the number of draws.
+A sample is one number for each uncertain input. Conditions that hold `SAMPLE` ask for the samples,
+which are one more axis of scenarios; without it each uncertain input is its middle. So a model that
+no uncertain input affects is run once, whatever the number of samples.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 from dse.evaluate.laws import Law
 from dse.model.quantity import Array
 
-DRAW = "draw of the uncertain inputs"
-"""The condition that numbers the draws, from 0; no quantity has such a name."""
+SAMPLE = "sample of the uncertain inputs"
+"""The condition that numbers the samples, from 0; no quantity has such a name."""
 _CORNERS = 6  # intervals of which all corners are drawn
 
 
-class Drawn(tuple[float, ...]):
-    """One number a scenario, those of the first draw first; of `DRAW` the numbers of the draws.
+class Sampled(tuple[float, ...]):
+    """One number per scenario, the first sample first; of `SAMPLE` the numbers of the samples.
 
     Its hash is computed once: the key of each run of a model holds it.
     """
 
     middle: float = np.nan
-    """What stands for it without draws."""
-    draws: int = 1
+    """What stands for it without samples."""
+    samples: int = 1
     """How many there are."""
 
     def __hash__(self) -> int:
@@ -68,13 +68,13 @@ def option_of(variable: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """What an uncertain quantity is in each draw.
+    """What an uncertain quantity is in each sample.
 
     Parameters
     ----------
     middle : ndarray, shape (options,)
-        What it is without draws, by the option of a variable; one if no variable sets it.
-    values : ndarray, shape (draws, options)
+        What it is without samples, by the option of a variable; one if no variable sets it.
+    values : ndarray, shape (samples, options)
         What it is in each.
     variable : str
         The variable that chooses the option; empty for an input.
@@ -84,21 +84,23 @@ class Spread:
     values: Array
     variable: str = ""
 
-    def __call__(self, draws: Any, columns: Mapping[str, Any], given: Any) -> Any:
-        """Return the quantity of some designs in some draws, of shape (draws, designs or 1).
+    def __call__(self, samples: Any, columns: Mapping[str, Any], given: Any) -> Any:
+        """Return the quantity of some designs in some samples, of shape (samples, designs or 1).
 
         Where it is given another value than its middle, it keeps its share of that.
 
         Parameters
         ----------
-        draws : Drawn or float
+        samples : Sampled or float
             Which; of a single one the first axis is left out.
         columns : mapping of str to ndarray, shape (designs,)
             What the space sets.
         given : ndarray or float
-            The quantity without draws.
+            The quantity without samples.
         """
-        which = draws.places if isinstance(draws, Drawn) else np.asarray(draws, dtype=np.int64)
+        which = (
+            samples.places if isinstance(samples, Sampled) else np.asarray(samples, dtype=np.int64)
+        )
         if self.variable and option_of(self.variable) not in columns:
             return given  # of a row that the study does not choose from, no more is known
         place: Any = np.zeros(1, dtype=np.int64)
@@ -142,7 +144,7 @@ class Source:
         return isinstance(self.law, Law) and self.law.is_interval
 
     def __call__(self, shares: Array) -> Array:
-        """Return numbers (draws, numbers) at points (draws, numbers) of the unit cube."""
+        """Return numbers (samples, numbers) at points (samples, numbers) of the unit cube."""
         return self.law(shares[:, 0])[:, None] if isinstance(self.law, Law) else self.law(shares)
 
     @property
@@ -174,7 +176,7 @@ class Together:
     domains: tuple[tuple[float, float], ...]
 
     def __call__(self, shares: Array) -> Array:
-        """Return numbers (draws, numbers) at points of the unit cube."""
+        """Return numbers (samples, numbers) at points of the unit cube."""
         from scipy.special import ndtri
 
         values, axes = np.linalg.eigh(np.array(self.covariance))
@@ -194,10 +196,10 @@ class Uncertainty:
     ----------
     sources : tuple of Source
         What is uncertain.
-    values : mapping of str to ndarray, shape (draws, numbers)
+    values : mapping of str to ndarray, shape (samples, numbers)
         By the place of each source; the corners of the intervals come first.
     corners : int
-        How many draws are corners: they count in the worst case, not in shares and means.
+        How many samples are corners: they count in the worst case, not in shares and means.
     """
 
     sources: tuple[Source, ...] = ()
@@ -205,18 +207,18 @@ class Uncertainty:
     corners: int = 0
 
     @property
-    def draws(self) -> int:
-        """How many draws there are, corners included."""
+    def samples(self) -> int:
+        """How many samples there are, corners included."""
         return max((len(v) for v in self.values.values()), default=0)
 
     @property
     def intervals(self) -> bool:
-        """Whether all is intervals: then no draw is likelier than another."""
+        """Whether all is intervals: then no sample is likelier than another."""
         return bool(self.sources) and all(s.is_interval for s in self.sources)
 
     @property
     def inputs(self) -> dict[str, tuple[str, Array]]:
-        """Return each uncertain number by its label: unit, and values (draws,)."""
+        """Return each uncertain number by its label: unit, and values (samples,)."""
         return {
             label: (unit, self.values[s.where][:, k])
             for s in self.sources
@@ -224,8 +226,8 @@ class Uncertainty:
         }
 
 
-def draw(sources: Sequence[Source], count: int, seed: int) -> Uncertainty:
-    """Return draws of some uncertain inputs, the same for the same seed.
+def draw_samples(sources: Sequence[Source], count: int, seed: int) -> Uncertainty:
+    """Return samples of some uncertain inputs, the same for the same seed.
 
     Points of a Sobol sequence, scrambled (Owen 1998, by scipy), so that means are far more exact
     than those of as many random numbers. Before them come the corners of up to six intervals, all
@@ -251,39 +253,39 @@ def draw(sources: Sequence[Source], count: int, seed: int) -> Uncertainty:
     return Uncertainty(tuple(sources), values, corners)
 
 
-def drawn(conditions: Mapping[str, Any], uncertainty: Uncertainty) -> dict[str, Any]:
-    """Return conditions with draws: every scenario in each draw, those of one draw side by side."""
-    draws = uncertainty.draws
+def sample_conditions(conditions: Mapping[str, Any], uncertainty: Uncertainty) -> dict[str, Any]:
+    """Return conditions with samples: every scenario in each sample, one sample after the other."""
+    samples = uncertainty.samples
     each = max((len(v) for v in conditions.values() if isinstance(v, tuple)), default=1)
     found: dict[str, Any] = {}
     for name, bound in conditions.items():
         if isinstance(bound, Middle):
             values = uncertainty.values[bound.where][:, 0]
-            found[name] = Drawn(np.repeat(values, each).tolist())
+            found[name] = Sampled(np.repeat(values, each).tolist())
             found[name].middle = bound  # which keeps its place in mind
         else:
-            found[name] = bound * draws if isinstance(bound, tuple) else bound
-    found[DRAW] = Drawn(np.repeat(np.arange(draws, dtype=np.float64), each).tolist())
-    found[DRAW].draws = draws
+            found[name] = bound * samples if isinstance(bound, tuple) else bound
+    found[SAMPLE] = Sampled(np.repeat(np.arange(samples, dtype=np.float64), each).tolist())
+    found[SAMPLE].samples = samples
     return found
 
 
-def draws_of(conditions: Mapping[str, Any]) -> int:
-    """Return how many draws conditions ask for; 1 if they ask for none."""
-    asked = conditions.get(DRAW)
-    return asked.draws if isinstance(asked, Drawn) else 1
+def sample_count(conditions: Mapping[str, Any]) -> int:
+    """Return how many samples conditions ask for; 1 if they ask for none."""
+    asked = conditions.get(SAMPLE)
+    return asked.samples if isinstance(asked, Sampled) else 1
 
 
 def certain(conditions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return conditions without draws: each uncertain input is its middle."""
-    if DRAW not in conditions:
+    """Return conditions without samples: each uncertain input is its middle."""
+    if SAMPLE not in conditions:
         return dict(conditions)
-    each = len(conditions[DRAW]) // conditions[DRAW].draws
+    each = len(conditions[SAMPLE]) // conditions[SAMPLE].samples
     found: dict[str, Any] = {}
     for name, bound in conditions.items():
-        if isinstance(bound, Drawn):
+        if isinstance(bound, Sampled):
             found[name] = bound.middle
         else:
             found[name] = bound[:each] if isinstance(bound, tuple) else bound
-    del found[DRAW]
+    del found[SAMPLE]
     return found

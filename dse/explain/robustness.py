@@ -179,15 +179,9 @@ def _verdict(on_front: NDArray[np.bool_]) -> str:
     return "certainly" if on_front.all() else "possibly" if on_front.any() else "never"
 
 
-<<<<<<< HEAD
-def candidates(result: Result, draws: int) -> list[int]:
-    """Return all designs on and near the front, or the compromise, best and an even sample."""
-    most = max(8, _HELD // max(draws, 1))
-=======
 def candidates(result: Result, samples: int) -> list[int]:
-    """Return designs of the front and beside it: all, or the knee, the best and an even sample."""
+    """Return all designs on and near the front, or the compromise, best and an even sample."""
     most = max(8, _HELD // max(samples, 1))
->>>>>>> 225fb44 (Samples instead of draws: the numbers that uncertain inputs take)
     front = result.front
     every = front.designs.index.to_numpy()
     few = min(FRONT, most)

@@ -28,15 +28,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dse.evaluate.conflicts import conflicts
-<<<<<<< HEAD
-from dse.evaluate.draws import Uncertainty
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.requirements import required_constraints
-=======
-from dse.evaluate.demanded import demanded
-from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.samples import Uncertainty
->>>>>>> 225fb44 (Samples instead of draws: the numbers that uncertain inputs take)
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring

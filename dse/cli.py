@@ -238,8 +238,8 @@ def explain_command(
     of the front that the filter names.
     """
     from dse.api import load_result
-    from dse.explain.answer import designs_of
-    from dse.explain.verdict import explain
+    from dse.explain.explanation import explain
+    from dse.explain.recommendation import designs_of
     from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal, explanation_data
 

@@ -16,8 +16,8 @@ from dse.evaluate.audit import audit
 from dse.evaluate.judging import DesignError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
-from dse.explain.admitted import useless
-from dse.explain.obstacles import answer
+from dse.explain.feasibility import useless
+from dse.explain.targets import answer
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
@@ -42,7 +42,7 @@ from dse.study.study import ResolvedStudy
 from dse.study.team import team_of
 
 if TYPE_CHECKING:
-    from dse.explain.verdict import Explanation
+    from dse.explain.explanation import Explanation
     from dse.result.storage import Store
 
 _CHECKPOINT_SECONDS = 2.0
@@ -338,37 +338,40 @@ def report(
     Returns
     -------
     dict
-        The answer, as plain values; see `dse.explain.answer`.
+        The answer, as plain values; see `dse.explain.recommendation`.
 
     Raises
     ------
     StoppedError
         If a section or the explanations could not be written; the report then lacks them.
     """
-    from dse.explain.answer import answer_data, answer_of
-    from dse.explain.explained import explain_the_first, founded
-    from dse.explain.founded import Founded, founded_data, founded_section
-    from dse.explain.robustness import Robustness, robustness_data
-    from dse.explain.trends import trends
-    from dse.explain.uncertain_section import uncertain_section
+    from dse.explain.provenance import InputProvenance, provenance_data, provenance_section
+    from dse.explain.recommendation import (
+        answer_data,
+        answer_of,
+        assess_inputs,
+        explain_most_important,
+    )
+    from dse.explain.regression import trends
+    from dse.explain.robustness import Robustness, robustness_data, uncertain_section
     from dse.report import write_report
     from dse.report.sections import written
 
     sections, failed = written(study, result)
     explanations: list[Explanation] = []
-    held, basis = Robustness(), Founded(study.figures)
+    held, basis = Robustness(), InputProvenance(study.figures)
     try:
-        explanations, held = explain_the_first(study, result, explained)
-        basis = founded(study, result, explained)
+        explanations, held = explain_most_important(study, result, explained)
+        basis = assess_inputs(study, result, explained > 0)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
     answer = answer_of(study, result, explanations, basis)
     choice = answer.designs[0].design if answer.designs else None
     uncertain = uncertain_section(held, choice)
     trend = trends(explanations[0].regressions if explanations else ())
-    sections = [*founded_section(basis), *uncertain, *trend, *sections]
+    sections = [*provenance_section(basis), *uncertain, *trend, *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
-    return answer_data(answer) | robustness_data(held) | founded_data(basis)
+    return answer_data(answer) | robustness_data(held) | provenance_data(basis)

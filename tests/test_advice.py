@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse.explain.advice import GIVEN, PART, SPACE, Advice, keeping
-from dse.explain.verdict import Explanation, explain
+from dse.explain.explanation import Explanation, explain
 from dse.study.left_out import left_out
 from tests.advice_examples import content, machine, study
 

@@ -11,8 +11,8 @@ import pytest
 
 import dse
 from dse.evaluate.front import scaled
-from dse.explain.answer import Answer, answer_of, designs_of
-from dse.explain.verdict import explain
+from dse.explain.explanation import explain
+from dse.explain.recommendation import Answer, answer_of, designs_of
 from dse.result.folder import read_answer
 from tests.advice_examples import study
 from tests.core_examples import command

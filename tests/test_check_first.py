@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import dse
-from dse.explain.explained import founded
-from dse.explain.front_moves import distance
+from dse.explain.assumptions import distance
+from dse.explain.recommendation import assess_inputs
 from dse.study.kept import to_toml
 
 ASSUMED = {"latency_per_byte": 0.5, "latency": "1.2 us", "complexity": 1.1}
@@ -98,7 +98,7 @@ def by_searching() -> dict[str, float]:
 
 def test_the_order_is_that_of_searches_with_each_figure_moved() -> None:
     study = dse.from_mapping(content())
-    found = founded(study, study.run())
+    found = assess_inputs(study, study.run())
     told = {check.figure.label: check.moves for check in found.checks}
     expected = by_searching()
     assert told.keys() == expected.keys()
@@ -115,7 +115,7 @@ def test_a_given_range_takes_the_place_of_half_and_double_and_changes_the_order(
         complexity=narrow,
     )
     study = dse.from_mapping(made)
-    checks = founded(study, study.run()).checks
+    checks = assess_inputs(study, study.run()).checks
     told = {check.figure.label: check for check in checks}
     middles = content(latency_per_byte=2.525, complexity=1.1)
     expected = moved(middles, [content(latency_per_byte=v, complexity=1.1) for v in (0.05, 5.0)])
@@ -125,13 +125,13 @@ def test_a_given_range_takes_the_place_of_half_and_double_and_changes_the_order(
     assert told["latency_per_byte"].told == "between 0.05 and 5"
     assert list(told).index("complexity") > list(told).index("latency_per_byte")
     before = dse.from_mapping(content())
-    order = [check.figure.label for check in founded(before, before.run()).checks]
+    order = [check.figure.label for check in assess_inputs(before, before.run()).checks]
     assert order.index("complexity") < order.index("latency_per_byte")
 
 
 def test_an_assumed_clock_moves_all_that_is_given_in_seconds() -> None:
     study = dse.from_mapping(content(clock="1 GHz"))
-    told = {c.figure.label: c.moves for c in founded(study, study.run()).checks}
+    told = {c.figure.label: c.moves for c in assess_inputs(study, study.run()).checks}
     expected = moved(content(), [content(clock=v) for v in ("0.5 GHz", "2 GHz")])
     assert told["clock"] == pytest.approx(expected, rel=1e-9)
     assert expected > 0
@@ -308,4 +308,4 @@ def test_how_busy_the_machine_was_decides_nothing() -> None:
     study = dse.from_mapping(content())
     result = study.run()
     busy = replace(result, provenance={**result.provenance, "seconds": 10.0})
-    assert founded(study, busy).checks == founded(study, result).checks != ()
+    assert assess_inputs(study, busy).checks == assess_inputs(study, result).checks != ()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dse.explain.curves import Best, Better, Curve, Line, best_of
-from dse.explain.told import curve_lines
+from dse.explain.explanation import curve_lines
 from dse.report.axes import PALETTE
 from dse.report.curve_plot import curve_plot
 from dse.report.payload import as_json, payload

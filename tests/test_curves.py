@@ -11,7 +11,7 @@ import dse
 from dse.api import Study
 from dse.cli import main
 from dse.explain.curves import Best, Curve, best_of, curves_of
-from dse.explain.verdict import explain
+from dse.explain.explanation import explain
 from objectives.sharing import round_robin, simulate
 
 STUDY = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.evaluate import samples
-from dse.explain import decides
+from dse.explain import discovery
 from dse.result import spare
 from dse.study.resolve import uncertain
 from dse.study.uncertain import UncertaintyTable
@@ -15,9 +15,9 @@ def test_figures_of_uncertainty() -> None:
     doc.says("cut off, and `dse check` says so if it is @ % or more", 100 * uncertain._CUT)
     doc.says("is drawn together, @ times or as", UncertaintyTable.model_fields["samples"].default)
     doc.says("up to @ of them, and @ near it are held", spare.FRONT, spare.NEAR)
-    doc.says("they are cut into @ parts along each input", decides._BINS)
+    doc.says("they are cut into @ parts along each input", discovery._BINS)
     assert samples._CORNERS == 6
-    assert decides._PEEL == 0.1
+    assert discovery._PEEL == 0.1
     doc.given(
         "what a sentence may look like", r"The choice holds in 93 % of 512 samples.*71 % of it"
     )

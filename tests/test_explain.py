@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import dse
 from dse.explain import regions, sensitivity
+from dse.explain.explanation import Explanation, explain
 from dse.explain.regions import Regions, sweep
 from dse.explain.sensitivity import gain, improvable, improve, sensitivities
-from dse.explain.verdict import Explanation, explain
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
 from objectives.logca import offload

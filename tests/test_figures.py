@@ -12,8 +12,8 @@ import pytest
 
 import dse
 from dse.api import StudyResult
+from dse.explain.explanation import explain
 from dse.explain.regions import Regions
-from dse.explain.verdict import explain
 
 STUDIES = Path(__file__).parents[1] / "studies"
 

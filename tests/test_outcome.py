@@ -12,7 +12,7 @@ import dse
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import Archive
 from dse.evaluate.space import Points, Real
-from dse.explain.sentences import cut_words
+from dse.explain.recommendation import cut_words
 from dse.result import skipped
 from dse.result.record import Certificate
 from dse.search import convergence

@@ -230,7 +230,9 @@ def test_the_section_answers_with_the_figures_of_its_tables(
 def test_the_section_has_its_pictures(
     small: Ran, content: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.explain.explained.check_first", lambda *_: ())  # it takes seconds
+    monkeypatch.setattr(
+        "dse.explain.recommendation.check_assumptions", lambda *_: ()
+    )  # it takes seconds
     _, result, section = small
     kinds = [type(part) for part in section.parts]
     assert kinds.count(Bars) == 2

@@ -14,7 +14,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
-from dse.explain.verdict import Violation
+from dse.explain.explanation import Violation
 from dse.model.values import plural
 from dse.report import write_report
 from tests.browser import (

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.explain.told import verdict_lines
-from dse.explain.verdict import explain
+from dse.explain.explanation import explain, verdict_lines
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
 from tests.advice_examples import study

@@ -16,7 +16,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.cli import commands
 from dse.evaluate.target import TargetError, comparisons
-from dse.explain.obstacles import answer
+from dse.explain.targets import answer
 from dse.model.amounts import amount
 from dse.problems import InputError
 from dse.result.folder import load_result, study_of

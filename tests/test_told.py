@@ -15,9 +15,8 @@ from rich.console import Console
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.explain.answer import Answer
-from dse.explain.told import region_lines, verdict_lines
-from dse.explain.verdict import explain
+from dse.explain.explanation import explain, region_lines, verdict_lines
+from dse.explain.recommendation import Answer
 from dse.report.payload import payload
 from dse.result.more import Change, Step
 from dse.terminal.best import best_designs

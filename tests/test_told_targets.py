@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import dse
 from dse import Array, Floats, Quantity
 from dse.cli import commands
-from dse.explain.told import verdict_lines
+from dse.explain.explanation import verdict_lines
 from tests.advice_examples import study
 from tests.test_told import logca
 from tests.toy import MODEL, STUDY

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.evaluate.laws import Law
-from dse.explain.decides import box, shares
+from dse.explain.discovery import box, shares
 
 
 @settings(max_examples=40, deadline=None)

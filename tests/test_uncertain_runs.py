@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dse
-from dse.explain.verdict import explain
+from dse.explain.explanation import explain
 from dse.result.folder import read_answer
 from tests.uncertain_studies import ROWS, content, study, values
 

@@ -15,8 +15,8 @@ import pytest
 import dse
 from dse.explain.breakdown import Part
 from dse.explain.curves import Better, Curve, Line, best_of, curves_of
+from dse.explain.explanation import Explanation, Violation, explain
 from dse.explain.sensitivity import improvable
-from dse.explain.verdict import Explanation, Violation, explain
 from dse.model import Array, Floats, Quantity
 from dse.model.values import show, tell
 from dse.terminal import Terminal, explanation_data

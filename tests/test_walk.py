@@ -88,7 +88,9 @@ def test_from_a_program_to_the_functions_to_build(folder: Path) -> None:
 def test_from_a_program_to_the_blocks_that_move(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dse.explain.explained.check_first", lambda *_: ())  # it takes seconds
+    monkeypatch.setattr(
+        "dse.explain.recommendation.check_assumptions", lambda *_: ()
+    )  # it takes seconds
     given = ("--from", "blur.profile.json", "--question", "partition")
     _dse("new", "blocks.toml", *given, cwd=folder)
     assert "no problems" in _dse("check", "blocks.toml", cwd=folder)

@@ -14,10 +14,10 @@
     Studies and results in a line, and as HTML in notebooks.
 """
 
-from dse.api.explanation import Explanation
 from dse.api.result import Front, StudyResult, compare, load_result
 from dse.api.study import Study, from_mapping, load
 from dse.api.sweep import Sweep
+from dse.explain.explanation import Explanation
 
 __all__ = [
     "Explanation",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from dse.api import views
-from dse.api.explanation import Explanation
+from dse.explain.explanation import Explanation
 from dse.problems import InputError, Problem, as_path
 from dse.result import compare as comparing
 from dse.result import folder as folders
@@ -23,7 +23,7 @@ from dse.result.where import holding
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
-    from dse.explain.answer import Answer
+    from dse.explain.recommendation import Answer
     from dse.report.figures import Figure
 
 
@@ -142,10 +142,10 @@ class StudyResult(Result):
         EmptyFrontError
             If no design is given, and there is no compromise design.
         """
-        from dse.explain.verdict import explain
+        from dse.explain.explanation import explain
 
         number = number_of(self, "compromise" if design is None else design)
-        return Explanation.of(explain(self._study, self, [number])[0], self)
+        return explain(self._study, self, [number])[0]
 
     def answer(self) -> Answer:
         """Return in words what to build, what it gives and costs, and what to change first.
@@ -155,13 +155,12 @@ class StudyResult(Result):
         InputError
             If the study is not at hand.
         """
-        from dse.explain.answer import answer_of, designs_of
-        from dse.explain.explained import founded
-        from dse.explain.verdict import explain
+        from dse.explain.explanation import explain
+        from dse.explain.recommendation import answer_of, assess_inputs, designs_of
 
         study = self._study
         explanations = explain(study, self, designs_of(study, self))
-        return answer_of(study, self, explanations, founded(study, self))
+        return answer_of(study, self, explanations, assess_inputs(study, self))
 
     def report(self, path: str | Path) -> None:
         """Write the report into a file.

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from dse.api import views
-from dse.api.explanation import Explanation
 from dse.api.result import StudyResult, number_of
 from dse.api.sweep import Sweep
+from dse.explain.explanation import Explanation
 from dse.problems import InfeasibleError, InputError, Problem, as_path
 from dse.result.record import Result
 from dse.study import edit
@@ -133,7 +133,7 @@ class Study(ResolvedStudy):
         ModelError
             If a model raises.
         """
-        from dse.explain.evaluated import evaluated
+        from dse.explain.own_designs import evaluated
 
         return evaluated(self, designs)
 
@@ -199,10 +199,10 @@ class Study(ResolvedStudy):
         EmptyFrontError
             If none is given, and there is no compromise design.
         """
-        from dse.explain.verdict import explain
+        from dse.explain.explanation import explain
 
         chosen = [number_of(result, each) for each in designs or ("compromise",)]
-        return [Explanation.of(each, result) for each in explain(self, result, chosen)]
+        return explain(self, result, chosen)
 
     def report(self, result: Result, path: str | Path) -> None:
         """Write the report of a result of this study into a file.

@@ -1,6 +1,6 @@
 """Explanations: what limits a design, where its time goes, and what to change next.
 
-`verdict.explain` makes an `Explanation` of each design from these parts, each a module:
+`explanation.explain` makes an `Explanation` of each design from these parts, each a module:
 
 * `sensitivity`: what improving an input gives; who is a bottleneck; what to change next
 * `breakdown`: where the time and the area go

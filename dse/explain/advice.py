@@ -23,10 +23,10 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.samples import option_of
 from dse.evaluate.space import Points
 from dse.evaluate.target import Target
+from dse.explain.benefit import benefits, benefits_of, paying
 from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of
 from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain
-from dse.explain.words import value_words
-from dse.explain.worth import benefits, benefits_of, paying
+from dse.explain.wording import value_words
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change, listed, worded

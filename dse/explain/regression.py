@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
@@ -19,6 +20,7 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.table import TableSpace
 from dse.evaluate.variables import Choice
 from dse.model.quantity import Array
+from dse.model.section import Section, Table
 from dse.model.values import number, tell
 
 _PARTS = 5  # parts of the rows, each left out in turn
@@ -307,3 +309,35 @@ def _alike(terms: _Terms) -> list[int]:
         owners = set(terms.owners[np.abs(directions[:, i]) > _SHARE].tolist())
         found |= owners if len(owners) > 1 else set()
     return sorted(found)
+
+
+TITLE = "What moves the objectives"
+_HOW = (
+    "A straight line through the rows of the table, by least squares. A weight is how many "
+    "standard deviations the objective moves as the variable moves by one of its own, the others "
+    "as they are. The change is that from the tenth to the ninetieth percentile of the variable, "
+    "or from the option with the least value to that with the greatest. It is no more than a "
+    "trend of these rows: each line says how far off it is."
+)
+
+
+def trends(found: Sequence[Regression]) -> list[Section]:
+    """Return the section that shows regressions; none if there are none."""
+    if not found:
+        return []
+    words = [_HOW]
+    if alike := found[0].alike:
+        names = ", ".join(alike)
+        words.append(
+            f"The table does not tell apart what these do, for they move together: {names}."
+        )
+    return [Section(TITLE, "\n\n".join(words), [_table(each) for each in found])]
+
+
+def _table(regression: Regression) -> Table:
+    rows = [
+        (e.variable, e.weight, e.error, e.low, e.high, regression.told(e.change))
+        for e in regression.effects
+    ]
+    heads = ["variable", "weight", "standard error", "from", "to", "changes it by"]
+    return Table(regression.objective, pd.DataFrame(rows, columns=heads), str(regression))

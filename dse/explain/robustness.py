@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.certain import without_samples
@@ -15,9 +16,10 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated, scaled
 from dse.evaluate.samples import sample_count
 from dse.evaluate.space import Points
-from dse.explain.decides import Box, box, shares
+from dse.explain.discovery import Box, box, shares
 from dse.model.quantity import Array
-from dse.model.values import as_data, show, worded
+from dse.model.section import Bars, Section, Table
+from dse.model.values import as_data, plural, show, worded
 from dse.result.record import Result
 from dse.result.spare import FRONT, NEAR
 from dse.study.study import ResolvedStudy
@@ -324,3 +326,66 @@ def robustness_data(found: Robustness) -> dict[str, Any]:
     designs = {str(number): asdict(holding) for number, holding in found.designs.items()}
     data: dict[str, Any] = as_data(designs)
     return {"uncertainty": {"samples": found.samples, "designs": data}}
+
+
+TITLE = "If the inputs are not what you think"
+_ROWS_UNCERTAIN_SECTION = 12  # designs and inputs shown
+_HOW = (
+    "A design holds in a sample if it keeps every constraint there and no other design of the "
+    "front or near it dominates it. The regret in an objective is by which share it is worse, in "
+    "its worst sample, than a design that is no worse in any other objective."
+)
+
+
+def uncertain_section(found: Robustness, choice: int | None) -> list[Section]:
+    """Return the section on uncertain inputs; none if there are none.
+
+    Parameters
+    ----------
+    choice : int or None
+        The design that is recommended, which must be one of those that were looked at.
+    """
+    if not found.designs:
+        return []
+    words, parts = [], []
+    mine = None if choice is None else found.designs.get(choice)
+    if mine is not None:
+        words.append(" ".join(s for s in (mine.sentence("The choice"), mine.where()) if s))
+        if mine.shares:
+            parts.append(_bars(mine))
+    words.append(_HOW)
+    return [Section(TITLE, "\n\n".join(words), [*parts, _designs(found, choice)])]
+
+
+def _bars(mine: Holding) -> Bars:
+    some = dict(list(mine.shares.items())[:_ROWS_UNCERTAIN_SECTION])
+    title = "What decides whether the choice holds"
+    if mine.of != "whether it holds":
+        title = f"What decides the {worded(mine.of)} of the choice"
+    names = [worded(name) for name in some]
+    values = [100.0 * share for share in some.values()]
+    note = "Of each input alone; what is missing to 100 % comes of several together, or of chance."
+    return Bars(title, names, [("share", values)], "share of the variance [%]", note=note)
+
+
+def _designs(found: Robustness, choice: int | None) -> Table:
+    ranked = sorted(found.designs.items(), key=lambda item: (item[0] != choice, -item[1].chance))
+    interval = any(holding.interval for _, holding in ranked)
+    rows = []
+    for number, holding in ranked[:_ROWS_UNCERTAIN_SECTION]:
+        row: dict[str, object] = {"design": number, "holds in [%]": round(100 * holding.chance, 1)}
+        if interval:
+            row["on the front"] = holding.verdict
+        row |= {f"regret, {n} [%]": _share(share) for n, share in holding.regrets.items()}
+        rows.append(row)
+    more = len(ranked) - len(rows)
+    note = (
+        f"The choice first; {plural(more, 'more is', 'more are')} in summary.json."
+        if more
+        else "The choice first."
+    )
+    return Table("Designs that hold most often", pd.DataFrame(rows), note)
+
+
+def _share(share: float) -> object:
+    return round(100 * share, 1) if share < 1e6 else "fails"

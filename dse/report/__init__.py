@@ -17,8 +17,8 @@ from dse.result.writing import write_text
 
 if TYPE_CHECKING:
     from dse.evaluate.trace import Step
-    from dse.explain.answer import Answer
-    from dse.explain.verdict import Explanation
+    from dse.explain.explanation import Explanation
+    from dse.explain.recommendation import Answer
     from dse.model.section import Section
     from dse.result.record import Result
 

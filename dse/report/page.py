@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from dse.evaluate.grounds import told
 from dse.evaluate.trace import Step
-from dse.explain.answer import Answer
-from dse.explain.verdict import Explanation
+from dse.explain.explanation import Explanation
+from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import count, plural, tell
 from dse.report.figures import plotly_js

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dse.explain.curves import Curve, best_of
+from dse.explain.explanation import Explanation
 from dse.explain.regions import Regions
-from dse.explain.verdict import Explanation
 from dse.model.values import conditioned, number, tell, worded
 from dse.report.axes import PALETTE, Plot, packed
 from dse.report.curve_plot import curve_plot

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from dse.explain.advice import Advice
 from dse.explain.breakdown import Part
+from dse.explain.explanation import Explanation, standing_words
+from dse.explain.regression import TITLE
 from dse.explain.sensitivity import Sensitivity
-from dse.explain.told import standing_words
-from dse.explain.trends import TITLE
-from dse.explain.verdict import Explanation
 from dse.model.section import Section
 from dse.model.units import vocabulary
 from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, tell

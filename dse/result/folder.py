@@ -224,7 +224,7 @@ def _certificate(content: Mapping[str, Any]) -> Certificate:
 
 
 def write_answer(folder: Path, answer: Mapping[str, Any]) -> None:
-    """Write what a run answers into its summary; see `dse.explain.answer`."""
+    """Write what a run answers into its summary; see `dse.explain.recommendation`."""
     write_json(folder / SUMMARY, read_json(folder / SUMMARY) | {"answer": answer})
 
 

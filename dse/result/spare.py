@@ -12,7 +12,7 @@ from dse.search.base import Progress
 from dse.search.outcome import Outcome
 from dse.study.study import ResolvedStudy
 
-EXPLAINED = 40
+EXPLAINED = 16
 """Designs that the report explains in full."""
 FRONT, NEAR = 300, 200
 """Designs of the front, and beside it, held against each other if inputs are uncertain."""

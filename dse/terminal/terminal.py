@@ -19,16 +19,16 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.table import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.breakdown import divisor
-from dse.explain.regression import Regression
-from dse.explain.sensitivity import Sensitivity
-from dse.explain.told import (
+from dse.explain.explanation import (
+    Explanation,
     bottleneck_words,
     curve_lines,
     part_lines,
     region_lines,
     verdict_lines,
 )
-from dse.explain.verdict import Explanation
+from dse.explain.regression import Regression
+from dse.explain.sensitivity import Sensitivity
 from dse.model.values import as_data, plural, show, tell
 from dse.result.compare import Comparison
 from dse.result.record import Result
@@ -112,7 +112,7 @@ class Terminal:
         Parameters
         ----------
         answer : mapping of str to Any
-            As `dse.explain.answer.answer_data` gives it; nothing of it is shown if it is empty.
+            As `dse.explain.recommendation.answer_data` gives it; not shown if it is empty.
         """
         if result.target is not None:
             self._out.print(f"target: {escape(result.target.reach)}")

@@ -1,12 +1,14 @@
-"""Explaining designs: whether they hold, what limits them, and what to change next."""
+"""Explanations of designs: whether they hold, what limits them, and what to change next."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dse.evaluate.certain import at_middles
 from dse.evaluate.conditions import Conditions
@@ -14,24 +16,25 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.skipping import forgiving
 from dse.evaluate.space import Points
 from dse.evaluate.undefined import why_undefined
-from dse.explain.advice import Advice, advice
-from dse.explain.breakdown import Part, breakdowns, scenario_labels
-from dse.explain.curves import Curve, curves_of
-from dse.explain.reach import reach_words
+from dse.explain.advice import PART, SPACE, Advice, advice
+from dse.explain.benefit import worth_words
+from dse.explain.breakdown import Half, Part, breakdowns, halves, scenario_labels, time_words
+from dse.explain.curves import Curve, best_of, curves_of
 from dse.explain.regions import Regions, sweep
 from dse.explain.regression import Regression, regressions
 from dse.explain.robustness import Holding, Robustness, robustness
 from dse.explain.sensitivity import Sensitivity, sensitivities
-from dse.explain.standing import Mend, Standing, mends, standing
-from dse.explain.times import Half, halves
-from dse.explain.worth import worth_words
+from dse.explain.targets import reach_words
+from dse.explain.tradeoffs import Mend, Standing, mends, standing
 from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import plural
+from dse.model.values import conditioned, plural, tell, worded
 from dse.problems import InputError, Problem
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
+_SWEPT = 250  # points along the axis of regions or of a curve
+_ALONG = 64  # values that are tried along a continuous variable
 _DRAWN = 8  # designs whose curves are drawn: a curve may be a simulation
 _TIMED = 4  # designs whose times are looked into: as many as an answer names
 
@@ -83,7 +86,7 @@ class ScenarioValue:
     value: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What limits one design, and what to change next.
 
@@ -118,11 +121,15 @@ class Explanation:
     halves : tuple of Half
         What half of its times goes to, and what would shorten that.
     worth : str
-        Why it is not worth building, if it is not; see `dse.explain.worth`.
+        Why it is not worth building, if it is not; see `dse.explain.benefit`.
     reach : str
         Whether a feasible design reaches the target; empty if the run was asked for none.
     holding : Holding or None
         How far it holds if inputs are uncertain; None if none is.
+    objectives : tuple of str
+        The names of the study's objectives.
+    units : mapping of str to str
+        The units of the values, by name.
     """
 
     design: int
@@ -142,13 +149,49 @@ class Explanation:
     worth: str = ""
     reach: str = ""
     holding: Holding | None = None
+    objectives: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of design {self.design}: {self._verdict()}>"
+
+    def __str__(self) -> str:
+        table = self.bottlenecks()
+        rows = [] if table.empty else [table.to_string()]
+        return "\n".join([f"design {self.design}: {self._verdict()}", *self._lines(), *rows])
+
+    def _repr_html_(self) -> str:
+        title = f"design {self.design}: {self._verdict()}"
+        texts = "".join(f"<p>{escape(line)}</p>" for line in (title, *self._lines()))
+        return texts + self.bottlenecks().to_html(escape=True, border=0)
+
+    def bottlenecks(self) -> pd.DataFrame:
+        """Return the inputs that are bottlenecks, the largest gain first."""
+        rows = [
+            (s.label, s.changed_by, *s.shown, s.objective, s.gained)
+            for s in self.sensitivities
+            if s.bottleneck
+        ]
+        names = ["improve", "changed by", "from", "to", "objective", "gain"]
+        return pd.DataFrame(rows, columns=names)
+
+    def _verdict(self) -> str:
+        if not self.feasible:
+            return f"infeasible: {'; '.join(map(str, self.violations))}"
+        return ", ".join(f"{n} = {self._value_text(n)}" for n in self.objectives)
+
+    def _value_text(self, name: str) -> str:
+        return tell(float(self.values[name]), self.units.get(name) or "1")
+
+    def _lines(self) -> list[str]:
+        without = bottleneck_words(self)
+        return [*verdict_lines(self), *part_lines(self.parts), *([without] if without else [])]
 
 
 def explain(
     study: ResolvedStudy,
     result: Result,
     numbers: Sequence[int],
-    before: int = 0,
     held: Robustness | None = None,
 ) -> list[Explanation]:
     """Explain designs.
@@ -162,8 +205,6 @@ def explain(
     numbers : sequence of int
         Design numbers: kept ones, or any of an enumerated space. The first few get curves, and
         what would shorten their times.
-    before : int
-        How many were explained before these: of all, the first few.
     held : Robustness, optional
         How far they hold if inputs are uncertain, if that is known.
 
@@ -191,6 +232,8 @@ def explain(
         swept = [(each,) for each in sweep(certain, study.regions, study.rule, columns)]
     advised = advice(study, result, points, judged.objectives)
     found, trends = [], regressions(evaluator)
+    units = {n: c.unit for n, c in result.columns.items()}
+    units |= {n: unit for n, (_, unit) in result.constants.items()}
     target = study.target if result.target is not None else None
     for row, number in enumerate(numbers):
         one = {name: values[row : row + 1] for name, values in columns.items()}
@@ -207,7 +250,7 @@ def explain(
                 parts=parts[row],
                 sensitivities=sensitive[row],
                 regions=swept[row],
-                curves=curves_of(study, plain) if before + row < _DRAWN else (),
+                curves=curves_of(study, plain) if row < _DRAWN else (),
                 scenarios=scenarios[row],
                 feasible=feasible,
                 violations=_violations(evaluator, judged, row, one),
@@ -218,14 +261,28 @@ def explain(
                 advice=advised[row] if feasible else (),
                 mends=() if feasible else mends(evaluator, result, here),
                 halves=halves(certain, result, study.rule, here, parts[row])
-                if before + row < _TIMED
+                if row < _TIMED
                 else (),
                 worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
                 reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",
                 holding=held.designs.get(int(number)),
+                objectives=tuple(o.name for o in result.objectives),
+                units=units,
             )
         )
     return found
+
+
+def explanation_cost(study: ResolvedStudy, result: Result) -> int:
+    """Return about how many designs models evaluate to explain one design.
+
+    An enumeration knows the neighbours of a design already.
+    """
+    inputs = len(study.evaluator.wiring.quantities)
+    swept = inputs * (_SWEPT if study.file.regions or study.curves else 2)
+    variables = study.evaluator.space.variables.values()
+    known = result.certificate.numbered and result.certificate.complete
+    return swept + (0 if known else sum(v.count or _ALONG for v in variables))
 
 
 def _values(
@@ -299,3 +356,127 @@ def _why(
     """Return why one of some quantities is not a number; empty if it is not known."""
     told = (why_undefined(evaluator.wiring, columns, name, conditions) for name in names)
     return next((why for why in told if why), "")
+
+
+_TITLES = {
+    SPACE: "what to change, within your space (first what costs none of its benefit):",
+    PART: "what another part would give (rows that the study leaves out):",
+}
+_INDENT = "  "
+UNDECLARED = (
+    "bottlenecks were not looked for: no input of the objectives says "
+    'which way it improves (better = "higher" or "lower" in its Quantity)'
+)
+"""What is said instead of bottlenecks."""
+
+
+def verdict_lines(explanation: Explanation) -> list[str]:
+    """Return whether a design holds, where it stands, and what to change; details are indented."""
+    head = f"design {explanation.design} is"
+    if not explanation.feasible:
+        lines = [f"{head} infeasible:"]
+        lines += [f"{_INDENT}{each}" for each in explanation.violations]
+        return lines + time_words(explanation.halves) + _mends(explanation)
+    lines = [f"{head} feasible, and {standing_words(explanation)}"]
+    if explanation.standing is not None:
+        lines += [f"{_INDENT}{each}" for each in explanation.standing.by]
+    if explanation.reach:
+        lines.append(explanation.reach)
+    if explanation.worth:
+        lines.append(f"it is not worth building: it has {explanation.worth}")
+    if explanation.holding is not None:
+        said = (explanation.holding.sentence("it"), explanation.holding.where())
+        lines += [each.removesuffix(".") for each in said]
+    lines = [line for line in lines if line]
+    return lines + time_words(explanation.halves) + advice_lines(explanation)
+
+
+def bottleneck_words(explanation: Explanation) -> str:
+    """Return why no input is told as a bottleneck; empty if one is, or of a table."""
+    if not explanation.sensitivities:
+        return "" if explanation.regressions else UNDECLARED
+    found = any(each.bottleneck for each in explanation.sensitivities)
+    return "" if found else "no single input is a bottleneck"
+
+
+def standing_words(explanation: Explanation) -> str:
+    """Return where a feasible design stands; empty for an infeasible one."""
+    standing = explanation.standing
+    if standing is None:
+        return ""
+    if standing.on_front:
+        return "on the front: no design is better in one objective and as good in the others"
+    if not standing.dominated:
+        return "no design of the front dominates it"
+    if standing.dominated == 1:
+        return "dominated by one design of the front:"
+    count = len(standing.by)
+    nearest = f"the nearest {count}" if standing.dominated > count else "these"
+    return f"dominated by {standing.dominated:,} designs of the front; {nearest}:"
+
+
+def _mends(explanation: Explanation) -> list[str]:
+    if not explanation.mends:
+        return ["no change of one variable or of two makes it feasible"]
+    one = len(explanation.mends[0].changes) == 1
+    title = "what would mend it, one variable at a time" if one else "what would mend it, together"
+    return [f"{title}:", *(f"{_INDENT}{each}" for each in explanation.mends)]
+
+
+def advice_lines(explanation: Explanation) -> list[str]:
+    """Return what to change, by kind; nothing for designs of a table alone."""
+    lines = []
+    for kind, title in _TITLES.items():
+        mine = [each for each in explanation.advice if each.kind == kind]
+        if mine:
+            lines += [title, *(f"{_INDENT}{each}" for each in mine)]
+    if not lines and not explanation.regressions:
+        lines.append(
+            "no change of one variable improves anything, keeps every constraint, and pays"
+        )
+    return lines
+
+
+def part_lines(parts: Sequence[Part]) -> list[str]:
+    """Return where each total of a design goes, the largest part first."""
+    lines = []
+    keys = dict.fromkeys((p.total, p.objective, p.scenario) for p in parts)
+    for total, objective, scenario in keys:
+        key = (total, objective, scenario)
+        mine = [p for p in parts if (p.total, p.objective, p.scenario) == key]
+        words = [f"{p.name} {p.share:.0%}" for p in sorted(mine, key=lambda p: -p.share)]
+        condition = ", ".join(each for each in (objective, scenario) if each)
+        lines.append(f"{total} (for {condition}): {', '.join(words)}")
+    return lines
+
+
+def region_lines(found: Sequence[Regions]) -> list[str]:
+    """Return the optimization regions of a design, each with the inputs that limit it there."""
+    lines = []
+    for regions in found:
+        what = conditioned(worded(regions.objective), regions.condition)
+        lines.append(f"what limits {what} along {worded(regions.axis)}:")
+        for region in regions.regions:
+            low, high = region.shown
+            lines.append(f"{_INDENT}{low} to {high}: {region.words}")
+    return lines
+
+
+def curve_lines(curves: Sequence[Curve]) -> list[str]:
+    """Return for each curve where each quantity is best, and what it is at the design."""
+    lines = []
+    for curve in curves:
+        lines.append(f"{curve.name}:")
+        for line in curve.lines:
+            best = best_of(curve, line)
+            said = []
+            if np.isfinite(best.value):
+                value, at = tell(best.value, best.unit), tell(best.at, curve.axis_unit)
+                said.append(f"is {best.word}, {value}, at {curve.axis} = {at}")
+            elif not np.isfinite(line.values).any():
+                said.append("is nowhere finite")
+            if not np.isnan(best.here):
+                said.append(f"{'' if said else 'is '}here {tell(best.here, best.unit)}")
+            if said:
+                lines.append(f"{_INDENT}{best.quantity} {'; '.join(said)}")
+    return lines

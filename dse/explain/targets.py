@@ -13,11 +13,12 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.skipping import unfailing
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table import TableSpace
-from dse.evaluate.target import Target
-from dse.explain.words import build_of
-from dse.explain.worth import paying
+from dse.evaluate.target import Bound, Target
+from dse.explain.benefit import paying
+from dse.explain.wording import build_of
 from dse.model.amounts import amount
 from dse.model.quantity import Array
+from dse.model.values import listed, number, worded
 from dse.result.reaching import answered
 from dse.result.record import Result
 from dse.result.target import Best, TargetAnswer
@@ -175,3 +176,35 @@ def _ends(
                 told = amount(float(at), evaluator.wiring.quantities[name].unit)
                 found.append(f"{name} is at its {word} value in the space, {told}.")
     return found[:_TOLD]
+
+
+_CLOSE = 8  # digits of what misses a target by little
+
+
+def reach_words(evaluator: Evaluator, target: Target | None, values: Array) -> str:
+    """Return whether a feasible design reaches a target, and if not, what it has instead.
+
+    Parameters
+    ----------
+    target : Target or None
+        Empty words if it is None.
+    values : ndarray, shape (objectives,)
+        Signs as they are.
+    """
+    if target is None:
+        return ""
+    has = dict(zip((o.name for o in evaluator.objectives), values.tolist(), strict=True))
+    missed = [bound for bound in target.bounds if not bound.reached(has[bound.objective])]
+    if not missed:
+        return f"it reaches the target, {target.reach}"
+    told = {f"{worded(b.objective)} is {_beside(has[b.objective], b)}": None for b in missed}
+    return f"it misses the target, {target.reach}: its {listed(told)}"
+
+
+def _beside(value: float, bound: Bound) -> str:
+    """Return what misses a bound, in more digits if it looks as if it did not."""
+    told = amount(value, bound.unit)
+    if told != amount(bound.value, bound.unit):
+        return told
+    shown = number(value, _CLOSE)
+    return f"{shown} {bound.unit}" if bound.unit != "1" else shown

@@ -15,7 +15,7 @@ from dse.evaluate.space import Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.variables import held
 from dse.evaluate.wiring import Key, Wiring
-from dse.explain.verdict import Violation
+from dse.explain.explanation import Violation
 from dse.model.quantity import Array
 from dse.model.units import UnitError, read
 from dse.model.values import show

@@ -12,10 +12,10 @@ from dse.evaluate.front import scaled
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table import TableSpace
 from dse.explain.advice import Effect
+from dse.explain.benefit import paying
 from dse.explain.neighbours import Neighbours, judged, neighbours, numbers_of
 from dse.explain.sensitivity import gain
-from dse.explain.words import value_words
-from dse.explain.worth import paying
+from dse.explain.wording import value_words
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change, listed, worded
@@ -129,7 +129,7 @@ class Mend:
     values : tuple of (str, str)
         Its objectives, in words.
     pays : bool
-        Whether it is worth building; see `dse.explain.worth`.
+        Whether it is worth building; see `dse.explain.benefit`.
     """
 
     changes: tuple[Change, ...]

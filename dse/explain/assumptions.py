@@ -8,14 +8,11 @@ assumed figure of which nothing is said is halved and doubled.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from joblib import cpu_count
 from numpy.typing import NDArray
 
 from dse.evaluate.certain import at_middles
@@ -27,26 +24,18 @@ from dse.evaluate.samples import Middle, Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
-from dse.explain.front_moves import change, distance
 from dse.explain.robustness import candidates, in_samples
 from dse.explain.sensitivity import common
 from dse.model.quantity import Array, Quantity
 from dse.problems import InputError
 from dse.result.record import Result
-from dse.result.spare import EXPLAINED, evaluations_of_an_explanation, pace_of
-from dse.search.cost import COSTLY
-from dse.search.workers import ALONE, Workers
 from dse.study.resolve.figures import Stated
 from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
 """By which an assumed figure is moved if the study does not say how far off it may be."""
-_FEWEST = 4  # designs, below which a front is not looked at
-_MOST, _MOST_SLOW = 60_000, 1_000  # evaluations, of formulas and of simulators
-_BATCH = 1.0  # seconds; formulas over arrays take less, however busy the machine
-_SLOW = 0.1  # seconds; likewise, of a design more
-_LONG = 120.0  # seconds; what takes longer than that, and than the search, is left out
-_SHARE = 0.25  # of what explanations take, if there is a time-out
+_EVALUATIONS = 200, 10_000  # the fewest and the most designs that models evaluate
+_EFFORT = 0.25  # evaluations in between, as a fraction of the search's
 _INSIDE = (0.025, 0.975)  # of a law without ends
 
 
@@ -63,7 +52,7 @@ class Check:
         The range as the study gives it. Empty if it does not: then the figure is halved and
         doubled.
     moves : float
-        How far it moves the front, at the worse end; see `dse.explain.front_moves.distance`.
+        How far it moves the front, at the worse end; see `dse.explain.assumptions.distance`.
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
     overturns : tuple of float
@@ -78,17 +67,15 @@ class Check:
     overturns: tuple[float, ...]
 
 
-def check_first(
-    study: ResolvedStudy, result: Result, choice: int | None = None, explained: int = EXPLAINED
+def check_assumptions(
+    study: ResolvedStudy, result: Result, recommended: int | None = None
 ) -> tuple[Check, ...]:
-    """Return what to check before building, what moves the front most first.
+    """Return the inputs that may be off, the one that shifts the front most first.
 
     Parameters
     ----------
-    choice : int, optional
+    recommended : int, optional
         The design that is recommended.
-    explained : int
-        How many designs there is time to explain; fewer designs are looked at if it is little.
 
     Raises
     ------
@@ -98,24 +85,14 @@ def check_first(
     ranges = [(f, *r) for f in study.figures if (r := range_of(study, f)) is not None]
     if not ranges or not len(result.front) or isinstance(study.evaluator.space, TableSpace):
         return ()
-    samples = 1 + 2 * len(ranges)
-    numbers = _designs(study, result, choice, samples, explained)
-    if len(numbers) < min(_FEWEST, len(result.front)):
-        return ()
+    numbers = _designs(result, recommended, 1 + 2 * len(ranges))
     rows = result.designs.loc[numbers]
     space = study.evaluator.space
     points = space.from_labels({n: rows[n].to_numpy() for n in space.variables})
     asked = [_asked(f, e) for f, e, _ in ranges if not _is_clock(f)]
-    slow = _is_slow(study.evaluator, asked, points)
-    if slow:
-        evaluations = min(_MOST_SLOW, _evaluations_elsewhere(study, result) // 2)
-        fewer = max(_FEWEST, evaluations // samples)
-        points = {n: v[:fewer] for n, v in points.items()}
-    kept = None if choice is None else 0
+    kept = None if recommended is None else 0
     found: list[Check] = []
     moves = _moved(study.evaluator, asked, points)
-    if slow:
-        moves = _moved_by(_threads(result), study.evaluator, asked, points)
     for figure, ends, told in ranges:
         moved = _clock_moved(study, points, ends) if _is_clock(figure) else next(moves)
         if moved is not None:
@@ -168,23 +145,14 @@ def _ends_of(uncertainty: Uncertainty, source: Source, number: int) -> tuple[flo
     return low, high
 
 
-def _designs(
-    study: ResolvedStudy, result: Result, choice: int | None, samples: int, explained: int
-) -> list[int]:
-    """Return the designs to look at, the choice first; none if the fewest would take too long."""
-    if explained <= 0:
-        return []
-    evaluated = result.certificate.evaluated
-    seconds = float(result.provenance.get("seconds") or 0.0)
-    pace = pace_of(seconds, int(result.provenance.get("workers") or 1), evaluated)
-    if _FEWEST * samples > evaluated and _FEWEST * samples * pace > _LONG:
-        return []
-    evaluations = float(_MOST)
-    if explained < EXPLAINED or study.plan.timeout is not None:
-        explaining = explained * evaluations_of_an_explanation(study)
-        evaluations = min(evaluations, _SHARE * explaining)
-    numbers = candidates(result, samples)[: int(evaluations / samples)]
-    return numbers if choice is None else [choice, *(n for n in numbers if n != choice)]
+def _designs(result: Result, recommended: int | None, changes: int) -> list[int]:
+    """Return the designs to look at, the recommended one first: as many as the budget allows."""
+    fewest, most = _EVALUATIONS
+    budget = min(max(_EFFORT * result.certificate.evaluated, fewest), most)
+    numbers = candidates(result, changes)
+    if recommended is not None:
+        numbers = [recommended, *(n for n in numbers if n != recommended)]
+    return numbers[: max(1, int(budget / changes))]
 
 
 def _asked(figure: Stated, ends: tuple[float, float]) -> Ends:
@@ -194,32 +162,6 @@ def _asked(figure: Stated, ends: tuple[float, float]) -> Ends:
 
 _Moved: TypeAlias = tuple[Array, NDArray[np.bool_]]
 """Values (3, designs, objectives) as they are and at both ends, and whether designs hold."""
-
-
-def _is_slow(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> bool:
-    """Tell whether models take more than `COSTLY` a design: see `dse.search.cost`."""
-    costly = COSTLY * (1 + 2 * len(asked))
-
-    def timed(count: int, asked: Sequence[Ends]) -> float:
-        few = {name: values[:count] for name, values in points.items()}
-        began = time.perf_counter()
-        with suppress(ModelError):  # told when all are asked
-            if not [*_moved(evaluator, asked, few)]:  # only the clock moves
-                _evaluated(at_middles(evaluator), few)
-        return time.perf_counter() - began
-
-    timed(1, ())  # the first of all loads what was not needed before
-    if timed(_FEWEST, ()) - timed(1, ()) > _SLOW * (_FEWEST - 1):
-        return True
-    one = timed(1, asked)
-    if one <= costly or one > _BATCH:
-        return one > costly
-    return timed(_FEWEST, asked) - one > costly * (_FEWEST - 1)
-
-
-def _evaluations_elsewhere(study: ResolvedStudy, result: Result) -> int:
-    """Return about how many designs the search and the first explanations evaluate."""
-    return result.certificate.evaluated + _FEWEST * evaluations_of_an_explanation(study)
 
 
 def _moved(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> Iterator[_Moved | None]:
@@ -239,32 +181,6 @@ def _moved(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> Itera
     for k in range(len(asked)):
         rows = [0, 1 + 2 * k, 2 + 2 * k]
         yield values[rows], holds[rows]
-
-
-def _threads(result: Result) -> Workers:
-    """Return as many threads as searched, if there are cores; one if models ran in processes."""
-    given = result.provenance
-    if given.get("backend") != "threading":
-        return ALONE
-    return Workers(min(int(given.get("workers") or 1), cpu_count()))
-
-
-def _moved_by(
-    workers: Workers, evaluator: Evaluator, asked: Sequence[Ends], points: Points
-) -> Iterator[_Moved | None]:
-    """Yield the same as `_moved`, each design a task of its own."""
-
-    def one(row: int) -> list[_Moved | None]:
-        return [*_moved(evaluator, asked, {n: v[row : row + 1] for n, v in points.items()})]
-
-    count = len(next(iter(points.values())))
-    for designs in zip(*workers.each(one, ((row,) for row in range(count))), strict=True):
-        known = [each for each in designs if each is not None]
-        if len(known) < count:
-            yield None
-            continue
-        values, holds = zip(*known, strict=True)
-        yield np.concatenate(values, axis=1), np.concatenate(holds, axis=1)
 
 
 def _evaluated(evaluator: Evaluator, points: Points) -> _Moved:
@@ -310,3 +226,55 @@ def _check(
     if kept is not None and kept in fronts[0]:
         overturns = tuple(end for k, end in enumerate(ends, 1) if kept not in fronts[k])
     return Check(figure, ends, told, max(shares), objective, overturns)
+
+
+_LEAST = np.finfo(np.float64).smallest_subnormal
+"""The size of 0, so that 0 is no change from 0."""
+
+
+def distance(before: Array, after: Array) -> float:
+    """Return by which share the points of one front miss the other, on average; the greater way.
+
+    What a point lacks against another is the greatest share, over the objectives, by which it is
+    worse: their difference over the greater of both sizes. Each point of one front is held against
+    that point of the other to which it lacks least, or which lacks least to it, as in the modified
+    inverted generational distance (IGD+; Ishibuchi et al. 2015), in shares. 0 for equal fronts.
+
+    Parameters
+    ----------
+    before, after : ndarray, shape (points, objectives)
+        Less is better. 1 is returned if one of them has no points, 0 if neither has.
+    """
+    if not len(before) or not len(after):
+        return float(len(before) != len(after))
+    return float(max(_lack(before, after).mean(), _lack(after, before).mean()))
+
+
+def _lack(wanted: Array, had: Array) -> Array:
+    """Return what each wanted point lacks where others were had: that to the nearest of them.
+
+    Nothing, if it is one of them.
+    """
+    there = {*map(tuple, had.tolist())}
+    rows = np.array([k for k, one in enumerate(map(tuple, wanted.tolist())) if one not in there])
+    found = np.zeros(len(wanted))
+    if len(rows):
+        worst = np.zeros((len(rows), len(had)))
+        for one, other in zip(wanted[rows].T, had.T, strict=True):  # an objective: fewer at once
+            np.maximum(worst, change(one[:, None], other[None]), out=worst)
+        found[rows] = worst.min(axis=1)
+    return found
+
+
+def change(before: Array, after: Array) -> Array:
+    """Return the change from one value to another as a share of the greater of both sizes.
+
+    From −2 to 2; 1 in size if one alone is infinite.
+    """
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.maximum(np.abs(before), _LEAST), np.abs(after))
+        share: Array = np.asarray((after - before) / size)
+    if np.isinf(before).any() or np.isinf(after).any():
+        share = np.where(np.isinf(size), np.where(after > before, 1.0, -1.0), share)
+        share = np.where(before == after, 0.0, share)
+    return share

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.explain.check_first import Check
+from dse.explain.assumptions import Check
 from dse.model.section import Section, Table
 from dse.model.values import as_data, listed, plural, show, worded
 from dse.study.provenance import PROVENANCES, Provenance, worst
@@ -29,7 +29,7 @@ _HOW = (
 
 
 @dataclass(frozen=True)
-class Founded:
+class InputProvenance:
     """The figures of a result, and what to check first.
 
     Parameters
@@ -121,7 +121,7 @@ def share(moves: float) -> str:
     return f"{100 * moves:.0f} %" if moves >= 0.0095 else f"{100 * moves:.1g} %"
 
 
-def founded_section(found: Founded) -> list[Section]:
+def provenance_section(found: InputProvenance) -> list[Section]:
     """Return the section on where figures are from; none without figures."""
     if not found.figures:
         return []
@@ -139,7 +139,7 @@ def founded_section(found: Founded) -> list[Section]:
     return [Section(TITLE, "\n\n".join(words), [_table(found)])]
 
 
-def _table(found: Founded) -> Table:
+def _table(found: InputProvenance) -> Table:
     rows = [*(_row(c.figure, c) for c in found.checks), *map(_row, _others(found))]
     more = len(rows) - _ROWS
     note = ""
@@ -153,7 +153,7 @@ def _table(found: Founded) -> Table:
     return Table(title, table, note)
 
 
-def _others(found: Founded) -> list[Stated]:
+def _others(found: InputProvenance) -> list[Stated]:
     """Return the figures that were not moved, the worst founded first."""
     moved = {id(check.figure) for check in found.checks}
     rest = [figure for figure in found.figures if id(figure) not in moved]
@@ -182,7 +182,7 @@ def _row(figure: Stated, check: Check | None = None) -> dict[str, object]:
     }
 
 
-def founded_data(found: Founded) -> dict[str, Any]:
+def provenance_data(found: InputProvenance) -> dict[str, Any]:
     """Return where figures are from as plain values, for JSON; empty without figures."""
     if not found.figures:
         return {}

@@ -6,7 +6,7 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.skipping import unfailing
-from dse.explain.worth import worth_words
+from dse.explain.benefit import worth_words
 from dse.search.outcome import Outcome
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from benchmarks import peer_problems
 from benchmarks.peers import Truth, enumerated
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import judge
+from dse.evaluate.failures import evaluate_designs
 from dse.model import Array
 from dse.search.base import Plan, Start, method_of
 from dse.search.drawing import Drawing
@@ -73,14 +73,14 @@ def random(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
     none = np.empty((0, len(evaluator.space.variables)))
     drawn = rng.random((designs, none.shape[1]))
     unit = Drawing(evaluator, none).fresh(drawn, designs, rng, none)
-    return judge(evaluator, evaluator.space.from_unit(unit), 0)
+    return evaluate_designs(evaluator, evaluator.space.from_unit(unit), 0)
 
 
 def sobol(evaluator: Evaluator, designs: int, seed: int) -> Evaluated:
     none = np.empty((0, len(evaluator.space.variables)))
     points = first(evaluator.space, 8 * designs, np.random.default_rng(seed))
     unit = Drawing(evaluator, none).new(points)[:designs]
-    return judge(evaluator, evaluator.space.from_unit(unit), 0)
+    return evaluate_designs(evaluator, evaluator.space.from_unit(unit), 0)
 
 
 SEARCHES: Mapping[str, Contestant] = {

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import judge
+from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Points, Space, Values
 from dse.evaluate.undeclared import undeclared
@@ -63,13 +63,13 @@ class Task:
     def judged(self, unit: Array) -> Evaluated:
         """Evaluate points of the unit cube."""
         points = self.space.from_unit(np.clip(unit, 0.0, 1.0))
-        found = judge(self.evaluator, points, 0)
+        found = evaluate_designs(self.evaluator, points, 0)
         self.keep(found)
         return found
 
     def fitness(self, points: Points) -> Array:
         """Evaluate designs for a peer: less is better, what violates a constraint is far off."""
-        found = judge(self.evaluator, points, 0)
+        found = evaluate_designs(self.evaluator, points, 0)
         self.keep(found)
         return self.penalized(found)
 

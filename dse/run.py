@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dse.evaluate.audit import audit
-from dse.evaluate.judging import DesignError
+from dse.evaluate.failures import DesignError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
 from dse.explain.feasibility import useless

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.judging import DesignError
+from dse.evaluate.failures import DesignError
 from dse.evaluate.space import Choice, Integer, Real, Values
 from dse.search import exhaustive
 from dse.search.base import Plan, Start

@@ -17,7 +17,7 @@ import pytest
 
 import dse
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import DesignError, judge
+from dse.evaluate.failures import DesignError, evaluate_designs
 from dse.evaluate.space import Integer, Real, Variable
 from dse.problems import Problem
 from dse.result.folder import load_result
@@ -270,7 +270,7 @@ def test_an_error_within_either_half_is_of_the_design_that_has_it() -> None:
         {"x": Integer(0, 63)}, [model("f", fragile, ["x"], ["y"])], [objective("y")]
     )
     with pytest.raises(DesignError, match=r"^design 41 \(x = 41\): f raised .*41 does not fit"):
-        judge(judging, judging.space.from_index(np.arange(64)), 0)
+        evaluate_designs(judging, judging.space.from_index(np.arange(64)), 0)
 
 
 def test_every_method_of_the_table_plans_and_starts() -> None:

@@ -11,8 +11,10 @@
     the models themselves require.
 `trace`
     What feeds what, and which variable reaches which objective.
-`evaluator`, `judging`, `tabulate`
-    All of it together; who is to blame if a model raises; models run once for what repeats.
+`evaluator`, `tabulate`
+    All of it together; models run once for what repeats.
+`failures`
+    Designs that a model raises for: found in their batch, named, or left without a value.
 `audit`
     Models held to their contract on designs of the study, before a search.
 `front`

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,59 @@ class Evaluated:
 
     def __len__(self) -> int:
         return len(self.feasible)
+
+    @classmethod
+    def empty(cls, evaluator: Evaluator) -> Evaluated:
+        """Return a batch of no design."""
+        objectives, constraints = len(evaluator.objectives), len(evaluator.constraints)
+        return cls(np.empty((0, objectives)), np.empty((0, constraints)), np.empty(0, dtype=bool))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Evaluated:
+        """Return the batch that `to_arrays` gave."""
+        errors = json.loads(arrays["raised"].tobytes())
+        return cls(
+            arrays["objectives"],
+            arrays["constrained"],
+            arrays["feasible"],
+            dict(zip(arrays["failed"].tolist(), errors, strict=True)),
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the batch as arrays, for a checkpoint."""
+        errors = json.dumps([*self.failed.values()]).encode()
+        return {
+            "objectives": self.objectives,
+            "constrained": self.constrained,
+            "feasible": self.feasible,
+            "failed": np.array([*self.failed], dtype=np.int64),
+            "raised": np.frombuffer(errors, dtype=np.uint8),
+        }
+
+    def rows(self, rows: NDArray[Any] | slice) -> Evaluated:
+        """Return some designs of the batch: by positions, a mask or a slice."""
+        failed = {}
+        if self.failed:
+            kept = np.arange(len(self))[rows].tolist()
+            failed = {n: self.failed[row] for n, row in enumerate(kept) if row in self.failed}
+        return Evaluated(self.objectives[rows], self.constrained[rows], self.feasible[rows], failed)
+
+
+def concatenate(batches: Sequence[Evaluated]) -> Evaluated:
+    """Return several batches as one."""
+    if len(batches) == 1:
+        return batches[0]
+    starts = np.cumsum([0, *map(len, batches)]).tolist()
+    return Evaluated(
+        np.concatenate([batch.objectives for batch in batches]),
+        np.concatenate([batch.constrained for batch in batches]),
+        np.concatenate([batch.feasible for batch in batches]),
+        {
+            start + row: error
+            for start, batch in zip(starts, batches, strict=False)
+            for row, error in batch.failed.items()
+        },
+    )
 
 
 @dataclass(frozen=True)
@@ -154,7 +208,7 @@ class Evaluator:
     ) -> Evaluated:
         """Judge designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
         if not known and count > (most := self._together):
-            return _joined([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
+            return concatenate([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
         evaluation = Evaluation(self.wiring, columns, dict(known or {}))
         constrained = self._constrained(evaluation, count)
         amounts = self.violations(constrained)
@@ -199,11 +253,3 @@ def _blocks(
     for low in range(0, count, most):
         some = slice(low, min(low + most, count))
         yield {n: v[some] if np.ndim(v) else v for n, v in columns.items()}, some.stop - low
-
-
-def _joined(parts: Sequence[Evaluated]) -> Evaluated:
-    return Evaluated(
-        np.concatenate([part.objectives for part in parts]),
-        np.concatenate([part.constrained for part in parts]),
-        np.concatenate([part.feasible for part in parts]),
-    )

@@ -13,7 +13,7 @@ import pandas as pd
 from dse.evaluate.certain import at_middles
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.skipping import forgiving
+from dse.evaluate.failures import skip_errors
 from dse.evaluate.space import Points
 from dse.evaluate.undefined import why_undefined
 from dse.explain.advice import PART, SPACE, Advice, advice
@@ -215,7 +215,7 @@ def explain(
     """
     if not numbers:
         return []
-    study = replace(study, evaluator=forgiving(study.evaluator))
+    study = replace(study, evaluator=skip_errors(study.evaluator))
     points = _points(study, result, numbers)
     evaluator, count = study.evaluator, len(numbers)
     columns = evaluator.space.columns(points)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.skipping import unfailing
+from dse.evaluate.failures import ignore_errors
 from dse.explain.benefit import worth_words
 from dse.search.outcome import Outcome
 
@@ -25,7 +25,7 @@ def useless(evaluator: Evaluator, outcome: Outcome) -> dict[int, str]:
     if outcome.numbered and evaluator.space.size is not None:
         numbers = asked[asked >= 0]
         points = evaluator.space.from_index(numbers)
-        values = unfailing(evaluator).evaluate(points).objectives
+        values = ignore_errors(evaluator).evaluate(points).objectives
     else:
         kept = np.isin(outcome.numbers, asked)
         numbers, values = outcome.numbers[kept], outcome.judged.objectives[kept]

@@ -9,10 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Points, Space
 from dse.evaluate.table import TableSpace
 from dse.evaluate.variables import Variable
-from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Array
 from dse.result.record import Result
 
@@ -142,18 +142,5 @@ def judged(evaluator: Evaluator, result: Result, points: Points) -> Known:
 
 def evaluated(evaluator: Evaluator, columns: dict[str, Array], count: int) -> Known:
     """Evaluate designs given as columns; one on which a model raises has no value."""
-    try:
-        found = evaluator.evaluate_columns(columns, count)
-        return Known(found.objectives, found.feasible)
-    except ModelError:
-        if count == 1:
-            none = np.full((1, len(evaluator.objectives)), np.nan)
-            return Known(none, np.zeros(1, dtype=bool))
-    halves = []
-    for part in (slice(0, count // 2), slice(count // 2, count)):
-        some = {name: values[part] for name, values in columns.items()}
-        halves.append(evaluated(evaluator, some, len(range(count)[part])))
-    return Known(
-        np.concatenate([half.objectives for half in halves]),
-        np.concatenate([half.feasible for half in halves]),
-    )
+    values = ignore_errors(evaluator).evaluate_columns(columns, count)
+    return Known(values.objectives, values.feasible)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import ignore_errors
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import SUBSET, Choice, Space, Variable
-from dse.evaluate.wiring import Key, ModelError, Wiring, among
+from dse.evaluate.wiring import Key, Wiring, among
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
@@ -162,7 +163,8 @@ def _moved(
     Those that reach the same models are moved together: models on few designs take as long as on
     many.
     """
-    runs, together = _runs(evaluator, columns, count), dict[frozenset[Key], list[str]]()
+    evaluator = ignore_errors(evaluator)  # an improved input may be outside the space
+    runs, together = evaluator.objective_runs(columns, count), dict[frozenset[Key], list[str]]()
     for name in moved:
         together.setdefault(frozenset(evaluator.wiring.unmoved(runs, name)), []).append(name)
     found: dict[str, Array] = {}
@@ -171,11 +173,7 @@ def _moved(
         most = max(1, _ROWS // (count * evaluator.scenarios))
         for low in range(0, len(names), most):
             some = {name: moved[name] for name in names[low : low + most]}
-            try:
-                found |= _together(evaluator, columns, some, count, known)
-            except ModelError:
-                for name, better in some.items():
-                    found[name] = _values(evaluator, {**columns, name: better}, count, known)
+            found |= _together(evaluator, columns, some, count, known)
     return found
 
 
@@ -195,32 +193,6 @@ def _together(
         here[name][k * count : (k + 1) * count] = better
     values = evaluator.objective_values(here, len(rows), among(known, rows, count))
     return dict(zip(moved, np.split(values, len(moved)), strict=True))
-
-
-def _runs(
-    evaluator: Evaluator, columns: Mapping[str, Array], count: int
-) -> dict[Key, Mapping[str, Array]]:
-    """Return the runs for designs as they are; nothing if a model raises."""
-    try:
-        return evaluator.objective_runs(columns, count)
-    except ModelError:
-        return {}
-
-
-def _values(
-    evaluator: Evaluator,
-    columns: Mapping[str, Array],
-    count: int,
-    known: Mapping[Key, Mapping[str, Array]] | None = None,
-) -> Array:
-    """Return the objectives of designs given as columns; NaN for one on which a model raises."""
-    try:
-        return evaluator.objective_values(columns, count, known)
-    except ModelError:
-        if count == 1:
-            return np.full((1, len(evaluator.objectives)), np.nan)
-    one = [{name: v[row : row + 1] for name, v in columns.items()} for row in range(count)]
-    return np.concatenate([_values(evaluator, each, 1) for each in one])
 
 
 def kind_of(space: Space, owner: str | None) -> Kind:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.skipping import unfailing
+from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.target import Bound, Target
@@ -66,7 +66,7 @@ def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) 
     best : Best
         The objective that comes nearest, and the design that has it.
     """
-    evaluator = unfailing(evaluator)
+    evaluator = ignore_errors(evaluator)
     space = evaluator.space
     if isinstance(space, TableSpace):
         rows = np.arange(space.size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -175,13 +174,8 @@ class Model:
             The outputs by quantity name. Elements outside a domain are NaN.
         """
         given = {self.arguments[n]: _read_only(columns[n]) for n in self.inputs if n in columns}
-        process = os.getpid()
-        try:
-            with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
-                result = self.function(**given)
-        finally:
-            if os.getpid() != process:  # a model that forks has made a copy of the whole run
-                os._exit(0)
+        with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
+            result = self.function(**given)
         shape = np.broadcast_shapes(*(np.shape(v) for v in given.values() if _is_array(v)))
         return {name: _checked(result, field, name, shape) for name, field in self.fields.items()}
 
@@ -227,7 +221,13 @@ def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Arra
     """Return an output as an array, or say what else was returned."""
     if not hasattr(result, field):
         raise ContractError(f"returned {type(result).__name__}, which has no '{name}'")
-    value = np.asarray(getattr(result, field))
+    returned = getattr(result, field)
+    if isinstance(returned, np.ma.MaskedArray):
+        message = (
+            f"returned a masked array for '{name}', whose mask would be lost; fill it with NaN"
+        )
+        raise ContractError(message)
+    value = np.asarray(returned)
     if value.dtype.kind not in "biuf":
         kind = _KINDS.get(value.dtype.kind, f"values of the type {value.dtype}")
         raise ContractError(f"returned {kind} for '{name}', not numbers")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.cells import Axis
-from dse.evaluate.judging import judge
+from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.model.quantity import Array
@@ -78,7 +78,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     tried, feasible = 0, 0
     for points in _tried(study, result, designs, np.random.default_rng(seed)):
         low, tried = tried, tried + len(next(iter(points.values())))
-        judged = judge(evaluator, points, low)
+        judged = evaluate_designs(evaluator, points, low)
         rows = np.flatnonzero(judged.feasible)
         feasible += len(rows)
         signed = (judged.objectives * evaluator.signs)[rows]

@@ -6,6 +6,7 @@ import copy
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import Judged
 from dse.evaluate.space import Choice, Integer, Points, Real, Space, Values
 from dse.search.base import Plan
 from dse.search.judges import Judges
@@ -168,8 +168,17 @@ def recall(study: optuna.Study, trials: Sequence[FrozenTrial], state: Mapping[st
             study._storage.set_study_system_attr(study._study_id, key, value)
 
 
-def recalled(evaluator: Evaluator, trials: Sequence[FrozenTrial], judges: Judges) -> Judged:
+@dataclass(frozen=True)
+class Batch:
+    """Designs with their values; those that are `recalled` are of an earlier session."""
+
+    points: Points
+    evaluated: Evaluated
+    recalled: bool = False
+
+
+def recalled(evaluator: Evaluator, trials: Sequence[FrozenTrial], judges: Judges) -> Batch:
     """Return what the storage holds as a batch; evaluated again, as models are pure and quick."""
     names: Mapping[str, Any] = evaluator.space.variables
     points = evaluator.space.from_labels({n: [t.params[n] for t in trials] for n in names})
-    return Judged(points, judges.judge(points, 0), recalled=True)
+    return Batch(points, judges.judge(points, 0), recalled=True)

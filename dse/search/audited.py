@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import some
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.refuted import around, hold
 from dse.search.boxes import Open
@@ -57,7 +56,7 @@ def audit(
     while low < len(rows) and not (low and is_late(until)):
         part = slice(low, low + size)
         try:
-            hold(ranges, boxes.rows(part), places[rows[part]], some(judged, rows[part]))
+            hold(ranges, boxes.rows(part), places[rows[part]], judged.rows(rows[part]))
         except LateError:
             return
         low, size = low + size, 8 * size

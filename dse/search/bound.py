@@ -22,10 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.cells import Bounds, Boxes
-from dse.evaluate.evaluator import Evaluated
+from dse.evaluate.evaluator import Evaluated, concatenate
 from dse.evaluate.front import FrontBuilder, distinct_front
 from dse.evaluate.grounds import grounds
-from dse.evaluate.judging import joined, nothing, some
 from dse.evaluate.memory import remembering
 from dse.evaluate.space import Space
 from dse.problems import Problem
@@ -160,7 +159,7 @@ class _Bounding:
     def state(self) -> dict[str, NDArray[Any]]:
         archive = self._front.archive()
         early = [judged for _, judged in self._early]
-        whole = joined([*early, nothing(self._evaluator)])
+        whole = concatenate([*early, Evaluated.empty(self._evaluator)])
         places = [np.zeros((0, len(self._ranges.axes)), dtype=np.int64)]
         return {
             "boxes": np.array([self._boxes, self._begun, self._batch, self._settled, self._swept]),
@@ -361,7 +360,7 @@ class _Bounding:
         index = self._numbers(places)
         self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
         if sum(len(each) for _, each in self._early) < KEPT:
-            self._early.append((places[:KEPT], some(judged, slice(KEPT))))
+            self._early.append((places[:KEPT], judged.rows(slice(KEPT))))
         keep = judged.feasible
         values = (judged.objectives * self._evaluator.signs)[keep]
         beside = judged.constrained[keep]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dse.evaluate.agreed import agreed
 from dse.evaluate.cells import Axis, Bounds, Boxes
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.failures import skip_errors
 from dse.evaluate.ranges import Ranges
-from dse.evaluate.skipping import forgiving
 from dse.evaluate.undeclared import blind
 from dse.model.quantity import Array
 from dse.search.cover import DOUBLINGS, Marks
@@ -279,4 +279,4 @@ def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
     """
     until = 0.0 if evaluator.on_error == "skip" else workers.midway
     elsewhere = workers.alone if workers.backend == "loky" else None
-    return Ranges(forgiving(evaluator), until, elsewhere)
+    return Ranges(skip_errors(evaluator), until, elsewhere)

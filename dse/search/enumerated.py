@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import DesignError, joined, some
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.failures import DesignError
 from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.search.convergence import convergence
@@ -35,7 +35,7 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
             archive.beside,
             np.ones(len(archive.index), dtype=bool),
         ),
-        some(state.early, early),
+        state.early.rows(early),
     ]
     if len(late):
         points, first = evaluator.space.from_index(late), int(late[0])
@@ -49,7 +49,7 @@ def of_enumeration(evaluator: Evaluator, state: State, judges: Judges | None = N
     return Outcome(
         numbers[order],
         evaluator.space.from_index(numbers[order]),
-        some(joined(parts), order),
+        concatenate(parts).rows(order),
         on_front[order],
         state.tally,
         convergence([], evaluator.signs),

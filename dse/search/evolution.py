@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.judging import arrays_of, of_arrays
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.model.values import plural
@@ -66,7 +65,7 @@ class _Evolution:
         self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._state: Evolved | None = None
         if arrays:
-            judged = of_arrays(arrays)
+            judged = Evaluated.from_arrays(arrays)
             rows = arrays["parents"][judged.feasible[arrays["parents"]]]
             front = int(is_nondominated(judged.objectives[rows] * evaluator.signs).sum())
             self._state = Evolved(arrays["unit"], judged, arrays["parents"], front)
@@ -114,7 +113,7 @@ class _Evolution:
         if self._state is None:
             return {}
         own = {"unit": self._state.unit, "parents": self._state.parents}
-        return own | arrays_of(self._state.judged)
+        return own | self._state.judged.to_arrays()
 
 
 @dataclass(frozen=True)

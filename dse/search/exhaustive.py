@@ -17,7 +17,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.judging import DesignError
+from dse.evaluate.failures import DesignError
 from dse.evaluate.space import Space
 from dse.evaluate.tabulate import Tabulated
 from dse.evaluate.wiring import Key

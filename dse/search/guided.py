@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from threadpoolctl import ThreadpoolController
 
+from dse.evaluate.evaluator import Evaluated, concatenate
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.judging import arrays_of, joined, of_arrays
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
@@ -77,7 +77,7 @@ class _Guided:
         none = np.empty((0, len(evaluator.space.variables)))
         self._unit = arrays.get("unit", none)
         self._waiting = arrays.get("waiting", none)
-        self._judged = of_arrays(arrays) if arrays else None
+        self._judged = Evaluated.from_arrays(arrays) if arrays else None
         known = arrays.get("lengths"), int(arrays.get("learned", np.zeros(1))[0])
         self._expected = Expected(evaluator, self._axes, *known)
         self._drawing = Drawing(evaluator, self._unit)
@@ -100,7 +100,7 @@ class _Guided:
             done = len(self._unit)
             new = self._judges.judge(space.from_unit(unit), done, until)
             self._unit = np.concatenate([self._unit, unit[: len(new)]])
-            self._judged = new if self._judged is None else joined([self._judged, new])
+            self._judged = new if self._judged is None else concatenate([self._judged, new])
             yield
 
     def _generation(self) -> Array:
@@ -204,7 +204,7 @@ class _Guided:
         return {
             "unit": self._unit,
             "waiting": self._waiting,
-            **arrays_of(self._judged),
+            **self._judged.to_arrays(),
             "lengths": self._expected.lengths,
             "learned": np.array([self._expected.learned_from]),
         }

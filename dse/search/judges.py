@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.judging import joined, judge, nothing
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.space import Points
 from dse.search.workers import (
     ALONE,
@@ -65,7 +65,7 @@ class Judges:
         done = 0
         if self._workers.one_thread:
             parts = list(self._alone(points, first, count, until))
-            return joined(parts)
+            return concatenate(parts)
         if self._pace is None and not self._workers.asked_for:
             for part in self._probed(points, first, count, until):
                 parts.append(part)
@@ -75,7 +75,7 @@ class Judges:
             done = sum(map(len, parts))
         if done < count and not (parts and is_late(until)):
             parts += self._rest(points, first, done, count, until)
-        return joined(parts) if parts else nothing(self._evaluator)
+        return concatenate(parts) if parts else Evaluated.empty(self._evaluator)
 
     def _alone(self, points: Points, first: int, count: int, until: float) -> Iterator[Evaluated]:
         """Judge here, in pieces that follow what they take: a call takes time, however few."""
@@ -167,6 +167,6 @@ def _timed(
 ) -> tuple[Evaluated, float]:
     """Judge designs, unless it is too late; say how many seconds that took."""
     if is_late(until):
-        return nothing(evaluator), 0.0
+        return Evaluated.empty(evaluator), 0.0
     began = time.perf_counter()
-    return judge(evaluator, points, first), time.perf_counter() - began
+    return evaluate_designs(evaluator, points, first), time.perf_counter() - began

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive
 from dse.evaluate.grounds import Ground
-from dse.evaluate.judging import some
 from dse.evaluate.space import Points
 from dse.evaluate.table import ROW, TableSpace
 from dse.model.quantity import Array
@@ -227,7 +226,7 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
     repeats = len(judged) - len(numbers)
     if repeats:
         points = {name: values[numbers] for name, values in points.items()}
-        judged = some(judged, numbers)
+        judged = judged.rows(numbers)
     archive, reached = _front(evaluator, judged)
     on_front = np.zeros(len(numbers), dtype=bool)
     on_front[archive.index] = True
@@ -239,9 +238,9 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
     return Outcome(
         numbers[order],
         {name: values[order] for name, values in points.items()},
-        some(judged, order),
+        judged.rows(order),
         on_front[order],
-        Tally.of(numbers[order], some(judged, order), evaluator.constraints, evaluator.domains),
+        Tally.of(numbers[order], judged.rows(order), evaluator.constraints, evaluator.domains),
         convergence(reached, evaluator.signs),
         complete,
         numbered,

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.judging import joined, some
+from dse.evaluate.evaluator import Evaluated, concatenate
 from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Points
 
@@ -71,6 +70,6 @@ def kept(
     rows = rows[np.argsort(own[rows], kind="stable")]
     points = ranges.points(places[rows])
     del places  # a large front is in memory a few times as it is
-    judged = some(joined([front[1], *(each for _, each in early)]), rows)
+    judged = concatenate([front[1], *(each for _, each in early)]).rows(rows)
     own = own[rows] if numbered else np.arange(len(rows))
     return Kept(own, points, judged, rows < len(front[0]))

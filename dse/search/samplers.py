@@ -23,13 +23,13 @@ from optuna.distributions import (
     FloatDistribution,
 )
 
-from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.evaluator import Evaluator, concatenate
 from dse.evaluate.front import Archive, Gathered
-from dse.evaluate.judging import Judged, joined
 from dse.evaluate.space import Space
 from dse.evaluate.table import ROW, TableSpace
 from dse.problems import Problem, nearest
 from dse.search.asking import (
+    Batch,
     asked_of,
     distributions,
     in_memory,
@@ -111,7 +111,7 @@ class _Sampling:
     def __init__(self, begun: Start) -> None:
         self._evaluator, self._plan, self._trials = begun.evaluator, begun.plan, begun.trials
         self._judges = begun.judges()
-        self._batches: list[Judged] = []
+        self._batches: list[Batch] = []
         self._done = 0
         self._seen: set[tuple[Any, ...]] = set()
         self._front = Gathered(Archive.empty(len(begun.evaluator.objectives)))
@@ -125,13 +125,13 @@ class _Sampling:
             self._batches.append(batch)
             self._note(batch)
             if batch.recalled:
-                self._recalled += len(batch.judged)
+                self._recalled += len(batch.evaluated)
                 self._again += self.progress().repeats - before
             yield
             if len(self._seen) == self._reachable:
                 return
 
-    def _note(self, batch: Judged) -> None:
+    def _note(self, batch: Batch) -> None:
         """Add the new designs of a batch to the front."""
         rows = []
         drawn = {ROW: batch.points[ROW]} if ROW in batch.points else batch.points
@@ -140,11 +140,11 @@ class _Sampling:
                 self._seen.add(key)
                 rows.append(row)
         kept = np.array(rows, dtype=np.int64)
-        kept = kept[batch.judged.feasible[kept]]
-        points = (batch.judged.objectives * self._evaluator.signs)[kept]
+        kept = kept[batch.evaluated.feasible[kept]]
+        points = (batch.evaluated.objectives * self._evaluator.signs)[kept]
         new = Archive(kept + self._done, points, np.zeros((len(kept), 0)))
         self._front = self._front.added(new)
-        self._done += len(batch.judged)
+        self._done += len(batch.evaluated)
 
     def progress(self) -> Progress:
         front, kept = len(self._front.archive().index), len(self._seen)
@@ -156,7 +156,7 @@ class _Sampling:
     def outcome(self) -> Outcome:
         names = self._batches[0].points
         points = {n: np.concatenate([b.points[n] for b in self._batches]) for n in names}
-        judged = joined([b.judged for b in self._batches])
+        judged = concatenate([b.evaluated for b in self._batches])
         found = of_sample(self._evaluator, points, judged, self._plan.method)
         whole = len(self._seen) == self._reachable and not found.complete
         return replace(found, ended="each row that a draw can give was drawn") if whole else found
@@ -176,7 +176,7 @@ def sample(
     store: Trials | None,
     judges: Judges | None = None,
     until: float = NEVER,
-) -> Iterator[Judged]:
+) -> Iterator[Batch]:
     """Search with an Optuna sampler; yield each generation, those in the storage first.
 
     The seed of a generation depends on the study's seed and on how many designs there are, so that
@@ -219,4 +219,4 @@ def sample(
             kept = registered(finished, shared, first)
             store.append(kept, study._storage.get_study_system_attrs(study._study_id))
         done += len(asked)
-        yield Judged({n: v[: len(asked)] for n, v in points.items()}, judged)
+        yield Batch({n: v[: len(asked)] for n, v in points.items()}, judged)

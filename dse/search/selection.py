@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated, ranks, scaled
-from dse.evaluate.judging import some
 from dse.model.quantity import Array
 
 Rows = NDArray[np.int64]
@@ -39,7 +38,7 @@ def selected(
         points = judged.objectives.take(rows, axis=0)  # an index takes four times as long
         order, front = _ordered(points * signs, signs, count)
         return rows[order], front
-    mine = some(judged, rows)
+    mine = judged.rows(rows)
     inside = np.flatnonzero(mine.feasible)
     order, best = _ordered(mine.objectives[inside] * signs, signs, count)
     front = np.zeros(len(rows), dtype=bool)
@@ -47,7 +46,7 @@ def selected(
     chosen = rows[inside[order]]
     if len(chosen) < count:
         outside = np.flatnonzero(~mine.feasible)
-        total = _violation(evaluator, some(mine, outside))
+        total = _violation(evaluator, mine.rows(outside))
         worst = outside[np.argsort(total, kind="stable")]
         chosen = np.concatenate([chosen, rows[worst[: count - len(chosen)]]])
     return chosen, front

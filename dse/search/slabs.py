@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.front import Archive, FrontBuilder, Gathered
-from dse.evaluate.judging import joined, judge, nothing
 from dse.evaluate.tabulate import Tabulated, look_up, tabulate
 from dse.evaluate.wiring import Key, ModelError
 from dse.search.tally import Tally
@@ -48,7 +48,7 @@ class State:
         """Return the state before the first design."""
         constraints = len(evaluator.constraints)
         archive = Archive.empty(len(evaluator.objectives), constraints)
-        return cls(0, Gathered(archive), Tally.empty(constraints), nothing(evaluator))
+        return cls(0, Gathered(archive), Tally.empty(constraints), Evaluated.empty(evaluator))
 
     @property
     def archive(self) -> Archive:
@@ -57,7 +57,7 @@ class State:
 
     def added(self, slab: Slab) -> State:
         """Return the state after one more slab, the next one."""
-        early = joined([self.early, slab.early]) if len(slab.early) else self.early
+        early = concatenate([self.early, slab.early]) if len(slab.early) else self.early
         gathered = self.gathered.added(slab.archive)
         return State(slab.done, gathered, self.tally + slab.tally, early)
 
@@ -121,7 +121,7 @@ def slab(
         known = look_up(evaluator.space, tables, digits)
         points = evaluator.space.from_digits(digits)
         screens = low >= EARLY and not every
-        judged = judge(replace(evaluator, screens=screens), points, low, known)
+        judged = evaluate_designs(replace(evaluator, screens=screens), points, low, known)
         tally += Tally.of(index, judged, evaluator.constraints, evaluator.domains, screens)
         if low < EARLY:
             early.append(judged)
@@ -129,7 +129,7 @@ def slab(
         front.add(index[keep], judged.objectives[keep] * evaluator.signs, judged.constrained[keep])
         low += len(index)
         size = _next_size(size, chunk, time.perf_counter() - began if until < NEVER else 0.0)
-    archive, values = front.archive(), joined(early) if early else nothing(evaluator)
+    archive, values = front.archive(), concatenate(early) if early else Evaluated.empty(evaluator)
     return Slab(low, archive, tally, values, time.perf_counter() - started)
 
 

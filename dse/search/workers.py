@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import joblib
 
-from dse.evaluate.judging import DesignError
+from dse.evaluate.failures import DesignError
 from dse.search.cluster import Cluster, WorkerEndedError
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dse.evaluate.judging import DesignError
+from dse.evaluate.failures import DesignError
 from dse.search import cost
 from dse.search.workers import ALONE, LateError, Workers
 from dse.study.study import ResolvedStudy

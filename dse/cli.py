@@ -15,12 +15,14 @@ from typing import Any, NoReturn
 
 import click
 
+from dse.boundary import INPUT, INTERRUPTED, end_with
 from dse.fit.cli import fit
-from dse.options import Written, option
+from dse.options import Readable, Written, option
+from dse.problems import LONGEST_MESSAGE, shorten
 from dse.profile.cli import profile
 from dse.status import status
 
-_PATH = click.Path(path_type=Path)
+_PATH = Readable()
 _TWICE = 0.5  # seconds; nobody thinks again that quickly
 _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
@@ -54,7 +56,7 @@ def commands() -> None:
 
 @commands.command("run")
 @click.argument("study", type=_PATH)
-@option("-o", "--out", type=Written(path_type=Path), help="Run folder  [default: runs/NAME]")
+@option("-o", "--out", type=Written(), help="Run folder  [default: runs/NAME]")
 @option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @option("--least", metavar="OBJECTIVE", help=_LEAST_HELP)
 @option(
@@ -110,7 +112,7 @@ def run_command(
     except KeyboardInterrupt:
         when = "" if (place / MARKER).exists() else " before anything was evaluated"
         click.echo(f"interrupted{when}", err=True)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     finally:
         for aside in asides:
             if aside.exists():  # a run that comes to nothing puts it back
@@ -118,7 +120,7 @@ def run_command(
                 terminal.say(f"{folder} held another run or study: that is {now} now")
     terminal.summary(result, folder / REPORT, read_answer(place))
     if result.certificate.stopped == "interrupted":
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _ended(*_: Any) -> NoReturn:
@@ -373,32 +375,24 @@ for _command in commands.commands.values():  # its first sentence, whole: click 
 
 
 def main() -> None:
-    """Run the command line: exit code 2 for bad input, 1 for a model's error, 130 for Ctrl-C."""
+    """Run the command line.
+
+    Exit codes: 0 done; 1 a model's error, or a refuted certificate; 2 bad input; 3 the profiled
+    program did not complete; 70 an unforeseen error; 130 Ctrl-C.
+    """
     for stream in (sys.stdout, sys.stderr):  # a terminal without β shows "?", not an error
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         commands(standalone_mode=False)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+    except click.exceptions.Abort:
+        sys.exit(end_with(KeyboardInterrupt()))
     except click.ClickException as error:
+        error.message = shorten(error.message, LONGEST_MESSAGE)
         error.show()
-        sys.exit(2)
+        sys.exit(INPUT)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"{where}cannot be written or read: {error.strerror or error}", err=True)
-        sys.exit(2)
-    except Exception as error:
-        from dse.evaluate.wiring import ModelError
-        from dse.problems import DseError, printable
-        from dse.run import StoppedError
-        from dse.study.urls import without_passwords
-
-        if not isinstance(error, DseError):
-            raise
-        click.echo(printable(without_passwords(str(error))), err=True)
-        sys.exit(1 if isinstance(error, StoppedError | ModelError) else 2)
+    except (Exception, KeyboardInterrupt) as error:
+        sys.exit(end_with(error))

@@ -1,10 +1,11 @@
-"""Options of the command line: one value where one is taken, and names of files to write."""
+"""Options of the command line: one value where one is taken, and names of files."""
 
 from __future__ import annotations
 
 import functools
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -43,7 +44,27 @@ option = functools.partial(click.option, cls=Single)
 """What `click.option` is, of class `Single`."""
 
 
-class Written(click.Path):
+class Readable(click.Path):
+    """The name of a file or a folder, in UTF-8: names are written into files."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path."""
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            self.fail("the name is not UTF-8: rename the file or the folder")
+        return super().convert(value, param, ctx)
+
+
+class Written(Readable):
     """A file or a folder to write; ``-``, which is standard output elsewhere, is refused."""
 
     def convert(
@@ -51,7 +72,7 @@ class Written(click.Path):
         value: str | os.PathLike[str],
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> str | bytes | os.PathLike[str]:
+    ) -> Any:
         """Return the path."""
         if value == "-":
             self.fail("'-' is not a file: give a name; results are not written to standard output")

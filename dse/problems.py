@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,6 +14,14 @@ _LISTED = 30  # more problems than that are counted, not listed
 _SHOWN = 40  # characters of what was given
 _NAMED = 12  # known names in a remedy
 _LIKE, _WORD = 0.6, 0.5  # how alike near names are, from 0 to 1, and words that differ
+_LONGEST_NAME = 100  # characters of a name for which a near one is searched
+LONGEST_MESSAGE = 2_000
+"""The characters of a message: a value that is quoted may be a whole file."""
+_SHORTEST = 400  # characters that each of many problems may have
+HIDDEN = "***"
+"""What stands for a password."""
+_UNSPACED = re.compile(r"""[^\s"']+""")
+_LOGIN = re.compile(r"(?<=[a-zA-Z0-9+.-])(:/{1,2}[^/:@]*:)(?!\d+/).+@", re.DOTALL)
 
 
 def printable(text: str) -> str:
@@ -24,6 +33,40 @@ def printable(text: str) -> str:
     return "".join(
         repr(c)[1:-1] if unicodedata.category(c) == "Cc" and c not in "\n\t" else c for c in text
     )
+
+
+def shorten(text: str, most: int) -> str:
+    """Return a text with at most so many characters: its middle is left out.
+
+    >>> shorten("a" * 50 + "b" * 50, 12)
+    'aaaaaaa … bb'
+    """
+    if len(text) <= most:
+        return text
+    tail = most // 4 - 1
+    return f"{text[: most - tail - 3]} … {text[len(text) - tail :]}"
+
+
+def without_passwords(text: str) -> str:
+    """Return a text with the password of each URL in it hidden.
+
+    >>> without_passwords("was x://me:secret@old/db, see http://host:80/a@b")
+    'was x://me:***@old/db, see http://host:80/a@b'
+
+    The path of a URL that was taken for a file's has one slash:
+
+    >>> without_passwords("x:/me:secret@old/db")
+    'x:/me:***@old/db'
+    """
+    if ":/" not in text or "@" not in text:
+        return text
+    return _UNSPACED.sub(lambda word: _without_password(word[0]), text)
+
+
+def _without_password(word: str) -> str:
+    """Hide the password in a text without spaces; in time that is linear in its length."""
+    login, at, rest = word.rpartition("@")
+    return _LOGIN.sub(rf"\1{HIDDEN}@", login + at, count=1) + rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +96,20 @@ class Problem:
         return replace(self, where=f"{place}: {self.where}" if self.where else place)
 
     def __str__(self) -> str:
-        lines = [f"{self.where}: {self.message}" if self.where else self.message]
-        return "\n    ".join([*lines, self.remedy] if self.remedy else lines)
+        return self.text(LONGEST_MESSAGE)
+
+    def text(self, most: int) -> str:
+        """Return the problem in about so many characters."""
+        where, message = shorten(self.where, most // 4), shorten(self.message, most // 2)
+        line = f"{where}: {message}" if where else message
+        return "\n    ".join([line, shorten(self.remedy, most // 4)] if self.remedy else [line])
 
 
 class DseError(Exception):
-    """Base of every error that a user can mend; its text is meant to be read."""
+    """Base of every error that a user can fix; its text is meant to be read."""
+
+    exit_code = 2
+    """The exit code of a command that the error ends: 2 is bad input, 1 an error of a model."""
 
 
 class InputError(DseError):
@@ -82,8 +133,10 @@ class InputError(DseError):
 
     def _text(self) -> str:
         count = len(self.problems)
-        lines = [f"{self.source}: {count} problem{'s' if count != 1 else ''}"]
-        lines += [f"  {problem}".replace("\n", "\n  ") for problem in self.problems[:_LISTED]]
+        lines = [f"{shorten(self.source, _SHORTEST)}: {count} problem{'s' if count != 1 else ''}"]
+        most = max(_SHORTEST, LONGEST_MESSAGE // max(1, min(count, _LISTED)))
+        texts = (problem.text(most) for problem in self.problems[:_LISTED])
+        lines += [f"  {text}".replace("\n", "\n  ") for text in texts]
         if count > _LISTED:
             lines.append(f"  … and {count - _LISTED} more")
         return "\n".join(lines)
@@ -156,6 +209,8 @@ def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | N
     >>> closest("cores", ["cores_per_engine", "core_time"]), closest("max", ["maximize", "at"])
     ('cores_per_engine', 'maximize')
     """
+    if len(name) > _LONGEST_NAME:
+        return None
     names = sorted(set(known))
     same = [each for each in names if each.casefold() == name.casefold()]  # but for capitals
     like = difflib.get_close_matches(name, names, max(len(names), 1), likeness)

@@ -54,6 +54,8 @@ _STARTING = 5.0  # seconds beyond the time-out that processes may take to begin,
 class StoppedError(DseError):
     """A model's error ended the run; what was done is kept."""
 
+    exit_code = 1
+
 
 def run(
     study: ResolvedStudy,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from dse.options import option
+from dse.options import Readable, option
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=Readable())
 @option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def status(run: Path, as_json: bool) -> None:
     """Say how far RUN is: a run folder, or a study file, which stands for its folder runs/NAME."""

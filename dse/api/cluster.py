@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from dse.problems import InputError, Problem
+from dse.problems import InputError, Problem, without_passwords
 from dse.search.cluster import ANSWERS, Cluster
-from dse.study.urls import hidden, without_passwords
+from dse.study.urls import hidden
 
 _LOGGERS = ("asyncio", "tornado", "distributed")
 

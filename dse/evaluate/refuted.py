@@ -33,6 +33,8 @@ _ORDERS = 16  # of the inputs, on the way from a corner to a design
 class RefutedError(DseError):
     """A declaration on which bounds rest does not hold: the front would not be what it says."""
 
+    exit_code = 1
+
 
 class _Culprit(NamedTuple):
     """An output that left its range."""

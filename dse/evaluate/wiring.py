@@ -339,6 +339,8 @@ class ModelError(DseError):
         What it raised.
     """
 
+    exit_code = 1
+
     def __init__(self, model: str, error: BaseException) -> None:
         super().__init__(model, error)
         self.model = model

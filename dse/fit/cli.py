@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from dse.options import Written, option
+from dse.options import Readable, Written, option
 
-_FILE = Written(path_type=Path)
+_FILE = Written()
 
 
 @click.command()
-@click.argument("table", type=click.Path(path_type=Path))
+@click.argument("table", type=Readable())
 @option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
 @option(
     "--given",

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from dse.problems import DseError
-from dse.profile.cli import profile
+from dse.cli import main
 
 if __name__ == "__main__":
-    try:
-        profile(prog_name="python -m dse.profile")
-    except DseError as error:
-        sys.stderr.write(f"{error}\n")
-        sys.exit(2)
+    sys.argv.insert(1, "profile")
+    main()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dse.options import Written, option
+from dse.options import Readable, Written, option
 
 if TYPE_CHECKING:
     from dse.profile.document import CacheLevels, Profile
@@ -47,17 +47,17 @@ class ProfileCommand(click.Command):
     nargs=-1,
     required=True,
     metavar="SOURCE... [-- ARGUMENT...]",
-    type=click.Path(path_type=Path),
+    type=Readable(),
 )
 @option(
     "-o",
     "--out",
     "output",
-    type=Written(path_type=Path),
+    type=Written(),
     help="Profile  [default: NAME.profile.json]",
 )
 @option("--show", is_flag=True, help="Print hot functions, hot blocks and the transfers.")
-@option("--html", type=Written(path_type=Path), help="Write a page to look at as well.")
+@option("--html", type=Written(), help="Write a page to look at as well.")
 @option("--force", is_flag=True, help="Replace files that are no profile and no page of one.")
 @option(
     "--cache",

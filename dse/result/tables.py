@@ -18,6 +18,7 @@ from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table import TableSpace
 from dse.model.quantity import Quantity
 from dse.model.values import plural
+from dse.problems import without_passwords
 from dse.result import skipped
 from dse.result.cuts import cuts_of
 from dse.result.knobs import flat_knobs
@@ -29,7 +30,6 @@ from dse.search.outcome import Outcome
 from dse.search.tally import Tally
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
-from dse.study.urls import without_passwords
 
 _BEGINNING = Progress(0, 0, 0)
 _EXACT = 2.0**53  # whole numbers are floats without loss up to there

@@ -8,7 +8,8 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from dse.study.urls import credentials, shown_url, without_passwords
+from dse.problems import without_passwords
+from dse.study.urls import credentials, shown_url
 
 
 def kept_text(text: str, content: Mapping[str, Any], toml: bool) -> str:

@@ -1,15 +1,13 @@
-"""Database URLs: as they may be shown, and text without their credentials."""
+"""Database URLs: their form, their credentials, and how they are shown."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import unquote, unquote_plus
 
-from dse.problems import Problem
+from dse.problems import HIDDEN, Problem
 
-HIDDEN = "***"
 _PORT = re.compile(r"[^:]*(:\d*)?")  # a host, and a port
-_LOGIN = re.compile(r"""([a-z][a-z0-9+.-]*:/{1,2}[^\s/:@"']*:)(?!\d+/)[^\s"']+@""", re.IGNORECASE)
 _FORM = re.compile(
     r"""
     \w[\w+.-]*://                  # as SQLAlchemy reads it
@@ -60,20 +58,6 @@ def shown_url(url: str) -> str:
     user, colon, _ = login.partition(":")
     place = place.partition("?")[0]
     return f"{scheme}://{user}{':' + HIDDEN if colon else ''}{at}{place}"
-
-
-def without_passwords(text: str) -> str:
-    """Return a text with the password of each URL in it hidden.
-
-    >>> without_passwords("was x://me:secret@old/db, see http://host:80/a@b")
-    'was x://me:***@old/db, see http://host:80/a@b'
-
-    The path of a URL that was taken for a file's has one slash:
-
-    >>> without_passwords("x:/me:secret@old/db")
-    'x:/me:***@old/db'
-    """
-    return _LOGIN.sub(rf"\1{HIDDEN}@", text)
 
 
 def credentials(url: str) -> set[str]:

@@ -29,6 +29,7 @@ from dse.profile.errors import cannot
 
 _TWICE = 3  # the exit status if modules define the same things, which are told
 _OPTNONE = re.compile(r"\b(?:optnone|noinline) ?")
+_RAISED = re.compile(r"[\w.]*(Error|Exception)\b")  # the last line of a traceback
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,16 @@ def build_object(job: Job, folder: Path) -> dict[str, Any]:
     if done.returncode == _TWICE:
         raise InputError("profile", [Problem("", *each) for each in json.loads(done.stdout)])
     if done.returncode:
-        said = "\n".join(done.stderr.strip().splitlines()[-12:])
-        raise cannot("profile", f"LLVM could not process the program's IR:\n{said}")
+        raise cannot("profile", f"LLVM cannot process the IR: {_last_error(done.stderr)}")
     tables: dict[str, Any] = json.loads(Path(job.tables).read_text())
     return tables
+
+
+def _last_error(stderr: str) -> str:
+    """Return the error in which a traceback ends; the last line if it is of another process."""
+    lines = stderr.strip().splitlines() or ["the process ended without a message"]
+    begins = [i for i, line in enumerate(lines) if _RAISED.match(line)]
+    return "\n".join(lines[begins[-1] if begins else -1 :])
 
 
 class DefinedTwiceError(Exception):
@@ -129,10 +136,15 @@ def _parsed(content: bytes) -> Any:
         content = str(module).encode()
     # The instruction namer passes by functions that are not to be optimised.
     text = "\n".join(
-        _OPTNONE.sub("", line) if line.startswith("attributes #") else line
+        _allow_optimisation(line) if line.startswith("attributes #") else line
         for line in content.decode().splitlines()
     )
     return binding.parse_assembly(with_inline_bodies(text))
+
+
+def _allow_optimisation(attributes: str) -> str:
+    """Return a group of attributes without `optnone`; LLVM reads no empty group."""
+    return _OPTNONE.sub("", attributes).replace("{ }", '{ "dse" }')
 
 
 def _fields(each: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dse.problems import InputError
+from dse.boundary import end_with
 from dse.profile.build import elf
 from dse.profile.build.frontend import faithful, inline_bodies, library_calls, link
 from dse.profile.build.toolchain import compilers
@@ -167,11 +167,10 @@ def main(cxx: bool, arguments: Sequence[str]) -> int:
     """Compile and link as `arguments` say; return the exit status."""
     try:
         c, plus, baseline = compilers()
-    except InputError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    given = sys.stdin.buffer.read() if "-" in arguments else None
-    return Driver(plus if cxx else c, baseline, cxx, given).run(arguments)
+        given = sys.stdin.buffer.read() if "-" in arguments else None
+        return Driver(plus if cxx else c, baseline, cxx, given).run(arguments)
+    except (Exception, KeyboardInterrupt) as error:
+        return end_with(error)
 
 
 def cc() -> None:

@@ -15,7 +15,7 @@ UNKNOWN = "(unknown)"
 START = "(start)"
 OUTSIDE = "(outside)"
 
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]  # arrays hold it
 
 
 class _Part(BaseModel):
@@ -196,7 +196,7 @@ class Chain(_Part):
 class Context(_Part):
     """A node of the call tree; `parent` is the position of another, -1 for a root."""
 
-    parent: Annotated[int, Field(ge=-1)]
+    parent: Annotated[int, Field(ge=-1, lt=2**63)]
     function: str
     invocations: Count
     computation: Count

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from dse.api import views
+from dse.boundary import reader
 from dse.explain.explanation import Explanation
 from dse.problems import InputError, Problem, as_path
 from dse.result import compare as comparing
@@ -225,6 +226,7 @@ def number_of(result: Result, design: Any) -> int:
     raise InputError(result.name, [Problem("designs", message, remedy)])
 
 
+@reader
 def load_result(folder: str | Path) -> StudyResult:
     """Read the result of a run from its folder.
 

@@ -12,6 +12,7 @@ import pandas as pd
 from dse.api import views
 from dse.api.result import StudyResult, number_of
 from dse.api.sweep import Sweep
+from dse.boundary import reader
 from dse.explain.explanation import Explanation
 from dse.problems import InfeasibleError, InputError, Problem, as_path
 from dse.result.record import Result
@@ -217,6 +218,7 @@ class Study(ResolvedStudy):
         report(self, result, Path(path))
 
 
+@reader
 def load(
     path: str | Path,
     target: str | None = None,

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.boundary import reader
 from dse.fit.groups import by_problems, groups
 from dse.fit.series import Series, faults
 from dse.model.quantity import Array
@@ -25,6 +26,7 @@ _SLIP, _ALIKE = 0.8, 0.6  # how alike a name and its misspelling are, and names 
 _BIT = 0.125  # bytes
 
 
+@reader
 def read_series(
     path: Path, by: Sequence[str] = (), clock: float | None = None, clock_used: bool = False
 ) -> tuple[list[Series], list[str]]:

@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
+from dse.boundary import reader
 from dse.evaluate.conditions import Reduction
 from dse.evaluate.objective import Objective
 from dse.problems import InputError, Problem, check_regular
@@ -102,6 +103,7 @@ def content_of(folder: Path) -> Mapping[str, Any]:
     return read_toml(path)[1] if name else read_json(path)
 
 
+@reader
 def study_of(folder: Path) -> ResolvedStudy:
     """Load the study of a run from the copy in its folder.
 

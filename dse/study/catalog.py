@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dse.boundary import reader
 from dse.model.units import KNOWN_UNITS, UnitError, base, is_unit, split
 from dse.problems import InputError, Problem, check_regular, nearest
 from dse.study.provenance import PROVENANCES, Origin, Provenance, sourced
@@ -153,6 +154,7 @@ class Catalog:
     rows: Mapping[str, Row]
 
 
+@reader
 def load_catalog(path: Path) -> Catalog:
     """Read a catalog.
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from dse.boundary import reader
 from dse.problems import InputError, check_regular
 from dse.profile.document.check import WRITTEN, field_problems, reference_problems
 from dse.profile.document.schema import Document
@@ -22,6 +23,7 @@ class Profile(Document):
     """What a program did: blocks, edges, memory, functions and the data between them."""
 
     @classmethod
+    @reader
     def load(cls, path: str | Path) -> Self:
         """Read a profile.
 

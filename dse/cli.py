@@ -62,7 +62,7 @@ def commands() -> None:
 @option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
-    help="What the whole run may take: search.timeout.",
+    help="Seconds that the search may take; the result is written afterwards.",
 )
 @option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")

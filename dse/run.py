@@ -25,10 +25,8 @@ from dse.result import skipped
 from dse.result.claim import claimed
 from dse.result.copies import copies_of, copy_study
 from dse.result.database import StorageError, has_trials
-from dse.result.deadline import Deadline, deadline_of
 from dse.result.opened import opened
-from dse.result.record import Result
-from dse.result.spare import EXPLAINED, explainable
+from dse.result.record import CUT_SHORT, Result
 from dse.result.status import Noting, take_up
 from dse.result.tables import front_of, result_of
 from dse.result.undefined import why_undefined_objective
@@ -36,7 +34,7 @@ from dse.search.base import Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.outcome import Outcome
 from dse.search.tally import why_infeasible
-from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers
+from dse.search.workers import HANGS, EndedError, LateError, Workers, is_late
 from dse.study.settled import METHOD, settled
 from dse.study.study import ResolvedStudy
 from dse.study.team import team_of
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
 _CHECKPOINT_SECONDS = 2.0
 _AUDITED = 0.25  # of the time-out
 _KEPT = "what was finished is kept, and the next run goes on from there"
-_STARTING = 5.0  # seconds beyond the time-out that processes may take to begin, at most
+_STARTING = 5.0  # seconds beyond the time limit that processes may take to begin, at most
 
 
 class StoppedError(DseError):
@@ -149,11 +147,10 @@ def _run(
     copies: Mapping[str, bytes],
     begins: Callable[[ResolvedStudy], None] | None,
 ) -> Result:
-    deadline = deadline_of(study, out)
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
-    if deadline is not None:
-        workers = _begun(study, replace(workers, until=time.time() + deadline.end - began))
+    if study.plan.timeout is not None:
+        workers = _begun(study, replace(workers, until=time.time() + study.plan.timeout))
     seen = held_to_the_contract(study, workers)
     state = checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {}
     study = settled(study, workers, str(state.pop(METHOD, "")))
@@ -167,7 +164,7 @@ def _run(
         raise StoppedError(f"{study.name}: {raised}") from raised
     error: DseError | None = None
     try:
-        stopped = _follow(study, under_way, checkpoint, progress, deadline)
+        stopped = _follow(study, under_way, checkpoint, progress, workers.until)
     except DseError as raised:
         error, stopped = raised, f"error: {raised}"
     if under_way.progress().done == 0:
@@ -207,11 +204,11 @@ def _run(
         if stopped in files.FINISHED and stopped != files.TIMEOUT:
             checkpoint.unlink(missing_ok=True)
         (out / files.PROGRESS).unlink(missing_ok=True)
-        # what ended a process would end this one, which runs models to explain designs
-        left = None if deadline is None else deadline.end - time.monotonic()
-        ended = isinstance(error, EndedError)
-        spare = 0 if ended else explainable(study, result, outcome, left, earlier)
-        report_into(study, result, out, spare)
+        # a model that ended a process, or hung in one, would do so in this one; after Ctrl-C the
+        # user waits for the result
+        unsafe = stopped in CUT_SHORT and study.file.run.processes
+        explains = not (unsafe or stopped == "interrupted" or isinstance(error, EndedError))
+        report_into(study, result, out, explains)
     if error is not None:
         kept = out is not None and isinstance(error, ClusterError)
         told = f"; {_KEPT}" if kept else ""
@@ -281,11 +278,10 @@ def _follow(
     under_way: Search,
     checkpoint: Path | None,
     progress: Callable[[Progress], None] | None,
-    deadline: Deadline | None,
+    until: float,
 ) -> str:
-    """Work until the end, a time-out or Ctrl-C; return the reason."""
+    """Work until the end, the time limit or Ctrl-C; return the reason."""
     last = time.monotonic()
-    until = NEVER if deadline is None else time.time() + deadline.end - last
     state = under_way.progress()
     noting = Noting(checkpoint.parent, study, state) if checkpoint is not None else None
     try:
@@ -298,12 +294,11 @@ def _follow(
                 _write(checkpoint, study, under_way)
                 noting.note(state)
                 last = now
-            if deadline is not None and state.done < state.total and deadline.is_over(state.kept):
+            if is_late(until) and state.done < state.total:
                 return "timeout"
     except KeyboardInterrupt:
         return "interrupted"
-    late = deadline is not None and deadline.is_over(0)
-    return "timeout" if late and state.done < state.total else "complete"
+    return "timeout" if is_late(until) and state.done < state.total else "complete"
 
 
 def _keep(
@@ -320,22 +315,20 @@ def _keep(
     files.save(result, out, copies, study.outside)  # before the report, which runs models again
 
 
-def report_into(
-    study: ResolvedStudy, result: Result, out: Path, explained: int = EXPLAINED
-) -> None:
+def report_into(study: ResolvedStudy, result: Result, out: Path, explains: bool = True) -> None:
     """Write the report into a run folder, and the answer into its summary; see `report`."""
-    files.write_answer(out, report(study, result, out / files.REPORT, explained))
+    files.write_answer(out, report(study, result, out / files.REPORT, explains))
 
 
 def report(
-    study: ResolvedStudy, result: Result, path: Path, explained: int = EXPLAINED
+    study: ResolvedStudy, result: Result, path: Path, explains: bool = True
 ) -> dict[str, Any]:
     """Write the report of a result, with the designs that matter most explained in full.
 
     Parameters
     ----------
-    explained : int
-        How many designs to explain, at most, beside those that an answer names; 0 for none at all.
+    explains : bool
+        Whether models run again to explain designs.
 
     Returns
     -------
@@ -363,8 +356,9 @@ def report(
     explanations: list[Explanation] = []
     held, basis = Robustness(), InputProvenance(study.figures)
     try:
-        explanations, held = explain_most_important(study, result, explained)
-        basis = assess_inputs(study, result, explained > 0)
+        if explains:
+            explanations, held = explain_most_important(study, result)
+        basis = assess_inputs(study, result, explains)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
     answer = answer_of(study, result, explanations, basis)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dse.evaluate import samples
-from dse.explain import discovery
-from dse.result import spare
+from dse.explain import discovery, robustness
 from dse.study.resolve import uncertain
 from dse.study.uncertain import UncertaintyTable
 from tests.docs_figures import Document
@@ -14,7 +13,7 @@ def test_figures_of_uncertainty() -> None:
     doc = Document("docs/uncertainty.md")
     doc.says("cut off, and `dse check` says so if it is @ % or more", 100 * uncertain._CUT)
     doc.says("is drawn together, @ times or as", UncertaintyTable.model_fields["samples"].default)
-    doc.says("up to @ of them, and @ near it are held", spare.FRONT, spare.NEAR)
+    doc.says("up to @ of them, and @ near it are held", robustness.FRONT, robustness.NEAR)
     doc.says("they are cut into @ parts along each input", discovery._BINS)
     assert samples._CORNERS == 6
     assert discovery._PEEL == 0.1

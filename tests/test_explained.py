@@ -46,7 +46,7 @@ def test_explanations_do_not_depend_on_those_beside(tmp_path: Path) -> None:
 
 def test_the_report_says_how_many(tmp_path: Path) -> None:
     study, result = _found(tmp_path)
-    report(study, result, tmp_path / "report.html", 5)
+    report(study, result, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     told = re.search(r"This report explains (\d+) of ([\d,]+) designs in full", text)
     assert told is not None

@@ -157,9 +157,8 @@ def test_a_file_that_somebody_reads_is_waited_for() -> None:
 
 def test_what_a_run_that_was_killed_leaves_is_swept(finished: Path, tmp_path: Path) -> None:
     shutil.copytree(finished / "out", tmp_path / "out")
-    (tmp_path / "out" / ".pace-x").mkdir()
     names = [".report.html.1", ".study.db.1", ".study.db.1-journal", "study/.toy_model.py.1"]
-    for name in [*names, "checkpoint.npz", ".pace-x/front.csv"]:
+    for name in [*names, "checkpoint.npz"]:
         (tmp_path / "out" / name).write_text("half")
     run(dse.load(finished / "study.toml"), tmp_path / "out")
     assert not [p for p in (tmp_path / "out").rglob("*") if p.name.startswith(".")]

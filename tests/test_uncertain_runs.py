@@ -129,5 +129,5 @@ def test_a_report_without_time_for_models_says_nothing_of_draws(tmp_path: Path) 
     from dse.run import report
 
     made = study({"maximize": "speedup", "at": {"granularity": 4096}})
-    told = report(made, made.run(), tmp_path / "report.html", explained=0)
+    told = report(made, made.run(), tmp_path / "report.html", explains=False)
     assert told["holds"] == "" and "uncertainty" not in told

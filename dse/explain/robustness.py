@@ -21,9 +21,10 @@ from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
 from dse.model.values import as_data, plural, show, worded
 from dse.result.record import Result
-from dse.result.spare import FRONT, NEAR
 from dse.study.study import ResolvedStudy
 
+FRONT, NEAR = 300, 200
+"""Designs of the front, and next to it, that are compared if inputs are uncertain."""
 _HELD = 1 << 21  # designs times samples that are held at once
 _ROWS = 1 << 22  # designs times scenarios that are evaluated at once
 _MUCH = 0.1  # of the variance: a share that is told

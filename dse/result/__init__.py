@@ -10,6 +10,4 @@
     Optuna's database: trials and fronts, in bulk.
 `compare`
     Two results side by side.
-`spare`, `deadline`
-    What a time-out still allows to evaluate, and how much of it writing the result takes.
 """

@@ -17,7 +17,6 @@ from typing import IO, Literal, NamedTuple
 
 from dse.problems import InputError, Problem
 from dse.result.database import StorageError, has_trials
-from dse.result.deadline import TRIED
 from dse.result.folder import (
     CHECKPOINT,
     DESIGNS,
@@ -232,8 +231,6 @@ def _sweep(folder: Path, state: State) -> None:
     """Remove what a killed run left half-written, or did not come to remove."""
     for name in (CHECKPOINT, PROGRESS, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
         sweep(folder, name)
-    for path in folder.glob(f"{TRIED}*"):
-        shutil.rmtree(path, ignore_errors=True)
     if state == "finished":
         names = [PROGRESS] if _ended_by_its_time(folder) else [CHECKPOINT, PROGRESS]
         for name in names:

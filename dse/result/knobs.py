@@ -13,27 +13,22 @@ from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Array
 from dse.model.values import plural
 from dse.result.record import CUT_SHORT
-from dse.result.spare import affordable
 from dse.search.outcome import Outcome
 from dse.study.study import ResolvedStudy
 
+_SAMPLED = 64  # designs
 _POSITIONS = (0.0, 0.5, float(np.nextafter(1.0, 0.0)))
 
 
-def flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str, pace: float) -> list[str]:
+def flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[str]:
     """Return a note for each variable that changes nothing, though a model takes it.
 
-    Sampled: up to 64 kept designs, with the variable set to both ends of its range and its middle;
-    after a time-out or Ctrl-C as many of them as half a second allows, at the pace of the search.
+    Sampled: up to 64 kept designs, with the variable set to both ends of its range and its middle.
+    Nothing is sampled after a time limit or Ctrl-C: the run that goes on does it.
     """
     evaluator = study.evaluator
-    count, most = len(outcome.numbers), 64
-    if stopped in CUT_SHORT:
-        pace = np.inf if study.file.run.processes else pace  # what was under way may hang
-        each = 3 * len(evaluator.space.variables)
-        most = min(most, affordable(evaluator, outcome.points, 0.5, pace) // each)
-    rows = np.unique(np.linspace(0, count - 1, most).astype(int))
-    if len(rows) == 0 or isinstance(evaluator.space, TableSpace):
+    rows = np.unique(np.linspace(0, len(outcome.numbers) - 1, _SAMPLED).astype(int))
+    if stopped in CUT_SHORT or isinstance(evaluator.space, TableSpace):
         return []  # between the rows of a table there is nothing
     unit = evaluator.space.to_unit({n: v[rows] for n, v in outcome.points.items()})
     notes = []

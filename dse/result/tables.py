@@ -23,7 +23,6 @@ from dse.result import skipped
 from dse.result.cuts import cuts_of
 from dse.result.knobs import flat_knobs
 from dse.result.record import Certificate, Column, Result, Role
-from dse.result.spare import fresh, pace_of
 from dse.result.undefined import why_first
 from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import Outcome
@@ -71,12 +70,7 @@ def result_of(
             *skipped.notes(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
-            *flat_knobs(
-                study,
-                outcome,
-                stopped,
-                pace_of(seconds, workers.count, fresh(certificate.evaluated, before)),
-            ),
+            *flat_knobs(study, outcome, stopped),
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
@@ -140,7 +134,7 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
             "evaluations": "the evaluations that the study allows were used",
             "stalled": outcome.ended,
             "interrupted": "it was interrupted",
-            "timeout": f"the time of {plan.timeout:g} s was over" if plan.timeout else "",
+            "timeout": f"its time limit of {plan.timeout:g} s was over" if plan.timeout else "",
         }.get(stopped, stopped)
         error = why.startswith("error: ")
         statement += f" The search ended {'with an ' if error else 'because '}{why}."
@@ -357,7 +351,7 @@ def _provenance(
     workers: Workers,
     before: Progress,
 ) -> dict[str, object]:
-    done = fresh(certificate.evaluated, before)
+    done = max(certificate.evaluated - (before.done - before.repeats), 0)  # of this session
     packages = ("dse-accelerators", "numpy", "scipy", "pandas", "optuna", "moocore", "joblib")
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

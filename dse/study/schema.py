@@ -251,7 +251,7 @@ class SearchTable(Table):
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
     timeout: Annotated[StrictInt | Finite, Field(gt=0)] | None = Field(
-        None, description="seconds of the whole run; processes that hang are then ended"
+        None, description="seconds of the search; processes that hang are then ended"
     )
     tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr | dict[str, Number] = (
         Field(

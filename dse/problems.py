@@ -99,10 +99,13 @@ class Problem:
         return self.text(LONGEST_MESSAGE)
 
     def text(self, most: int) -> str:
-        """Return the problem in about so many characters."""
-        where, message = shorten(self.where, most // 4), shorten(self.message, most // 2)
+        """Return the problem in about so many characters at most."""
+        where, message, remedy = self.where, self.message, self.remedy
+        if len(where) + len(message) + len(remedy) > most:
+            where, remedy = shorten(where, most // 4), shorten(remedy, most // 4)
+            message = shorten(message, most // 2)
         line = f"{where}: {message}" if where else message
-        return "\n    ".join([line, shorten(self.remedy, most // 4)] if self.remedy else [line])
+        return "\n    ".join([line, remedy] if remedy else [line])
 
 
 class DseError(Exception):
@@ -134,8 +137,10 @@ class InputError(DseError):
     def _text(self) -> str:
         count = len(self.problems)
         lines = [f"{shorten(self.source, _SHORTEST)}: {count} problem{'s' if count != 1 else ''}"]
-        most = max(_SHORTEST, LONGEST_MESSAGE // max(1, min(count, _LISTED)))
-        texts = (problem.text(most) for problem in self.problems[:_LISTED])
+        texts = [str(problem) for problem in self.problems[:_LISTED]]
+        if sum(map(len, texts)) > LONGEST_MESSAGE:
+            most = max(_SHORTEST, LONGEST_MESSAGE // len(texts))
+            texts = [problem.text(most) for problem in self.problems[:_LISTED]]
         lines += [f"  {text}".replace("\n", "\n  ") for text in texts]
         if count > _LISTED:
             lines.append(f"  … and {count - _LISTED} more")

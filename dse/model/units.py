@@ -63,7 +63,11 @@ word = 4 * byte
 _POWER = re.compile(r"(\*\*|\^)\s*-?\d(?![\d.]|\s*(\*\*|\^))")  # one digit, no towers
 _TEN = re.compile(r"(?<=\d)×10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")  # as reports write it
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-_LONGEST = 60  # characters of a unit
+_NUMBER = re.compile(
+    r"[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?"
+)
+_LONGEST_UNIT = 60  # characters
+_LONGEST_TEXT = 500  # characters of a number with a unit
 KNOWN_UNITS = (
     "known are B, bit, s, cycle, Hz, m, J, W, LUT, LUT4, ALM, element, call, stream…, "
     "with prefixes such as k, M, n, Ki"
@@ -295,7 +299,7 @@ def _clocked(unit: str) -> str:
 def split(text: str) -> tuple[float, str, str]:
     """Split a text into its number, the number as written, and its unit (empty if it has none).
 
-    The number is the longest head of the text that is one; nothing is converted.
+    The number is the longest one at the beginning of the text; nothing is converted.
 
     Raises
     ------
@@ -305,21 +309,19 @@ def split(text: str) -> tuple[float, str, str]:
     >>> split("1.16 GHz"), split("5×10⁷ LUT")
     ((1.16, '1.16', 'GHz'), (50000000.0, '5e7', 'LUT'))
     """
+    if len(text) > _LONGEST_TEXT:
+        start = f"{text[:_LONGEST_UNIT]!r}…"
+        raise UnitError(f"{start} has {len(text):,} characters: a number with a unit has fewer")
     stripped = _TEN.sub(lambda found: f"e{found[1].translate(_RAISED)}", text.strip())
-    for end in range(len(stripped), 0, -1):
-        head = stripped[:end].rstrip()
-        try:
-            number = float(head)
-        except ValueError:
-            continue
-        if head[-1:].isalpha():  # "inf", "nan" are words, not numbers with a unit
-            continue
-        if stripped[end:].startswith(","):
-            raise UnitError(f"{text!r} has a comma: write 29000 or 29_000, and 0.5 for a half")
-        return number, head, stripped[end:].strip()
     if stripped.lower() in ("inf", "infinity"):
         return math.inf, stripped, ""
-    raise UnitError(f'{text!r} is not a number with a unit, such as "1.5 KiB"')
+    found = _NUMBER.match(stripped)
+    if found is None:
+        raise UnitError(f'{text!r} is not a number with a unit, such as "1.5 KiB"')
+    head, rest = found[0], stripped[found.end() :].strip()
+    if rest.startswith(","):
+        raise UnitError(f"{text!r} has a comma: write 29000 or 29_000, and 0.5 for a half")
+    return float(head), head, rest
 
 
 def _usual(unit: str) -> tuple[float, dict[str, int]] | None:
@@ -347,12 +349,12 @@ def _dimension(unit: str) -> tuple[float, dict[str, int]]:
     registry = _registry()
     plain = _POWER.sub("", unit)
     if (
-        len(unit) > _LONGEST
+        len(unit) > _LONGEST_UNIT
         or "**" in plain
         or "^" in plain
         or re.search(r"[\d.]{2}|(?<![A-Za-z])[02-9]", plain)
     ):
-        raise UnitError(f"{unit[:_LONGEST]!r} is not a unit, such as B/cycle or m**2")
+        raise UnitError(f"{unit[:_LONGEST_UNIT]!r} is not a unit, such as B/cycle or m**2")
     try:
         parsed = registry.parse_units("percent" if unit == "%" else unit.replace("\u03bc", "µ"))
         base = registry.Quantity(1.0, parsed).to_base_units()

@@ -297,6 +297,10 @@ def load_result(folder: str | Path) -> Result:
         )
     try:
         verify(folder)
+        if not all(
+            isinstance(e["unit"], str) for e in (*content["columns"], *content["objectives"])
+        ):
+            raise TypeError("a unit is not a text")
         columns = {
             c["name"]: Column(**c | {"options": tuple(c["options"])}) for c in content["columns"]
         }

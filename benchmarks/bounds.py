@@ -144,9 +144,9 @@ def limit(seconds: float) -> int:
         took, worked, gap = time.time() - began, time.process_time() - worked, outcome.gap
         assert gap is not None
         long = searched(evaluator, "bound", LONG)
-        cover, beyond = Cover(len(evaluator.signs)), Cover(len(evaluator.signs))
-        cover.add(front(outcome)[1] * evaluator.signs)
-        beyond.add(front(long)[1] * evaluator.signs)
+        cover, beyond = Cover.empty(len(evaluator.signs)), Cover.empty(len(evaluator.signs))
+        cover = cover.added(front(outcome)[1] * evaluator.signs)
+        beyond = beyond.added(front(long)[1] * evaluator.signs)
         none, same = np.zeros(len(evaluator.signs)), np.ones(len(evaluator.signs))
         true = reached(cover, beyond.points, same, none)
         refuted += not true <= gap.reached

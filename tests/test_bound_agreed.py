@@ -116,14 +116,14 @@ def test_where_the_best_end_has_no_value_the_others_are_looked_at() -> None:
 
 def test_a_cover_need_not_be_asked_again_for_what_it_had() -> None:
     rng = np.random.default_rng(0)
-    cover, designs = Cover(3), rng.integers(0, 40, (6_000, 3)).astype(np.float64)
+    cover, designs = Cover.empty(3), rng.integers(0, 40, (6_000, 3)).astype(np.float64)
     points = rng.integers(0, 40, (900, 3)) - rng.integers(0, 9, (900, 1)) * 4.0
     since = np.full(900, -1, dtype=np.int32)
     known = np.zeros((2, 900), dtype=bool)
     for k, part in enumerate(np.array_split(designs, 12)):
-        cover.add(part)
+        cover = cover.added(part)
         if k == 7:
-            cover.thin()
+            cover = cover.thinned()
         some = np.flatnonzero(rng.random(900) < 0.6)
         mark = cover.mark
         for row, ask in enumerate((cover.weakly, cover.strictly)):

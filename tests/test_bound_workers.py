@@ -57,7 +57,7 @@ def test_any_number_of_workers_gives_the_same_bytes(
         assert_same(ended(begun(judge, tolerance, workers)), alone)
     for first, then in ((1, 3), (3, 2)):
         cut = begun(judge, tolerance, first)
-        for _ in itertools.islice(cut.steps(), 4):
+        for _ in itertools.islice(cut.steps(), 32):
             pass
         assert_same(ended(begun(judge, tolerance, then, cut.state())), alone)
 

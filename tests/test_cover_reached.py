@@ -23,16 +23,16 @@ def test_the_factor_is_that_of_the_point_that_needs_most(seed: int, farthest: fl
     ideal = rng.random((5_000, 3)) + 1.0
     ideal[rng.integers(1, 19)] *= farthest
     points = rng.random((700, 3)) + 1.2
-    cover = Cover(3)
-    cover.add(points)
+    cover = Cover.empty(3)
+    cover = cover.added(points)
     found, true = reached(cover, ideal, np.ones(3), NONE), _factor(points, ideal)
     assert true <= found * (1 + 1e-12)
     assert found <= 1.01 * true
 
 
 def test_what_nothing_covers_and_what_is_covered_anyway() -> None:
-    cover = Cover(3)
-    cover.add(np.array([[1.0, 1.0, np.inf]]))
+    cover = Cover.empty(3)
+    cover = cover.added(np.array([[1.0, 1.0, np.inf]]))
     assert reached(cover, np.ones((1, 3)), np.ones(3), NONE) == np.inf
     assert reached(cover, np.full((1, 3), np.inf), np.ones(3), NONE) <= 1e-8
     assert reached(cover, np.zeros((0, 3)), np.ones(3), NONE) == 0.0

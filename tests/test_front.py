@@ -77,7 +77,7 @@ def test_nondominated_is_optunas(objectives: int) -> None:
 def test_nothing_is_an_empty_front() -> None:
     assert is_nondominated(np.zeros((0, 3))).shape == (0,)
     assert Archive.empty(2).merged(Archive.empty(2)).points.size == 0
-    assert len(FrontBuilder(2).archive().index) == 0
+    assert len(FrontBuilder.empty(2).archive().index) == 0
 
 
 @given(points_of(most=60), st.data())
@@ -85,9 +85,9 @@ def test_a_front_does_not_depend_on_cuts_nor_order(points: Floats, data: st.Data
     wanted = brute_front(points)
     order = np.array(data.draw(st.permutations(range(len(points)))))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(points)), max_size=6)))
-    builder = FrontBuilder(points.shape[1])
+    builder = FrontBuilder.empty(points.shape[1])
     for low, high in itertools.pairwise([0, *cuts, len(points)]):
-        builder.add(order[low:high], points[order[low:high]])
+        builder = builder.added(order[low:high], points[order[low:high]])
         if data.draw(st.booleans()):
             builder.archive()  # looking does not change what comes out
     archive = builder.archive()
@@ -104,10 +104,10 @@ def test_many_chunks_settle_and_use_its_pivots(whole_numbers: bool) -> None:
         points = np.round(points * 60)  # many ties and duplicates
     wanted = np.flatnonzero(_is_pareto_front(points, assume_unique_lexsorted=False))
     for chunk in (500, 7_919, 20_000):
-        builder = FrontBuilder(3)
+        builder = FrontBuilder.empty(3)
         for start in range(0, len(points), chunk):
             index = np.arange(start, min(start + chunk, len(points)))
-            builder.add(index, points[index])
+            builder = builder.added(index, points[index])
         assert np.array_equal(builder.archive().index, wanted)
 
 

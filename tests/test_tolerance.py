@@ -60,8 +60,8 @@ def test_each_objective_may_have_its_own_tolerance() -> None:
     assert certificate.complete
     assert certificate.tolerances == {"area": [0.0, 20.0], "gain": [0.01, 0.0]}
     assert "within 20 LUT of area and 1 % of gain" in certificate.statement
-    cover = Cover(2)
-    cover.add(result.front.points)
+    cover = Cover.empty(2)
+    cover = cover.added(result.front.points)
     within = np.array([0.0, 0.01]), np.zeros(2), np.array([20.0, 0.0])
     assert cover.weakly(relaxed(points(), *within)).all()
     assert len(result.front.designs) < 400
@@ -105,8 +105,8 @@ def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
     area, gain = (outcome.gap.apart[name] for name in ("area", "gain"))
     assert area.amount / 1e-3 == pytest.approx(gain.share / 1e-6)
     assert area.amount > 1e-3
-    cover = Cover(2)
-    cover.add(outcome.judged.objectives[outcome.on_front] * evaluator.signs)
+    cover = Cover.empty(2)
+    cover = cover.added(outcome.judged.objectives[outcome.on_front] * evaluator.signs)
     within = np.array([0.0, gain.share]), np.zeros(2), np.array([area.amount, 0.0])
     assert cover.weakly(relaxed(points(), *within)).all()
 

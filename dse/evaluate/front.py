@@ -158,19 +158,33 @@ class Gathered:
         return self.settled.merged(*self.waiting)
 
 
+@dataclass(frozen=True)
 class FrontBuilder:
     """An archive under construction: chunks go in, their dominated designs fall out early.
 
-    What comes out does not depend on how the designs were cut into chunks.
+    The result does not depend on how the designs were cut into chunks. A builder never changes:
+    adding gives a new one that shares the old arrays, and an interrupted search keeps the old one.
+
+    Parameters
+    ----------
+    gathered : Gathered
+        The designs that may be on the front.
+    pivots : ndarray, shape (points, objectives)
+        Some points of the front, which are quick to compare with.
     """
 
-    def __init__(self, objectives: int, columns: int = 0) -> None:
-        self._gathered = Gathered(Archive.empty(objectives, columns))
-        self._pivots = np.zeros((0, objectives))
-        self._chosen_of = self._gathered.settled  # the pivots
+    gathered: Gathered
+    pivots: Array
 
-    def add(self, index: NDArray[np.int64], points: Array, beside: Array | None = None) -> None:
-        """Add a chunk of designs.
+    @classmethod
+    def empty(cls, objectives: int, columns: int = 0) -> FrontBuilder:
+        """Return a builder without designs, for this many objectives and columns beside them."""
+        return cls(Gathered(Archive.empty(objectives, columns)), np.zeros((0, objectives)))
+
+    def added(
+        self, index: NDArray[np.int64], points: Array, beside: Array | None = None
+    ) -> FrontBuilder:
+        """Return a builder that also holds a chunk of designs.
 
         Parameters
         ----------
@@ -179,23 +193,21 @@ class FrontBuilder:
         points : ndarray, shape (designs, objectives)
             Their objectives, less being better, without NaN.
         beside : ndarray, shape (designs, columns), optional
-            What else to keep of each.
+            Other values to keep of each.
         """
-        if self._gathered.settled is not self._chosen_of:
-            self._chosen_of = self._gathered.settled
-            self._pivots = _pivots(self._chosen_of.points)
-        rows = np.flatnonzero(~_beaten(points, self._pivots))
+        rows = np.flatnonzero(~_beaten(points, self.pivots))
         points = points[rows]
         keep = is_nondominated(points)
         rows, points = rows[keep], points[keep]
         kept = np.zeros((len(rows), 0)) if beside is None else beside[rows]
-        self._gathered = self._gathered.added(Archive(index[rows], points, kept))
+        gathered = self.gathered.added(Archive(index[rows], points, kept))
+        if gathered.settled is self.gathered.settled:
+            return FrontBuilder(gathered, self.pivots)
+        return FrontBuilder(gathered, _pivots(gathered.settled.points))
 
     def archive(self) -> Archive:
         """Return the archive of all that was added."""
-        if self._gathered.waiting:
-            self._gathered = Gathered(self._gathered.archive())
-        return self._gathered.settled
+        return self.gathered.archive()
 
 
 def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:

@@ -69,8 +69,8 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     evaluator, gap = study.evaluator, result.certificate.gap
     if gap is None:
         raise ValueError("the certificate claims nothing")
-    cover = Cover(len(evaluator.objectives))
-    cover.add(result.front.points)
+    cover = Cover.empty(len(evaluator.objectives))
+    cover = cover.added(result.front.points)
     common, apart = (gap, 0.0), result.certificate.tolerances
     every = [apart.get(o.name, common) for o in evaluator.objectives]
     share, amount = np.maximum(np.array(every, dtype=np.float64), [_ROUNDING, 0.0]).T

@@ -13,9 +13,9 @@ minimized, and f(a) ≥ f(x) / (1 + ε) in each to be maximized; a continuum nee
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from dse.evaluate.front import FrontBuilder, distinct_front
 from dse.evaluate.grounds import grounds
 from dse.evaluate.memory import remembering
 from dse.evaluate.space import Space
+from dse.model.quantity import Array
 from dse.problems import Problem
 from dse.search.audited import audit
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Start, no_options
@@ -54,12 +55,13 @@ from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
 _SEEDS = 20_000  # random designs to begin with
 _SMALL = 16  # designs of a box that are rather enumerated than halved
 _PIECE = 1 << 12  # boxes whose designs are evaluated together
-_MOST = 1 << 16  # boxes worked on together
+_MOST = 1 << 16  # boxes of a step, at most
+_PART = 8  # a step takes one box per so many designs and bounds computed before it
 _FEWEST = 1 << 10
-_SECONDS = 0.3  # that a batch should take
 _DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
 _THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
 _BILLION = 10**9  # what the progress through a continuum is counted in
+_COUNTED = 1 << 27  # designs of a space up to which each is counted once: 16 MB of bits
 
 
 def plan(
@@ -89,9 +91,58 @@ def start(begun: Start) -> Search:
     return _Bounding(begun)
 
 
+@dataclass(frozen=True)
+class _State:
+    """The whole state of a search by bounds; a step makes a new one and changes nothing of the old.
+
+    Parameters
+    ----------
+    open : Open
+        The boxes that may still hold a design for the front.
+    cover : Cover
+        The objectives of the designs found so far.
+    front : FrontBuilder
+        The designs that may be on the front.
+    tally : Tally
+        Counts over all evaluated designs.
+    clamped : bool
+        Whether variables of which all agree on the best end are held there.
+    counted : ndarray of uint8
+        One bit per design of a small space: whether the tally holds it. Empty for a large space.
+    early : tuple of pairs
+        Places and values of some designs for plots.
+    sown : int
+        Random designs evaluated so far.
+    boxes : int
+        Boxes whose bounds were computed.
+    thinned, swept : int
+        Points of the cover when it was last thinned, and when all open boxes were last compared
+        with it.
+    """
+
+    open: Open
+    cover: Cover
+    front: FrontBuilder
+    tally: Tally
+    clamped: bool
+    counted: NDArray[np.uint8]
+    early: tuple[tuple[NDArray[np.int64], Evaluated], ...] = ()
+    sown: int = 0
+    boxes: int = 0
+    thinned: int = 0
+    swept: int = 0
+
+    @property
+    def work(self) -> int:
+        """How much was done: designs evaluated and boxes bounded."""
+        return self.tally.evaluated + self.boxes
+
+
 class _Bounding:
+    """A search by bounds: what stays the same, and one state, which each step replaces."""
+
     def __init__(self, begun: Start) -> None:
-        evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
+        evaluator, plan = begun.evaluator, begun.plan
         self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
         self._ranges = ranges_of(evaluator, begun.workers)
         self._threads = begun.workers.threads()
@@ -102,93 +153,66 @@ class _Bounding:
         size = evaluator.space.size
         self._most = np.inf if plan.evaluations == (size or UNLIMITED) else plan.evaluations
         self._numbered = size is not None and size < np.iinfo(np.int64).max
-        constraints = len(evaluator.constraints)
-        columns = constraints + (0 if self._numbered else len(self._ranges.axes))
-        self._front = FrontBuilder(len(evaluator.objectives), columns)
-        self._cover = Cover(len(evaluator.objectives), self._threads)
-        self._settled = 0  # points of the cover when it was last thinned
-        self._swept = 0  # and when all open boxes were last asked
-        self._tally = Tally.empty(constraints)
-        self._early: list[tuple[NDArray[np.int64], Evaluated]] = []
-        self._boxes, self._batch, self._begun = 0, _FEWEST, False
-        self._until, self._slice = NEVER, 1
-        self._undefined = False  # whether a design of a box has no value
-        self._clamped = not self._exact  # of ties each counts if nothing may be missed
-        if arrays:
-            self._clamped = bool(arrays["clamped"])
+        self._until = NEVER
         try:
-            self._root = best(self._ranges) if self._clamped else self._ranges.whole()
-            root = whole(self._root, len(evaluator.objectives))
-            self._open = self._opened(root.boxes, root.widths, root.age, root.miss)
+            self._state = self._resumed(begun.state) if begun.state else self._first()
         except LateError as late:
             raise EndedError(
                 f"the first bounds were not there after {late.waited:.1f} s, when the time was "
                 f"over: {HANGS}"
             ) from None
-        if arrays:
-            self._resume(arrays)
-        size, before = self._evaluator.space.size or _BILLION, self._tally.evaluated
-        self._earlier = Progress(before, size, len(self._cover))
+        self._earlier = self.progress()
 
     # ------------------------------------------------------------------------------ the protocol
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         self._until = until
-        if not self._begun:
-            self._begun = True
-            self._sow()
-            yield
-        while len(self._open) and not is_late(until):
-            if self._tally.evaluated >= self._most:
+        while not self._is_done(self._state) and not (
+            self._state.tally.evaluated and is_late(until)
+        ):
+            try:
+                # The one assignment commits a step. An interruption at any place, or an error of a
+                # model, leaves the state of before, so that no box is ever lost.
+                self._state = self._stepped(self._state)
+            except LateError:
                 return
-            self._work()
-            self._batch = min(_MOST, 2 * self._batch)  # not by the clock: the front would follow
             yield
-        if not len(self._open):
-            self._cover.rest()
 
     def progress(self) -> Progress:
+        state = self._state
         size = self._evaluator.space.size or _BILLION
-        done = size if not len(self._open) else min(int(size * self._decided()), size - 1)
-        found = len(self._cover)
-        return Progress(max(done, self._tally.evaluated and 1), size, found, kept=found + KEPT)
+        done = size if not len(state.open) else min(int(size * self._decided(state)), size - 1)
+        found = len(state.cover)
+        return Progress(max(done, state.tally.evaluated and 1), size, found, kept=found + KEPT)
 
     def earlier(self) -> Progress:
         return self._earlier
 
     def state(self) -> dict[str, NDArray[Any]]:
-        archive = self._front.archive()
-        early = [judged for _, judged in self._early]
+        state = self._state
+        archive = state.front.archive()
+        early = [judged for _, judged in state.early]
         whole = concatenate([*early, Evaluated.empty(self._evaluator)])
         places = [np.zeros((0, len(self._ranges.axes)), dtype=np.int64)]
         return {
-            "boxes": np.array([self._boxes, self._begun, self._batch, self._settled, self._swept]),
-            **self._open.arrays(),
-            "clamped": np.array(self._clamped),
-            "cover": self._cover.points,
+            "boxes": np.array([state.boxes, state.sown, state.thinned, state.swept]),
+            **state.open.arrays(),
+            "clamped": np.array(state.clamped),
+            "counted": state.counted,
+            "cover": state.cover.points,
             "index": archive.index,
             "points": archive.points,
             "beside": archive.beside,
-            "early": np.concatenate([*places, *(each for each, _ in self._early)]),
+            "early": np.concatenate([*places, *(each for each, _ in state.early)]),
             "objectives": whole.objectives,
             "constrained": whole.constrained,
             "feasible": whole.feasible,
-            **self._tally.arrays(),
+            **state.tally.arrays(),
         }
 
-    def _resume(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `state` gave."""
-        self._boxes, begun, self._batch, self._settled, self._swept = arrays["boxes"].tolist()
-        self._begun = bool(begun)
-        self._open = Open.from_arrays(arrays)
-        self._cover.add(arrays["cover"])
-        self._front.add(arrays["index"], arrays["points"], arrays["beside"])
-        judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
-        self._early = [(arrays["early"], judged)]
-        self._tally = Tally.from_arrays(arrays)
-
     def outcome(self) -> Outcome:
-        archive, constraints = self._front.archive(), len(self._evaluator.constraints)
+        state = self._state
+        archive, constraints = state.front.archive(), len(self._evaluator.constraints)
         if self._numbered:
             places = placed(self._ranges, archive.index)
         else:  # some were looked at twice
@@ -199,185 +223,283 @@ class _Bounding:
         judged = Evaluated(values, archive.beside[:, :constraints], every)
         return bounded(
             self._evaluator,
-            kept(self._ranges, (places, judged), self._early, self._numbered),
+            kept(self._ranges, (places, judged), state.early, self._numbered),
             archive.points,
-            self._tally,
+            state.tally,
             Gap(
                 float(self._tolerance.max()),
-                *self._proven(),
-                self._boxes,
-                self._decided(),
+                *self._proven(state),
+                state.boxes,
+                self._decided(state),
                 grounds(self._ranges),
                 self._plan.floor,
             ),
             self._numbered,
         )
 
+    # ----------------------------------------------------------------------------- its beginnings
+
+    def _empty(self, clamped: bool) -> _State:
+        """Return the state before anything is known."""
+        objectives, constraints = len(self._floor), len(self._evaluator.constraints)
+        columns = constraints + (0 if self._numbered else len(self._ranges.axes))
+        size = self._evaluator.space.size or 0
+        bits = -(-size // 8) if size <= _COUNTED else 0
+        return _State(
+            whole(self._root(clamped), objectives),
+            Cover.empty(objectives, self._threads),
+            FrontBuilder.empty(objectives, columns),
+            Tally.empty(constraints),
+            clamped,
+            np.zeros(bits, dtype=np.uint8),
+        )
+
+    def _first(self) -> _State:
+        """Return the first state: the box of all designs, if one may be feasible."""
+        state = self._empty(not self._exact)  # of ties each counts if nothing may be missed
+        root = state.open
+        return self._opened(state, root.boxes, root.widths, root.age, root.miss)
+
+    def _resumed(self, arrays: Mapping[str, NDArray[Any]]) -> _State:
+        """Return the state that `state` gave the arrays of."""
+        boxes, sown, thinned, swept = arrays["boxes"].tolist()
+        empty = self._empty(bool(arrays["clamped"]))
+        judged = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
+        return replace(
+            empty,
+            open=Open.from_arrays(arrays),
+            cover=empty.cover.added(arrays["cover"]),
+            front=empty.front.added(arrays["index"], arrays["points"], arrays["beside"]),
+            tally=Tally.from_arrays(arrays),
+            early=((arrays["early"], judged),),
+            sown=sown,
+            boxes=boxes,
+            thinned=thinned,
+            swept=swept,
+            counted=arrays["counted"],
+        )
+
+    def _root(self, clamped: bool) -> Boxes:
+        return self._clamped if clamped else self._ranges.whole()
+
+    @cached_property
+    def _clamped(self) -> Boxes:
+        return best(self._ranges)
+
+    @cached_property
+    def _seeds(self) -> NDArray[np.int64]:
+        """The places of the random designs with which the search begins."""
+        rng = np.random.default_rng(self._plan.seed)
+        size = self._evaluator.space.size
+        count = int(max(1, min(_SEEDS, _SEEDS if size is None else size // 20, self._most)))
+        return np.column_stack([rng.integers(0, axis.count, count) for axis in self._ranges.axes])
+
     # --------------------------------------------------------------------------------- the search
 
-    def _proven(self) -> tuple[float, dict[str, Tolerance]]:
+    def _is_done(self, state: _State) -> bool:
+        if state.sown < len(self._seeds):
+            return False
+        return not len(state.open) or state.tally.evaluated >= self._most
+
+    def _proven(self, state: _State) -> tuple[float, dict[str, Tolerance]]:
         """Return the tolerance that holds: a share, and that of each objective if they differ."""
-        ideal, apart = self._open.ideal, self._plan.apart
-        if not apart:
-            share = reached(self._cover, ideal, np.ones(len(self._floor)), self._floor)
+        ideal, cover = state.open.ideal, state.cover
+        if not self._plan.apart:
+            share = reached(cover, ideal, np.ones(len(self._floor)), self._floor)
             return max(share, self._plan.tolerance), {}
-        factor = max(reached(self._cover, ideal, self._tolerance, self._floor, self._amount), 1.0)
+        factor = max(reached(cover, ideal, self._tolerance, self._floor, self._amount), 1.0)
         every = zip(self._evaluator.objectives, self._tolerance, self._amount, strict=True)
         found = {o.name: Tolerance(factor * float(s), factor * float(a)) for o, s, a in every}
         return (factor * float(self._tolerance.max()) if np.isfinite(factor) else np.inf), found
 
-    def _decided(self) -> float:
+    def _decided(self, state: _State) -> float:
         """Return which share of the space was evaluated or proven not to matter."""
-        if not len(self._open):
+        if not len(state.open):
             return 1.0
-        left = shares(self._ranges, self._open.boxes).sum()
-        return 1.0 - float(left / shares(self._ranges, self._root)[0])
+        left = shares(self._ranges, state.open.boxes).sum()
+        root = shares(self._ranges, self._root(state.clamped))[0]
+        return max(0.0, 1.0 - float(left / root))  # a sum of rounded shares may exceed the whole
 
-    def _sow(self) -> None:
-        """Evaluate random designs, so that there is something to drop boxes by."""
-        rng = np.random.default_rng(self._plan.seed)
-        size = self._evaluator.space.size
-        count = int(max(1, min(_SEEDS, _SEEDS if size is None else size // 20, self._most)))
-        columns = [rng.integers(0, axis.count, count) for axis in self._ranges.axes]
-        self._evaluate(np.column_stack(columns), None)
+    def _stepped(self, state: _State) -> _State:
+        """Return the state after one more step.
 
-    def _work(self) -> None:
+        A step is a part of the work before it: so slow models have their results kept often, and
+        an interruption loses little. It follows the work and not a clock: a front within a
+        tolerance depends on the order in which boxes are looked at.
+        """
+        seeds = self._seeds
+        if state.sown < len(seeds):
+            part = seeds[state.sown : state.sown + 1 + state.sown // 2]
+            state, _ = self._evaluated(state, part, None)
+            state = replace(state, sown=state.sown + len(part))
+        else:
+            state = self._worked(state)
+        if not len(state.open):  # its blocks take more memory than its designs
+            state = replace(state, cover=state.cover.bare())
+        return state
+
+    def _worked(self, state: _State) -> _State:
         """Look at a batch of open boxes: drop, enumerate or halve each."""
-        taken = self._taken()
-        batch = self._undominated(taken)
-        try:
-            few = sizes(self._ranges, batch.boxes) <= _SMALL
-            opened, small = self._halved(batch.rows(~few)), batch.rows(few)
-            if self._exact:
-                self._evaluate(middles(self._ranges, opened.boxes), opened)
-            else:
-                places, box = enumerated(self._ranges, small.boxes)
-                places = np.concatenate([places, middles(self._ranges, opened.boxes)])
-                self._evaluate(places, small.rows(box).joined(opened))
-                small = small.rows(slice(0, 0))
-        except LateError:
-            self._open = taken.joined(self._open)
-            return
-        self._open = self._open.joined(opened)
-        try:
-            while len(small):  # some at a time, for the sake of memory and of a deadline
-                if is_late(self._until):
-                    raise LateError(0, 0.0)
-                places, box = enumerated(self._ranges, small.boxes.rows(slice(_PIECE)))
-                self._evaluate(places, small.rows(box))
-                small = small.rows(slice(_PIECE, None))
-                small = self._undominated(small)
-        except LateError:
-            self._open = small.joined(self._open)
-        if self._clamped and self._undefined:  # at another end it may have one
-            self._clamped, self._root = False, self._ranges.whole()
-            self._open = whole(self._root, len(self._floor))
-        if len(self._cover) > 1.2 * self._swept:  # what is taken is asked then
-            self._open = self._undominated(self._open)
-            self._swept = len(self._cover)
+        batch, rest = self._taken(state)
+        batch = self._undominated(state.cover, batch)
+        few = sizes(self._ranges, batch.boxes) <= _SMALL
+        small = batch.rows(few)
+        state = self._halved(replace(state, open=rest), batch.rows(~few))
+        opened = state.open.rows(slice(len(rest), None))
+        if self._exact:
+            state, undefined = self._evaluated(state, middles(self._ranges, opened.boxes), opened)
+        else:
+            places, box = enumerated(self._ranges, small.boxes)
+            places = np.concatenate([places, middles(self._ranges, opened.boxes)])
+            state, undefined = self._evaluated(state, places, small.rows(box).joined(opened))
+            small = small.rows(slice(0, 0))
+        while len(small):  # some at a time: they drop others, and take less memory
+            places, box = enumerated(self._ranges, small.boxes.rows(slice(_PIECE)))
+            state, more = self._evaluated(state, places, small.rows(box))
+            undefined |= more
+            small = self._undominated(state.cover, small.rows(slice(_PIECE, None)))
+        if state.clamped and undefined:  # at another end it may have one
+            root = whole(self._root(clamped=False), len(self._floor))
+            state = replace(state, clamped=False, open=root)
+        if len(state.cover) > 1.2 * state.swept:  # else a box is compared when it is taken
+            still = self._undominated(state.cover, state.open)
+            state = replace(state, open=still, swept=len(state.cover))
+        return state
 
-    def _halved(self, batch: Open) -> Open:
-        """Return those halves of boxes that may hold a design for the front."""
+    def _halved(self, state: _State, batch: Open) -> _State:
+        """Add those halves of boxes that may hold a design for the front."""
         batch = measured(self._ranges, self._bounds, batch)
         variable = np.argmax(np.where(batch.boxes.level > 0, batch.widths, -1.0), axis=1)
         children, parent = halves(self._ranges, batch.boxes, variable)
         widths = batch.widths[parent]
         widths[np.arange(len(parent)), variable[parent]] /= 2
-        return self._opened(children, widths, batch.age[parent] + 1, batch.miss[parent])
+        rest = state.open
+        state = self._opened(state, children, widths, batch.age[parent] + 1, batch.miss[parent])
+        return replace(state, open=rest.joined(state.open))
 
     def _bounds(self, boxes: Boxes) -> Bounds:
-        """Return the bounds of boxes, some at a time: a deadline may come."""
-        parts: list[Bounds] = []
-        low, count = 0, len(boxes.level)
-        while low < count or not parts:
+        """Return the bounds of boxes, a fixed number at a time: a deadline may come."""
+
+        def piece(rows: slice) -> Bounds:
             if is_late(self._until):
-                raise LateError(0, 0.0)  # the batch is to be done again
-            began = time.perf_counter()
-            parts += self._in_pieces(boxes.rows(slice(low, low + self._slice)))
-            low += self._slice
-            seconds = time.perf_counter() - began
-            if seconds > _SECONDS:
-                self._slice = max(1, int(self._slice * _SECONDS / seconds))
-            elif seconds < _SECONDS / 16:
-                self._slice = min(8 * self._slice, _MOST)
+                raise LateError(0, 0.0)
+            return self._ranges(boxes.rows(rows))
+
+        parts = self._threads.rows(piece, len(boxes.level))
         return Bounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
-    def _in_pieces(self, boxes: Boxes) -> list[Bounds]:
-        return self._threads.rows(lambda rows: self._ranges(boxes.rows(rows)), len(boxes.level))
+    def _taken(self, state: _State) -> tuple[Open, Open]:
+        """Return the boxes to look at next, and the others.
 
-    def _taken(self) -> Open:
-        """Take boxes out: what misses most, so that the gap falls; of very many, the smallest."""
-        left = (self._most - self._tally.evaluated) / _SMALL
-        most = int(max(1, min(self._batch, left)))
-        if len(self._open) <= most:
-            batch, self._open = self._open, self._open.rows(slice(0, 0))
-            return batch
-        first = self._open.boxes.level.sum(axis=1) if len(self._open) > _DEEP else -self._open.miss
+        Those that miss most come first, so that the gap falls; of very many, the smallest.
+        """
+        left = (self._most - state.tally.evaluated) / _SMALL
+        most = int(max(1, min(_MOST, state.work // _PART, left)))
+        boxes = state.open
+        if len(boxes) <= most:
+            return boxes, boxes.rows(slice(0, 0))
+        first = boxes.boxes.level.sum(axis=1) if len(boxes) > _DEEP else -boxes.miss
         order = np.argsort(first, kind="stable")
-        batch = self._open.rows(order[:most])
-        self._open = self._open.rows(np.sort(order[most:]))
-        return batch
+        return boxes.rows(order[:most]), boxes.rows(np.sort(order[most:]))
 
-    def _opened(self, boxes: Boxes, widths: Widths, age: Small, miss: Small) -> Open:
-        """Return those boxes that may hold a design for the front."""
-        self._boxes += len(boxes.level)
+    def _opened(
+        self, state: _State, boxes: Boxes, widths: Widths, age: Small, miss: Small
+    ) -> _State:
+        """Return the state with those boxes open, and no others, that may hold a design."""
         bounds = self._bounds(boxes)
         found = Open(boxes, bounds.ideal, widths, age, miss, never(len(age)))
         found = found.rows(bounds.possible)
-        found = self._undominated(found)
+        found = self._undominated(state.cover, found)
         least = self._tolerance, self._floor, self._amount
-        miss = missed(self._cover, found.ideal, found.miss, *least)
-        return replace(found, miss=miss)
+        miss = missed(state.cover, found.ideal, found.miss, *least)
+        opened = replace(found, miss=miss)
+        return replace(state, open=opened, boxes=state.boxes + len(boxes.level))
 
-    def _undominated(self, boxes: Open) -> Open:
+    def _undominated(self, cover: Cover, boxes: Open) -> Open:
         """Return those boxes of which what is found does not cover the ideal."""
         if self._exact:
-            covered = self._cover.strictly(boxes.ideal, boxes.asked)
+            covered = cover.strictly(boxes.ideal, boxes.asked)
         else:
             worse = relaxed(boxes.ideal, self._tolerance, self._floor, self._amount)
-            covered = self._cover.weakly(worse, boxes.asked)
+            covered = cover.weakly(worse, boxes.asked)
         left = boxes.rows(~covered)
-        return replace(left, asked=np.full(len(left), self._cover.mark, dtype=np.int32))
+        return replace(left, asked=np.full(len(left), cover.mark, dtype=np.int32))
 
-    def _evaluate(self, places: NDArray[np.int64], held: Open | None) -> None:
-        """Evaluate designs; what is good goes into the cover, and into the front.
+    def _evaluated(
+        self, state: _State, places: NDArray[np.int64], held: Open | None
+    ) -> tuple[_State, bool]:
+        """Evaluate designs; good ones go into the cover, and into the front.
 
-        Each is of a box; seeds are of none.
+        Each is of a box; seeds are of none. Then whether a design of a box has no value.
         """
         if not len(places):
-            return
-        seeds = held is None
-        points = self._ranges.points(places)
-        judged = self._judges.judge(points, self._tally.evaluated, self._until)
-        if seeds:
-            places = places[: len(judged)]
-        elif len(judged) < len(places):
+            return state, False
+        judged = self._judges.judge(self._ranges.points(places), state.tally.evaluated, self._until)
+        if len(judged) < len(places):
             raise LateError(0, 0.0)
-        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, self._until)
-        if not seeds:
-            every = np.column_stack([judged.objectives, judged.constrained])
-            self._undefined |= bool(np.isnan(every).any())
-        index = self._numbers(places)
-        self._tally += Tally.of(index, judged, self._evaluator.constraints, self._evaluator.domains)
-        if sum(len(each) for _, each in self._early) < KEPT:
-            self._early.append((places[:KEPT], judged.rows(slice(KEPT))))
+        share = 1.0 if held is not None else len(places) / len(self._seeds)
+        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, share)
+        every = np.column_stack([judged.objectives, judged.constrained])
+        undefined = held is not None and bool(np.isnan(every).any())
+        index = self._numbers(state, places)
+        fresh, counted = _count_once(state.counted, index)
+        constraints, domains = self._evaluator.constraints, self._evaluator.domains
+        tally = state.tally + Tally.of(index[fresh], judged.rows(fresh), constraints, domains)
+        early = state.early
+        if sum(len(each) for _, each in early) < KEPT:
+            early = (*early, (places[:KEPT], judged.rows(slice(KEPT))))
         keep = judged.feasible
         values = (judged.objectives * self._evaluator.signs)[keep]
         beside = judged.constrained[keep]
         if not self._numbered:
             beside = np.column_stack([beside, places[keep]])
-        self._front.add(index[keep], values, beside)
+        front = state.front.added(index[keep], values, beside)
+        cover, thinned = self._covering(state, values)
+        return (
+            replace(
+                state,
+                tally=tally,
+                early=early,
+                front=front,
+                cover=cover,
+                thinned=thinned,
+                counted=counted,
+            ),
+            undefined,
+        )
+
+    def _covering(self, state: _State, values: Array) -> tuple[Cover, int]:
+        """Return the cover with more designs, and how many it held when it was last thinned."""
         values = values[distinct_front(values)]
         thin = values
         if not self._exact:
             part = self._tolerance / _THINNED, self._floor, self._amount / _THINNED
             thin = relaxed(values, *part)
-        self._cover.add(values[~self._cover.weakly(thin)])
-        if len(self._cover) > 2 * self._settled + 4 * _FEWEST:
-            self._cover.thin()
-            self._settled = len(self._cover)
+        cover = state.cover.added(values[~state.cover.weakly(thin)])
+        if len(cover) > 2 * state.thinned + 4 * _FEWEST:
+            cover = cover.thinned()
+            return cover, len(cover)
+        return cover, state.thinned
 
-    def _numbers(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _numbers(self, state: _State, places: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._numbered:
             return numbers(self._ranges, places)
-        return self._tally.evaluated + np.arange(len(places))
+        return state.tally.evaluated + np.arange(len(places))
+
+
+def _count_once(
+    counted: NDArray[np.uint8], index: NDArray[np.int64]
+) -> tuple[NDArray[np.intp] | slice, NDArray[np.uint8]]:
+    """Return the rows of designs that were not counted, each once, and all that are counted now.
+
+    Seeds and middles of boxes are evaluated again when their box is enumerated. A count of designs
+    must not exceed the space.
+    """
+    if not len(counted):
+        return slice(None), counted
+    own, rows = np.unique(index, return_index=True)
+    bits = np.left_shift(1, own & 7).astype(np.uint8)
+    fresh = np.flatnonzero(counted[own >> 3] & bits == 0)
+    grown = counted.copy()
+    np.bitwise_or.at(grown, own[fresh] >> 3, bits[fresh])
+    return np.sort(rows[fresh]), grown

@@ -9,7 +9,9 @@ blocks their corners tell all.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,51 +46,66 @@ class _Block(NamedTuple):
         return np.asarray(found)
 
 
+@dataclass(frozen=True)
 class Cover:
-    """Designs found so far, to be asked which points they cover; designs are only ever added.
+    """Designs found so far, to ask which points they cover.
+
+    A cover never changes: adding gives a new one that shares the blocks of the old one, and an
+    interrupted search keeps the old one.
 
     Parameters
     ----------
-    objectives : int
-        How many.
+    points : ndarray, shape (designs, objectives)
+        The designs by their objectives, less being better, in the order of the blocks.
     threads : Threads
-        Who looks.
+        The threads that look.
+    blocks : tuple of _Block
+        The first holds a few designs that cover much, the others all designs. Without blocks, they
+        are made when the cover is asked.
+    forgotten : int
+        Blocks before the last thinning: their marks mean nothing any more.
     """
 
-    def __init__(self, objectives: int, threads: Threads | None = None) -> None:
-        self._points = np.zeros((0, objectives))
-        self._threads = threads or Threads()
-        self._blocks: list[_Block] = []
-        self._fresh = 0  # of the points, how many are in blocks
-        self._forgotten = 0  # blocks that were
+    points: Array
+    threads: Threads = field(default_factory=Threads)
+    blocks: tuple[_Block, ...] = ()
+    forgotten: int = 0
+
+    @classmethod
+    def empty(cls, objectives: int, threads: Threads | None = None) -> Cover:
+        """Return a cover without designs."""
+        return cls(np.zeros((0, objectives)), threads or Threads())
 
     def __len__(self) -> int:
-        return len(self._points)
-
-    @property
-    def points(self) -> Array:
-        """The designs, by their objectives."""
-        return self._points
+        return len(self.points)
 
     @property
     def mark(self) -> int:
-        """What is asked now need not be asked again for designs that were added before this."""
-        self._settle()
-        return self._forgotten + self._fresh // _BLOCK
+        """The mark of now: a later question can leave out the designs that were there before."""
+        return self.forgotten + len(self.points) // _BLOCK
 
-    def add(self, points: Array) -> None:
-        """Add designs by their objectives, less being better."""
-        self._points = np.concatenate([self._points, points])
+    def added(self, points: Array) -> Cover:
+        """Return a cover with more designs."""
+        if not len(points):
+            return self
+        if not self.blocks:
+            return replace(self, **_in_blocks(np.concatenate([self.points, points])))
+        whole = len(self.points) // _BLOCK  # full blocks stay as they are
+        settled, rest = self.points[: whole * _BLOCK], self.points[whole * _BLOCK :]
+        rest = np.concatenate([rest, points])
+        rest = rest[_together(rest)]
+        blocks = (*self.blocks[: 1 + whole], *_blocks(rest))
+        return replace(self, points=np.concatenate([settled, rest]), blocks=blocks)
 
-    def thin(self) -> None:
-        """Keep the front of all that were added, each point once."""
-        self._points = self._points[distinct_front(self._points)]
-        self.rest()
+    def thinned(self) -> Cover:
+        """Return the cover of the front of all that were added, each point once."""
+        points = self.points[distinct_front(self.points)]
+        forgotten = self.forgotten + len(self.blocks)
+        return replace(self, **_in_blocks(points), forgotten=forgotten)
 
-    def rest(self) -> None:
-        """Keep no more than the designs until it is asked again."""
-        self._forgotten += len(self._blocks)
-        self._blocks, self._fresh = [], 0
+    def bare(self) -> Cover:
+        """Return the cover without its blocks, which take more memory than the designs."""
+        return replace(self, blocks=())
 
     def weakly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
         """Tell which points have a design that is nowhere worse.
@@ -109,46 +126,57 @@ class Cover:
         return found
 
     def _asked(self, points: Array, since: Marks | None, strict: bool) -> NDArray[np.bool_]:
-        self._settle()
         first = np.zeros(len(points), dtype=np.int32)
-        if since is not None:  # the first block is made of others' best
-            first = np.where(since < self._forgotten, 0, since - self._forgotten + 1)
+        if since is not None and self.blocks:  # the first block is made of others' best
+            first = np.where(since < self.forgotten, 0, since - self.forgotten + 1)
+        blocks = self.blocks or _in_blocks(self.points)["blocks"]
 
         def piece(rows: slice) -> NDArray[np.bool_]:
-            return self._of_piece(points[rows], first[rows], strict)
+            return _covered_by_any(blocks, points[rows], first[rows], strict)
 
-        return np.concatenate(self._threads.rows(piece, len(points)))
+        return np.concatenate(self.threads.rows(piece, len(points)))
 
-    def _of_piece(self, points: Array, first: Marks, strict: bool) -> NDArray[np.bool_]:
-        found = np.zeros(len(points), dtype=bool)
-        left, rest = np.arange(len(points)), points
-        start = int(first.min(initial=len(self._blocks)))
-        for place, block in enumerate(self._blocks[start:], start):
-            near = np.flatnonzero(block.concerns(rest) & (first <= place))
-            if not len(near):
-                continue
-            covered = np.zeros(len(left), dtype=bool)
-            covered[near] = _covered(block, rest[near], strict)
-            found[left[covered]] = True
-            left, rest, first = left[~covered], rest[~covered], first[~covered]
-            if not len(left):
-                break
-        return found
 
-    def _settle(self) -> None:
-        """Put what was added into blocks; the first one holds few designs that cover much."""
-        if self._fresh == len(self._points):
-            return
-        last = self._fresh // _BLOCK * _BLOCK if self._blocks else 0
-        if not self._blocks:
-            ranks = np.argsort(np.argsort(self._points, axis=0, kind="stable"), axis=0)
-            self._points = self._points[np.argsort(ranks.sum(axis=1), kind="stable")]
-            self._blocks.append(_block(self._points[:_PIVOTS]))
-        del self._blocks[1 + last // _BLOCK :]
-        self._points[last:] = self._points[last:][_together(self._points[last:])]
-        for first in range(last, len(self._points), _BLOCK):
-            self._blocks.append(_block(self._points[first : first + _BLOCK]))
-        self._fresh = len(self._points)
+def _covered_by_any(
+    blocks: Sequence[_Block], points: Array, first: Marks, strict: bool
+) -> NDArray[np.bool_]:
+    """Tell which points a design of the blocks covers, from the first block of each point on."""
+    found = np.zeros(len(points), dtype=bool)
+    left, rest = np.arange(len(points)), points
+    start = int(first.min(initial=len(blocks)))
+    for place, block in enumerate(blocks[start:], start):
+        near = np.flatnonzero(block.concerns(rest) & (first <= place))
+        if not len(near):
+            continue
+        covered = np.zeros(len(left), dtype=bool)
+        covered[near] = _covered(block, rest[near], strict)
+        found[left[covered]] = True
+        left, rest, first = left[~covered], rest[~covered], first[~covered]
+        if not len(left):
+            break
+    return found
+
+
+class _Blocks(TypedDict):
+    """Designs in the order of their blocks."""
+
+    points: Array
+    blocks: tuple[_Block, ...]
+
+
+def _in_blocks(points: Array) -> _Blocks:
+    """Return designs in blocks; the first block holds few designs that cover much."""
+    if not len(points):
+        return _Blocks(points=points, blocks=())
+    ranks = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0)
+    points = points[np.argsort(ranks.sum(axis=1), kind="stable")]
+    pivots = _block(points[:_PIVOTS])
+    points = points[_together(points)]
+    return _Blocks(points=points, blocks=(pivots, *_blocks(points)))
+
+
+def _blocks(points: Array) -> list[_Block]:
+    return [_block(points[low : low + _BLOCK]) for low in range(0, len(points), _BLOCK)]
 
 
 def _together(points: Array) -> NDArray[np.intp]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def first(rows: NDArray[Any]) -> NDArray[np.bool_]:
 def kept(
     ranges: Ranges,
     front: tuple[Places, Evaluated],
-    early: list[tuple[Places, Evaluated]],
+    early: Sequence[tuple[Places, Evaluated]],
     numbered: bool,
 ) -> Kept:
     """Return the front and some designs behind it.
@@ -59,7 +60,7 @@ def kept(
     ----------
     front : tuple
         Places and values of the designs on the front, each once.
-    early : list of tuple
+    early : sequence of tuple
         Those of others, which may be the same.
     numbered : bool
         Whether numbers are those of the space; else in the order of the designs.

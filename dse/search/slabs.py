@@ -110,7 +110,7 @@ def slab(
     """
     started = time.perf_counter()
     constraints = len(evaluator.constraints)
-    front = FrontBuilder(len(evaluator.objectives), constraints)
+    front = FrontBuilder.empty(len(evaluator.objectives), constraints)
     tally, early = Tally.empty(constraints), []
     chunk = max(1, chunk // evaluator.scenarios)  # arrays have a row for each scenario
     low, size = start, min(piece or chunk, chunk)
@@ -126,7 +126,8 @@ def slab(
         if low < EARLY:
             early.append(judged)
         keep = judged.feasible
-        front.add(index[keep], judged.objectives[keep] * evaluator.signs, judged.constrained[keep])
+        signed = judged.objectives[keep] * evaluator.signs
+        front = front.added(index[keep], signed, judged.constrained[keep])
         low += len(index)
         size = _next_size(size, chunk, time.perf_counter() - began if until < NEVER else 0.0)
     archive, values = front.archive(), concatenate(early) if early else Evaluated.empty(evaluator)

@@ -1,4 +1,4 @@
-"""Breakdowns: where the time and the area of a design go, by the parts that models declare."""
+"""Breakdowns: the parts of the time and the area of a design, as models declare them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,11 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective, scenario
-from dse.evaluate.space import SUBSET, Choice, Points
-from dse.evaluate.table import TableSpace
-from dse.evaluate.wiring import ModelError, Wiring
-from dse.explain.neighbours import judged, neighbours
-from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain, improvable, improved, kind_of
+from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
 from dse.model.quantity import Array
 from dse.model.units import base
 from dse.model.values import listed, number, show, worded
-from dse.result.record import Result
-from dse.study.resolve.regions import Rule
 
 
 @dataclass(frozen=True)
@@ -171,38 +165,11 @@ def scenario_labels(wiring: Wiring, objective: Objective) -> list[str]:
     return found
 
 
-_HALF = 0.5
-_SHORTER = 1.05  # a part that is not shorter by this factor is as long as it was
-_BETTER = 1.02  # and an objective that is not better by this one is as good
+_HALF = 0.5  # of a total, that the largest parts are named for
 
 
 @dataclass(frozen=True)
-class Shortened:
-    """An input by which a part of the time gets shorter.
-
-    Parameters
-    ----------
-    input : str
-        Its name.
-    kind : Kind
-        Who sets it.
-    owner : str
-        The variable that sets it; empty if none does.
-    told : str
-        The input in words.
-    factor : float
-        By which the objective is better once the input is improved.
-    """
-
-    input: str
-    kind: Kind
-    owner: str
-    told: str
-    factor: float
-
-
-@dataclass(frozen=True)
-class Half:
+class LargePart:
     """One of the largest parts of a total time, which together are half of it.
 
     Parameters
@@ -210,9 +177,7 @@ class Half:
     objective, total, name, about : str
         For which objective it was computed; the total, the part, and what it is.
     share : float
-        Of the total, a mean over scenarios.
-    by : tuple of Shortened
-        What shortens it, what shortens it most first.
+        The fraction of the total, a mean over scenarios.
     """
 
     objective: str
@@ -220,48 +185,38 @@ class Half:
     name: str
     about: str
     share: float
-    by: tuple[Shortened, ...]
 
     def __str__(self) -> str:
-        common = {*self.total.split("_"), "time"}
-        own = " ".join(word for word in self.name.split("_") if word not in common)
-        said = self.about.split()  # "compute" too is said by "computing"
-        if all(any(each.startswith(word[:-1]) for each in said) for word in own.split()):
-            return f"{100 * self.share:.0f} % is {self.about}"
-        own = f"{own} time" if own and self.name.endswith("_time") else own or worded(self.name)
-        return f"{100 * self.share:.0f} % is {own} ({self.about})"
+        return f"{100 * self.share:.0f} % is {worded(self.name)} ({self.about})"
 
 
-def halves(
-    evaluator: Evaluator, result: Result, rule: Rule, points: Points, parts: Sequence[Part]
-) -> tuple[Half, ...]:
-    """Return what half of each time goes to that the objectives are made of.
+def largest_time_parts(evaluator: Evaluator, parts: Sequence[Part]) -> tuple[LargePart, ...]:
+    """Return the largest parts of each time of which objectives are made: half of it at least.
 
     Parameters
     ----------
-    points : Points
-        The design: one.
     parts : sequence of Part
-        Of the design.
+        The breakdown of one design.
     """
-    wiring, found, told = evaluator.wiring, list[Half](), set[str]()
+    wiring, largest, totals = evaluator.wiring, list[LargePart](), set[str]()
     for objective in evaluator.objectives:
         total = divisor(wiring, objective.quantity) or objective.quantity
+        if total in totals:
+            continue
         shares: dict[str, float] = {}
         for part in parts:
-            if part.total == total and _is_time(part.unit) and total not in told:
+            if part.total == total and _is_time(part.unit):
                 shares[part.name] = shares.get(part.name, 0.0) + part.share
-        whole, said = sum(shares.values()), 0.0
+        whole, covered = sum(shares.values()), 0.0
         for name, share in sorted(shares.items(), key=lambda item: -item[1]):
-            if said >= _HALF or not whole > 0:
+            if covered >= _HALF or not whole > 0:
                 break
-            said += share / whole
-            by = _shortened(evaluator, result, rule, points, objective, name)
+            covered += share / whole
             about = wiring.quantities[name].about
-            found.append(Half(objective.name, total, name, about, share / whole, by))
+            largest.append(LargePart(objective.name, total, name, about, share / whole))
         if whole > 0:
-            told.add(total)
-    return tuple(found)
+            totals.add(total)
+    return tuple(largest)
 
 
 def _is_time(unit: str) -> bool:
@@ -269,139 +224,10 @@ def _is_time(unit: str) -> bool:
     return unit == "cycle" or dimension == {"[time]": 1}
 
 
-def _shortened(
-    evaluator: Evaluator,
-    result: Result,
-    rule: Rule,
-    points: Points,
-    objective: Objective,
-    part: str,
-) -> tuple[Shortened, ...]:
-    """Return what shortens a part and improves the objective: of each kind the best, if any."""
-    wiring, space = evaluator.wiring, evaluator.space
-    owners, columns = space.quantities(), space.columns(points)
-    needed = wiring.needs([part], objective.conditions).names
-    free = {n for n in needed if n not in objective.conditions and n not in wiring.producers}
-    found = _within(evaluator, result, points, objective, part)
-    declared = free & improvable(evaluator).keys()
-    for some in (declared, free - declared):  # what declares no way to be better is moved both ways
-        values: dict[str, Array] = {}
-        for name in sorted(some & wiring.quantities.keys()):
-            if name not in declared and wiring.quantities[name].integer:
-                continue  # a number that only tells things apart, perhaps
-            now = columns[name] if name in columns else wiring.constants.get(name)
-            if now is not None and kind_of(space, owners.get(name)) != SPACE:
-                values[name] = _moved(wiring, name, np.atleast_1d(now), rule.factor, columns)
-        for name, factor in _improved(wiring, objective, part, columns, values).items():
-            kind = kind_of(space, owners.get(name))
-            if factor >= _BETTER and (kind not in found or factor > found[kind].factor):
-                found[kind] = Shortened(name, kind, owners.get(name, ""), worded(name), factor)
-        if found:
-            break
-    return tuple(found[kind] for kind in (SPACE, PART, GIVEN) if kind in found)
-
-
-def _improved(
-    wiring: Wiring,
-    objective: Objective,
-    part: str,
-    columns: Mapping[str, Array],
-    values: Mapping[str, Array],
-) -> dict[str, float]:
-    """Return by which factor each input helps at most if it alone takes one of some values."""
-    of = np.repeat(np.arange(len(values)), [len(each) for each in values.values()])
-    every = {name: np.broadcast_to(value, of.shape) for name, value in columns.items()}
-    for k, (name, each) in enumerate(values.items()):
-        now = columns[name] if name in columns else np.atleast_1d(wiring.constants[name])
-        every[name] = np.array(np.broadcast_to(now, of.shape), dtype=np.float64)
-        every[name][of == k] = each
-    found = _gains(wiring, objective, part, columns, every) if len(of) else np.zeros(0)
-    return {name: float(found[of == k].max()) for k, name in enumerate(values)}
-
-
-def _within(
-    evaluator: Evaluator, result: Result, points: Points, objective: Objective, part: str
-) -> dict[Kind, Shortened]:
-    """Return the variable whose change alone shortens a part, feasibly, and helps most."""
-    space = evaluator.space
-    if isinstance(space, TableSpace):
-        return {}
-    near = neighbours(space, points)
-    feasible = judged(evaluator, result, near.points).feasible if len(near.of) else near.of > 0
-    if not feasible.any():
-        return {}
-    columns = space.columns({n: v[feasible] for n, v in near.points.items()})
-    factors = _gains(evaluator.wiring, objective, part, space.columns(points), columns)
-    best = int(np.argmax(factors))
-    name, factor = list(space.variables)[near.moved[feasible][best]], float(factors[best])
-    variable, told = space.variables[name], worded(name)
-    if isinstance(variable, Choice):
-        told = f"another {f'choice of {told}' if variable.about == SUBSET else told}"
-    return {SPACE: Shortened(name, SPACE, name, told, factor)} if factor >= _BETTER else {}
-
-
-def _moved(
-    wiring: Wiring, name: str, now: Array, factor: float, columns: Mapping[str, Array]
-) -> Array:
-    """Return an input improved, or moved either way if nothing says which way is better."""
-    quantity = wiring.quantities[name]
-    if quantity.better is not None:
-        return improved(wiring, name, now, factor, columns)
-    values = np.concatenate([now / factor, now * factor])
-    if quantity.integer:
-        values = np.round(values)
-    return np.where(quantity.contains(values), values, np.tile(now, 2))
-
-
-def _gains(
-    wiring: Wiring,
-    objective: Objective,
-    part: str,
-    one: Mapping[str, Array],
-    others: Mapping[str, Array],
-) -> Array:
-    """Return by which factor an objective is better in other designs than in one.
-
-    It is 0 if the part is not shorter there, or a model raises.
-    """
-    count = len(next(iter(others.values()), np.zeros(1)))
-    asked = [(name, objective.conditions) for name in (part, objective.quantity)]
-    means, values = [], []
-    for columns, size in ((one, 1), (others, count)):
-        try:
-            time, value = wiring.evaluate(asked, columns)
-        except ModelError:
-            return np.zeros(count)
-        means.append(np.broadcast_to(time, (objective.scenarios, size)).mean(axis=0))
-        values.append(objective.reduced(value, size))
-    with np.errstate(all="ignore"):
-        shorter = means[0] / means[1] >= _SHORTER
-    return np.where(shorter, np.nan_to_num(gain(objective, *values), nan=0.0), 0.0)
-
-
-def time_words(found: Sequence[Half]) -> list[str]:
-    """Return what half of each time goes to, and what would shorten that, in sentences."""
-    told = []
-    for total in dict.fromkeys(each.total for each in found):
-        mine = listed(str(each) for each in found if each.total == total)
-        told.append(f"of its {worded(total)}, {mine}")
-    if not told:
-        return []
-    said = "; ".join(told)
-    by = listed(_who([one for each in found for one in each.by]))
-    sentences = [f"{said[0].upper()}{said[1:]}."]
-    return [*sentences, f"What would shorten that: {by}."] if by else sentences
-
-
-def _who(found: Sequence[Shortened]) -> list[str]:
-    """Return what would shorten a time, by who sets it."""
-    within = {one.owner for one in found if one.kind == SPACE}  # it is in the space, as it is
-    inputs: dict[tuple[Kind, str], dict[str, None]] = {}
-    for one in sorted(found, key=lambda one: (SPACE, PART, GIVEN).index(one.kind)):
-        if one.kind == SPACE or one.owner not in within:
-            owner = one.owner if one.kind == PART and one.owner != one.input else ""
-            inputs.setdefault((one.kind, owner), {})[one.told] = None
-    return [
-        f"another {worded(owner)} ({', '.join(names)})" if owner else f"{listed(names)} ({kind})"
-        for (kind, owner), names in inputs.items()
-    ]
+def time_words(largest: Sequence[LargePart]) -> list[str]:
+    """Return a sentence for each time: its largest parts."""
+    sentences = []
+    for total in dict.fromkeys(each.total for each in largest):
+        parts = listed(str(each) for each in largest if each.total == total)
+        sentences.append(f"Of its {worded(total)}, {parts}.")
+    return sentences

@@ -18,7 +18,14 @@ from dse.evaluate.space import Points
 from dse.evaluate.undefined import why_undefined
 from dse.explain.advice import PART, SPACE, Advice, advice
 from dse.explain.benefit import worth_words
-from dse.explain.breakdown import Half, Part, breakdowns, halves, scenario_labels, time_words
+from dse.explain.breakdown import (
+    LargePart,
+    Part,
+    breakdowns,
+    largest_time_parts,
+    scenario_labels,
+    time_words,
+)
 from dse.explain.curves import Curve, best_of, curves_of
 from dse.explain.regions import Regions, sweep
 from dse.explain.regression import Regression, regressions
@@ -36,7 +43,6 @@ from dse.study.study import ResolvedStudy
 _SWEPT = 250  # points along the axis of regions or of a curve
 _ALONG = 64  # values that are tried along a continuous variable
 _DRAWN = 8  # designs whose curves are drawn: a curve may be a simulation
-_TIMED = 4  # designs whose times are looked into: as many as an answer names
 
 
 @dataclass(frozen=True)
@@ -118,8 +124,8 @@ class Explanation:
         What to change: within the space, then other parts. None if it is infeasible.
     mends : tuple of Mend
         The least changes that make an infeasible design feasible.
-    halves : tuple of Half
-        What half of its times goes to, and what would shorten that.
+    time_parts : tuple of LargePart
+        The largest parts of its times.
     worth : str
         Why it is not worth building, if it is not; see `dse.explain.benefit`.
     reach : str
@@ -145,7 +151,7 @@ class Explanation:
     standing: Standing | None = None
     advice: tuple[Advice, ...] = ()
     mends: tuple[Mend, ...] = ()
-    halves: tuple[Half, ...] = ()
+    time_parts: tuple[LargePart, ...] = ()
     worth: str = ""
     reach: str = ""
     holding: Holding | None = None
@@ -203,8 +209,7 @@ def explain(
     result : Result
         Its result.
     numbers : sequence of int
-        Design numbers: kept ones, or any of an enumerated space. The first few get curves, and
-        what would shorten their times.
+        Design numbers: kept ones, or any of an enumerated space. The first few get curves.
     held : Robustness, optional
         How far they hold if inputs are uncertain, if that is known.
 
@@ -260,9 +265,7 @@ def explain(
                 else None,
                 advice=advised[row] if feasible else (),
                 mends=() if feasible else mends(evaluator, result, here),
-                halves=halves(certain, result, study.rule, here, parts[row])
-                if row < _TIMED
-                else (),
+                time_parts=largest_time_parts(certain, parts[row]),
                 worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
                 reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",
                 holding=held.designs.get(int(number)),
@@ -376,7 +379,7 @@ def verdict_lines(explanation: Explanation) -> list[str]:
     if not explanation.feasible:
         lines = [f"{head} infeasible:"]
         lines += [f"{_INDENT}{each}" for each in explanation.violations]
-        return lines + time_words(explanation.halves) + _mends(explanation)
+        return lines + time_words(explanation.time_parts) + _mends(explanation)
     lines = [f"{head} feasible, and {standing_words(explanation)}"]
     if explanation.standing is not None:
         lines += [f"{_INDENT}{each}" for each in explanation.standing.by]
@@ -388,7 +391,7 @@ def verdict_lines(explanation: Explanation) -> list[str]:
         said = (explanation.holding.sentence("it"), explanation.holding.where())
         lines += [each.removesuffix(".") for each in said]
     lines = [line for line in lines if line]
-    return lines + time_words(explanation.halves) + advice_lines(explanation)
+    return lines + time_words(explanation.time_parts) + advice_lines(explanation)
 
 
 def bottleneck_words(explanation: Explanation) -> str:

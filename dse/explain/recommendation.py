@@ -146,7 +146,7 @@ class Recommendation:
     why : str
         Why this design.
     time : str
-        What half of its time goes to, and what would shorten that.
+        The largest parts of its time.
     change : str
         What to change first within the space: it leaves what the design is for as good as it is.
     part : str
@@ -291,7 +291,7 @@ def _recommendation(
         build=build,
         gives=gives,
         why=why,
-        time=" ".join(time_words(explanation.halves)),
+        time=" ".join(time_words(explanation.time_parts)),
         change=change,
         part=part_words(explanation, objective),
     )

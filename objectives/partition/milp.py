@@ -26,6 +26,21 @@ _ROW = 0.25
 PROVEN = 1e-9
 """Gaps below this, as a share of the sum of all costs, are those of the arithmetic."""
 
+_OPTIONS = {
+    "output_flag": False,
+    "threads": 1,  # the engine has its own
+    "mip_rel_gap": 0.0,
+    "presolve": "off",
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_rins": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+}
+"""Programs are small: 42 nodes and 164 sets on average in the study `cpu_accelerator`.
+
+Without presolve and heuristics they take a third of the time, measured on 161 of them.
+"""
+
 
 class Solved(NamedTuple):
     """A set of nodes and what is proven of the best one."""
@@ -66,9 +81,8 @@ def solve_program(
     total = problem.magnitude
     scale = _MAGNITUDE / total if total > 0 else 1.0
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)  # the engine has its own
-    solver.setOptionValue("mip_rel_gap", 0.0)
+    for option, value in _OPTIONS.items():
+        solver.setOptionValue(option, value)
     if nodes is not None:
         solver.setOptionValue("mip_max_nodes", nodes)
     if seconds is not None:

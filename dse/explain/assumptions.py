@@ -34,7 +34,7 @@ from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
 """By which an assumed figure is moved if the study does not say how far off it may be."""
-_EVALUATIONS = 200, 10_000  # the fewest and the most designs that models evaluate
+_EVALUATIONS = 100, 10_000  # the fewest and the most designs that models evaluate
 _EFFORT = 0.25  # evaluations in between, as a fraction of the search's
 _INSIDE = (0.025, 0.975)  # of a law without ends
 

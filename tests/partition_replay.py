@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.profile.document import CacheLevels, Profile
-from tests.profile_reference import Cache
+from tests.profile.reference import Cache
 
 CPU, ACC = 0, 1
 

@@ -22,7 +22,7 @@ from objectives.communication import (
 from objectives.communication.report import setting_of
 from objectives.communication.split import outermost, split
 from objectives.communication.tree import CallTree
-from tests.profile_examples import needs_compiler, profile_text
+from tests.profile.examples import needs_compiler, profile_text
 
 STUDIES = Path(__file__).parents[1] / "studies"
 COMPRESS = STUDIES / "compress.toml"

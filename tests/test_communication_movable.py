@@ -26,7 +26,7 @@ from objectives.communication import (
 from objectives.communication.movable import Kinds, staying, wrappers
 from objectives.communication.tree import CallTree
 from objectives.drafts.program import communication
-from tests.profile_examples import needs_compiler, profile_text, run_built, source
+from tests.profile.examples import needs_compiler, profile_text, run_built, source
 
 JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
 

@@ -17,8 +17,8 @@ from objectives.communication.readers import from_counts
 from objectives.communication.split import split
 from objectives.communication.tree import callbacks
 from objectives.programs import Calls, Counts
-from tests.profile_examples import EXAMPLES, PROGRAMS, needs_compiler, profile_text, run_built
-from tests.profile_reference import events
+from tests.profile.examples import EXAMPLES, PROGRAMS, needs_compiler, profile_text, run_built
+from tests.profile.reference import events
 
 pytestmark = needs_compiler
 

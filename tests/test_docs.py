@@ -104,7 +104,7 @@ def test_figures_of_the_profile_format() -> None:
     )
     doc.given("versions of tools", r"clang 22\)", r"\(LLVM 22\)", r"of version 22", r"x86-64")
     doc.given(
-        "options and exit codes, tests/test_profile_command.py",
+        "options and exit codes, tests/profile/test_command.py",
         r"1 to 64; a transfer",
         r"0: variables in memory; 1 \(default\)",
         r"mean it; 2, 3 \|",
@@ -112,9 +112,12 @@ def test_figures_of_the_profile_format() -> None:
         r"status than 0",
     )
     doc.given(
-        "the format, tests/test_profile.py", r"`size` 0 is", r"words of 4 bytes", r"-1 for a root"
+        "the format, tests/profile/test_profile.py",
+        r"`size` 0 is",
+        r"words of 4 bytes",
+        r"-1 for a root",
     )
-    doc.given("how the program is laid out, tests/test_profile_addresses.py", r"16 MiB and 256 KiB")
+    doc.given("how the program is laid out, tests/profile/test_addresses.py", r"16 MiB and 256 KiB")
     doc.given(
         "benchmarks/profile.py",
         r"5\.5 bytes for",

@@ -9,7 +9,7 @@ from dse.profile.document import Profile
 from objectives.communication import Setting, from_profile, verdict
 from objectives.partition import Architecture, best_partition, graph, problem_of
 from objectives.partition.graph import COPY_AREA
-from tests.profile_examples import needs_compiler, profile_text
+from tests.profile.examples import needs_compiler, profile_text
 
 pytestmark = needs_compiler
 

@@ -13,8 +13,8 @@ from dse.profile.document import Profile
 from objectives.partition import Architecture, best_partition, estimate, graph, problem_of
 from tests.partition_examples import ORGANISATIONS, organisation
 from tests.partition_replay import Memory, Replay, execution
-from tests.profile_examples import CACHES, PROGRAMS, Example, Measured, plain_output, run_built
-from tests.profile_reference import events
+from tests.profile.examples import CACHES, PROGRAMS, Example, Measured, plain_output, run_built
+from tests.profile.reference import events
 
 PROGRAM = {
     "aes": Example(("aes.c",), ("4",)),

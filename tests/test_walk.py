@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import called
-from tests.profile_examples import needs_compiler
+from tests.profile.examples import needs_compiler
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = """

@@ -16,7 +16,7 @@ import pytest
 from dse.profile import Profile
 from dse.profile.build.toolchain import find_toolchain
 from tests.needs import needs
-from tests.profile_examples import needs_compiler
+from tests.profile.examples import needs_compiler
 
 STUDIES = Path(__file__).parents[1] / "studies"
 PROGRAMS, PROFILES = STUDIES / "programs", STUDIES / "profiles"

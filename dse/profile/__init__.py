@@ -1,4 +1,4 @@
-"""What a real program does, measured: blocks, memory, functions and the data between them.
+"""Measure a real program: blocks, memory, functions and the data between them.
 
 ``dse profile`` builds a C or C++ program with instrumentation, runs it and writes a profile; models
 read it through :meth:`dse.profile.document.Profile.load`. The format is documented in
@@ -21,7 +21,7 @@ __all__ = ["Options", "Profile", "profile_program"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for when it is asked for: ``dse --help`` needs none of it."""
+    """Import a name at its first use: ``dse --help`` needs none of them."""
     if name == "Profile":
         from dse.profile.document import Profile
 

@@ -16,7 +16,7 @@ from dse.options import Readable, Written, option
 if TYPE_CHECKING:
     from dse.profile.document import CacheLevels, Profile
 
-_HEAD = 4096  # bytes of a file that say what it is
+_HEAD = 4096  # bytes that identify a kind of file
 _PROFILE = re.compile(rb'\s*\{\s*"format": "dse profile"')
 _PAGE = re.compile(rb"Content-Security-Policy.*<title>[^<]* \xc2\xb7 profile</title>", re.DOTALL)
 PARTIAL = 3  # the exit code if the program did not complete and its profile is partial
@@ -84,7 +84,7 @@ class ProfileCommand(click.Command):
     show_default=True,
     help="Level of the program, 0 to 3.",
 )
-@option("--functions", metavar="NAME,...", help="Tell only these functions apart.")
+@option("--functions", metavar="NAME,...", help="Attribute data and calls to these functions only.")
 @option(
     "--region", metavar="F | F:N | F:N-M | F..G", help="Count only in calls of F, or from F to G."
 )
@@ -181,7 +181,7 @@ def _check_targets(
     from dse.problems import InputError, Problem
 
     problems = []
-    taken = {source.resolve(): "what is profiled" for source in sources}
+    taken = {source.resolve(): "the source of the profile" for source in sources}
     for name, file in (("-o", profile), ("--html", html)):
         if file is None:
             continue
@@ -201,14 +201,14 @@ def _check_targets(
 
 
 def _same(one: Path, other: Path) -> bool:
-    """Tell whether two names are of one file, by a hard link too; neither need be there."""
+    """Return whether two names are of one file, also by a hard link; neither need exist."""
     if one == other.resolve():
         return True
     return one.exists() and other.exists() and one.samefile(other)
 
 
 def _is_own(file: Path) -> bool:
-    """Tell whether this command wrote a file: a profile, or the page of one."""
+    """Return whether this command wrote a file: a profile or its page."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
     return _PROFILE.match(head) is not None or _PAGE.search(head) is not None

@@ -48,7 +48,7 @@ NARROW = 2**16 - 2
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to profile and how.
+    """Settings of a profile.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Options:
     arguments : tuple of str
         Of the program.
     caches : tuple of CacheLevels
-        Cache configurations to simulate, each with results of its own; none: counts alone.
+        Cache configurations to simulate, each with its results; empty: only counts.
     transfers : bool
         Whether to follow data between functions.
     chunk : int
@@ -65,7 +65,7 @@ class Options:
     optimisation : int
         0: variables in memory; 1 (the papers' intent) to 3: in registers.
     functions : tuple of str or None
-        The functions to tell apart in transfers and call tree; others count as their caller.
+        The functions that transfers and the call tree distinguish; others count as their caller.
     region : str or None
         Where to count: ``"f"``, ``"f:3"``, ``"f:3-5"``, ``"f:3-"`` (calls of f), ``"f..g"``.
     limits : Limits
@@ -105,7 +105,7 @@ class Built:
 
 
 def build_program(options: Options, folder: Path, trace: Path | None = None) -> Built:
-    """Build the instrumented program in `folder`; with `trace`, one that writes its full trace."""
+    """Build the instrumented program in `folder`; with `trace`, it writes its full trace."""
     _check(options)
     folder = folder.resolve()
     toolchain = find_toolchain(options.compiler)
@@ -147,7 +147,7 @@ def build_program(options: Options, folder: Path, trace: Path | None = None) -> 
     made, runtime = ((folder / name).read_bytes() for name in ("program.o", "runtime.o"))
     write_sparse(folder / "program.o", without_idle(made, runtime, unread))
     executable = folder / parts.name
-    # the program's own last: what is before it does not move the heap, which begins behind it
+    # The program comes last: the heap begins behind it, and earlier sections cannot shift it.
     objects = (folder / "runtime.o", folder / "settings.o", folder / "program.o")
     link_program(toolchain, objects, executable, cxx, parts.arguments, parts.directory)
     return Built(options, executable, result, tables, toolchain, parts)
@@ -258,7 +258,7 @@ def _check(options: Options) -> None:
 
 
 def _framed(options: Options, tables: dict[str, Any]) -> list[bool]:
-    """Tell of each function whether its calls are invocations of their own."""
+    """Return for each function whether its calls are separate invocations."""
     own, foreign = tables["functions"], list(tables["foreign"])
     if options.functions is None:
         return [True] * (len(own) + len(foreign))

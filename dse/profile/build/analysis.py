@@ -59,7 +59,7 @@ class Block:
 class Function:
     """A function of the program; `entry` is the number of its first block.
 
-    `system` tells whether a header of the system or of the compiler defines it.
+    `system` is true if a header of the system or of the compiler defines it.
     """
 
     symbol: str

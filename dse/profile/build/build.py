@@ -1,4 +1,4 @@
-"""The part of the build that works on LLVM IR: in a process of its own, for LLVM's errors end it.
+"""The part of the build that works on LLVM IR, in a separate process that LLVM's errors may end.
 
 ``python -m dse.profile.build.build JOB`` reads a job (JSON) and writes the instrumented object
 file and the tables of the analysis (JSON) where the job says.
@@ -27,7 +27,7 @@ from dse.profile.build.instrument import ALIGNMENTS, instrument
 from dse.profile.build.irtext import parse_module
 from dse.profile.errors import cannot
 
-_TWICE = 3  # the exit status if modules define the same things, which are told
+_TWICE = 3  # the exit status if several modules define one symbol; it lists them
 _OPTNONE = re.compile(r"\b(?:optnone|noinline) ?")
 _RAISED = re.compile(r"[\w.]*(Error|Exception)\b")  # the last line of a traceback
 
@@ -111,7 +111,7 @@ def load_modules(files: Sequence[str]) -> tuple[Any, Any]:
 
 
 def _defined_twice(modules: Sequence[Any]) -> list[tuple[str, str]]:
-    """Return what to say of symbols that several modules define."""
+    """Return the message about symbols that several modules define."""
     places: dict[str, list[str]] = {}
     for module in modules:
         for value in (*module.functions, *module.global_variables):
@@ -148,7 +148,7 @@ def _allow_optimisation(attributes: str) -> str:
 
 
 def _fields(each: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass, as JSON takes them: what they hold is not copied."""
+    """Return the fields of a dataclass as JSON takes them, without copying their contents."""
     return {field.name: getattr(each, field.name) for field in dataclasses.fields(each)}
 
 

@@ -1,10 +1,10 @@
 """Chains of values through the iterations of loops, which no parallel hardware shortens.
 
 In single static assignment form a value that is carried from one iteration to the next goes through
-a phi node, so that it stands on a cycle of definitions and uses. What can be computed for many
-iterations at once is left out: sums of whole numbers and addresses, products, bit operations and
+a phi node: it is part of a cycle of definitions and uses. Values that hardware can compute for many
+iterations at once are left out: sums of whole numbers and addresses, products, bit operations and
 choices of an extreme, each kind for itself, may be regrouped (an index, a count, a parity).
-A chain through memory is not seen. So what is found here must be waited for; there may be more.
+Chains through memory are not seen. The chains listed here are critical; there may be more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _FREE = ("phi", "trunc", "zext", "sext", "freeze", "bitcast")
-"""Take no time of their own: they name a value anew."""
+"""Opcodes that take no time: they only rename a value."""
 _REGROUPED = (
     frozenset({"add", "sub", "getelementptr", "select"}),
     frozenset({"icmp", "select", "minmax"}),
@@ -50,7 +50,7 @@ class Step:
 
 @dataclass(slots=True)
 class Chain:
-    """A value that an execution of a block computes from that of an execution before.
+    """A value that an execution of a block computes from its value in an earlier one.
 
     Parameters
     ----------
@@ -100,13 +100,13 @@ def _cycles(steps: Sequence[Step]) -> list[dict[str, Step]]:
 def strong_components(following: Sequence[Sequence[int]]) -> list[list[int]]:
     """Return the strongly connected parts of a graph (Tarjan, SIAM J. Comput. 1(2), 1972).
 
-    A part comes behind those that can be reached from it. Not scipy's, whose import takes longer
+    A part comes after all parts that can be reached from it. Not scipy's, whose import takes longer
     than most builds.
 
     Parameters
     ----------
     following : sequence of sequence of int
-        For each node, those that its edges lead to.
+        For each node, the nodes that its edges lead to.
     """
     never, done = -1, len(following)
     number, first = [never] * done, [done] * done  # the first visit that a node of `open_` reaches
@@ -171,7 +171,7 @@ def _time(step: Step) -> int:
 def _longest(cycle: Mapping[str, Step], phi: Step) -> int:
     """Return the instructions on the longest way within a block from a phi node back to it."""
     far = {phi.name: 0}
-    for step in cycle.values():  # in the block's order, so that operands come first
+    for step in cycle.values():  # in the block's order: operands come first
         before = [far[o] for o in step.operands if o in far]
         if step.operation != "phi" and before:
             far[step.name] = max(before) + _time(step)
@@ -188,7 +188,7 @@ def _users(cycle: Mapping[str, Step]) -> dict[str, list[str]]:
 
 
 def _has_cycle(cycle: Mapping[str, Step], without: str) -> bool:
-    """Tell whether a cycle is left if a value is taken out."""
+    """Return whether a cycle remains without a value."""
     users = _users(cycle)
     waiting = {n: sum(o in cycle and o != without for o in s.operands) for n, s in cycle.items()}
     ready = [name for name, count in waiting.items() if not count and name != without]

@@ -123,7 +123,7 @@ def classify(opcode: str, callee: str = "") -> str:
             (r"fpto[su]i\.sat", "cast"),
             (_FLOAT_DIVIDE, "float_divide"),
             (_MACHINE_MEMORY, "other"),
-            ("x86|aarch64", "arithmetic"),  # what the processor alone has: AES, vectors
+            ("x86|aarch64", "arithmetic"),  # instructions of one processor: AES, vectors
         ):
             if re.match(rf"(?:{pattern})(?:\.|$)", name):
                 return kind

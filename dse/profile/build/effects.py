@@ -1,4 +1,4 @@
-"""Library functions: those without effect on the program's memory, and those that are refused."""
+"""Library functions: harmless to the program's memory, or refused."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _PARALLEL = frozenset(name for name in _THREADS if name.startswith("__kmpc_"))
 
 
 def refuse(symbol: str) -> InputError:
-    """Return what to say of a program that called what cannot be followed.
+    """Return the error for a program that called a function that no profile can follow.
 
     >>> refuse("fork").problems[0].message
     'the program called fork: it makes processes'
@@ -142,10 +142,12 @@ def remarks(calls: Mapping[str, int]) -> list[str]:
     found = []
     if handlers := sorted(set(_SIGNALS) & set(calls)):
         told = ", ".join(handlers)
-        found.append(f"signal handlers ({told}) count as called by what they interrupt")
+        found.append(f"signal handlers ({told}) count as called by the interrupted function")
     if commands := [name for name in _COMMANDS if calls.get(name)]:
         told = ", ".join(commands)
-        found.append(f"other programs ran ({told}): what they do is not in the profile")
+        found.append(f"other programs ran ({told}): the profile does not contain them")
     if calls.get("syscall"):
-        found.append("system calls by number (syscall): what they read and write is not counted")
+        found.append(
+            "system calls by number (syscall): the profile does not count their reads and writes"
+        )
     return found

@@ -1,6 +1,6 @@
-"""A section of an ELF file: read, added, aligned, or alone in an object; the members of archives.
+"""Read, add and align sections of an ELF file, and read the members of archives.
 
-Only what stands in section headers is looked at: 64 bits, little-endian.
+It reads section headers only: 64 bits, little-endian.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ X86_64, AARCH64 = 62, 183
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a section's header says: numbers as ELF has them, offset and size in the file [B]."""
+    """The header of a section: numbers as ELF has them, offset and size in the file [B]."""
 
     name: bytes
     kind: int
@@ -45,7 +45,7 @@ def machine(data: bytes) -> int:
 
 
 def sections(data: bytes) -> Iterator[Section]:
-    """Yield the sections of such a file in their order."""
+    """Yield the sections of an ELF file in their order."""
     head = _HEADER.unpack_from(data)
     start, count, names = head[6], head[12], head[13]
     if not start or start + count * _SECTION.size > len(data) or names >= count:
@@ -147,7 +147,7 @@ def object_with(name: str, content: bytes, machine: int) -> bytes:
 
 
 def is_archive(data: bytes) -> bool:
-    """Tell whether a file is an archive, thin ones included."""
+    """Return whether a file is an archive; a thin one counts."""
     return data.startswith((b"!<arch>\n", b"!<thin>\n"))
 
 

@@ -60,7 +60,7 @@ _BODY = re.compile(r"(?m)^define internal (.*?)@([-\w.$]+)\.__uniq\.[0-9a-f]{32}
 
 
 def with_inline_bodies(text: str) -> str:
-    """Let a module's bodies of inline functions stand in for definitions that the program lacks."""
+    """Let a module's inline functions replace definitions that the program lacks."""
     names = [match[2] for match in _BODY.finditer(text)]
     if not names:
         return text
@@ -71,7 +71,7 @@ def with_inline_bodies(text: str) -> str:
 
 
 def is_cxx(sources: Sequence[Path]) -> bool:
-    """Tell whether any source is C++: the program is then linked as C++.
+    """Return whether any source is C++: the program is then linked as C++.
 
     >>> is_cxx([Path("a.c"), Path("b.cpp")])
     True
@@ -133,7 +133,7 @@ def compile_to_ir(
             return source
         target = folder / f"{number}.ll"
         compiler = toolchain.cxx if source.suffix in CXX_SUFFIXES else toolchain.c
-        # what a program says of its own place must not move its other constants
+        # the text of __FILE__ must not shift the program's other constants
         place = f"-fmacro-prefix-map={source.parent}/="
         command = [*compiler, *kept, *inline_bodies(compiler), *toolchain.baseline, place, *flags]
         command += ["-S", "-emit-llvm", "-o", str(target), str(source)]
@@ -153,7 +153,7 @@ def compile_to_ir(
 def link(line: list[str], directory: str | None = None) -> tuple[int, str]:
     """Run a command that links; return its exit status and its words.
 
-    What its linker does not know (a map of the program, say) is left out.
+    Options that its linker does not know, such as a map of the program, are left out.
     """
     while True:
         done = subprocess.run(line, capture_output=True, check=False, cwd=directory)  # noqa: S603

@@ -6,17 +6,16 @@ import re
 from dataclasses import dataclass
 
 HOOKED_SIZES = (1, 2, 4, 8, 16)
-"""Accesses of these sizes have hooks of their own; others are runs of bytes."""
+"""Accesses of these sizes have special hooks; others are runs of bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What to insert.
+    """The hooks to insert.
 
-    Every load, store, call and return has a hook whatever is measured: what is not wanted, the
-    runtime does not do, and calls of it are taken out of the object
-    (:mod:`dse.profile.build.idle`). So one object serves all options, and its functions keep their
-    locals at the same addresses.
+    Every load, store, call and return has a hook under all options. The runtime skips the hooks
+    that the options exclude, and :mod:`dse.profile.build.idle` removes their calls from the object.
+    So one object serves all options, and its functions keep their locals at the same addresses.
 
     Parameters
     ----------

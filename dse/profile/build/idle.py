@@ -1,10 +1,10 @@
-"""Hooks that do nothing, taken out of a program's object once it is known what is measured.
+"""Remove idle hooks from a program's object, once the options of the measurement are known.
 
-The object has all hooks whatever is measured, so that its functions keep their locals where they
-are. To call a hook that returns at once can take as long as all else that a program does: such a
-call is overwritten with what the hook does, and an addition to a number that nothing reads with
-nothing. No instruction and no local moves. Objects for other processors than x86-64 stay as they
-are.
+The object has all hooks under all options. Its functions therefore keep their locals at the same
+addresses. A call of a hook that returns at once can cost as much as the rest of the program: this
+module overwrites such a call with the body of the hook, and an addition to an unread counter with
+no-operations. No instruction and no local changes its address. Objects for processors other than
+x86-64 stay unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from dse.profile.build.elf import X86_64, machine, sections
 _SYMBOL = np.dtype("<u4, u1, u1, <u2, <u8, <u8")  # name, kind, -, section, place in it, bytes
 _RELOCATION = np.dtype("<u8, <u4, <u4, <i8")  # place, kind, symbol, addend
 _SYMTAB, _RELA = 2, 4  # kinds of sections
-_NONE, _RELATIVE = 0, (2, 4)  # kinds of relocations; what follows counts from the address itself
+_NONE, _RELATIVE = (
+    0,
+    (2, 4),
+)  # kinds of relocations; the relative ones count from the address itself
 _FUNCTION = 2  # a kind of symbol
 _PAUSES = {  # instructions that do nothing, by their bytes
     3: bytes.fromhex("0f1f00"),
@@ -33,13 +36,13 @@ _PAUSES = {  # instructions that do nothing, by their bytes
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """What is before the address in an instruction, and what takes the place of it all."""
+    """The bytes before the address in an instruction, and the bytes that replace them all."""
 
     before: bytes
     instead: bytes
 
 
-_CALLS = {  # by the code of what is called
+_CALLS = {  # by the code of the called hook
     b"\xc3": _Edit(b"\xe8", _PAUSES[5]),
     b"\x31\xc0\xc3": _Edit(b"\xe8", b"\x31\xc0" + _PAUSES[3]),  # the result is 0
 }
@@ -52,7 +55,7 @@ _ADDITIONS = (
 
 
 def without_idle(program: bytes, runtime: bytes, unread: Collection[str] = ()) -> bytes:
-    """Return a program's object without its calls of what does nothing in the runtime.
+    """Return a program's object without its calls of hooks that do nothing in the runtime.
 
     Parameters
     ----------
@@ -81,12 +84,12 @@ def without_idle(program: bytes, runtime: bytes, unread: Collection[str] = ()) -
 def _overwrite(
     made: NDArray[np.uint8], section: int, relocations: NDArray[Any], edit: _Edit
 ) -> NDArray[np.bool]:
-    """Overwrite the instructions that an edit is for, and tell which relocations were theirs."""
+    """Overwrite the instructions of an edit, and return which relocations were theirs."""
     size = len(edit.before)
     at = section + relocations["f0"].astype(np.int64) - size
     before = made[at[:, None] + np.arange(size)]
     right: NDArray[np.bool] = (before == np.frombuffer(edit.before, np.uint8)).all(axis=1)
-    right &= relocations["f3"] == size - len(edit.instead)  # what follows the address
+    right &= relocations["f3"] == size - len(edit.instead)  # the bytes after the address
     right &= np.isin(relocations["f1"], _RELATIVE)
     instead = np.frombuffer(edit.instead, np.uint8)
     made[at[right, None] + np.arange(len(instead))] = instead

@@ -15,8 +15,8 @@ from dse.profile.build.hooks import HOOKED_SIZES, Hooks, plain_name
 from dse.profile.build.irtext import FunctionText
 from dse.profile.build.rewrite import Rewriter
 
-# What a compiler has inferred of the program stops being true of the instrumented program: with
-# "touches no memory" left in place, counters would be kept in registers across calls.
+# Instrumentation makes these inferred attributes of the program false: with "touches no memory"
+# left in place, the compiler would keep counters in registers across calls.
 _ASSUMPTIONS = re.compile(
     r"\b(?:nosync|nofree|willreturn|norecurse|speculatable|mustprogress|nocallback"
     r"|memory\([^)]*\)) ?"
@@ -49,11 +49,11 @@ declare void @__dse_trace_block(i32)
 RENAMED_MAIN = "__dse_main"
 """The program's main function, which the runtime's own calls on a stack that it has prepared."""
 
-# Cache results follow from addresses, so the program's own data must not move with the size of what
-# stands before it: the runtime, built for this machine and for what is measured, and the start
-# files of the C library. Each section begins at a multiple of 16 MiB; what is relocated, behind the
-# code, of 64 MiB; its data, a page further on than those of the section before, for they
-# would share the lines of a small cache.
+# Cache results follow from addresses: the addresses of the program's data may not depend on the size
+# of the parts before them, which are the runtime (built for this machine and these options) and the
+# start files of the C library. Each section therefore begins at a multiple of 16 MiB, and relocated
+# data behind the code at a multiple of 64 MiB. The data of each section begins one page later than
+# in the section before: otherwise they would share the lines of a small cache.
 _LAYOUT = f"""
 @__dse_first_constant = hidden constant i8 0, align {1 << 24}
 @__dse_first_relocated = hidden constant {{ ptr, [4088 x i8] }} \
@@ -112,7 +112,7 @@ def without_assumptions(line: str) -> str:
 
 
 def _is_header(part: str | FunctionText) -> bool:
-    """Tell whether a part stands before all that a module defines."""
+    """Return whether a part precedes all definitions of a module."""
     return isinstance(part, str) and part.startswith((";", "source_filename", "target "))
 
 
@@ -121,7 +121,7 @@ def _renamed(lines: list[str], names: Mapping[str, str]) -> list[str]:
     if not names:
         return lines
     pattern = re.compile(rf"@({'|'.join(map(re.escape, names))})(?![-\w.$])")
-    # metadata: what a pointer can point to, but not the names and texts that it quotes
+    # metadata: possible targets of pointers, without the names and texts that it quotes
     quoting = re.compile(rf'("[^"]*")|{pattern.pattern}')
     return [
         quoting.sub(lambda m: m[1] or "@" + names[m[2]], line)

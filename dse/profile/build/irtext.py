@@ -42,7 +42,7 @@ def unquoted(name: str) -> str:
 
 
 def split_top(text: str) -> list[str]:
-    """Split at the commas that stand in no bracket.
+    """Split at the commas outside of brackets.
 
     >>> split_top("{ i32, ptr } %a, ptr @b(i8 1, i8 2)")
     ['{ i32, ptr } %a', 'ptr @b(i8 1, i8 2)']
@@ -153,7 +153,7 @@ class Statement:
 
     @functools.cached_property
     def body(self) -> str:
-        """What stands behind the opcode."""
+        """The text after the opcode."""
         match = _STATEMENT.match("  " + self.text)
         return self.text[match.end() - 2 :].lstrip() if match else ""
 
@@ -184,7 +184,7 @@ class Statement:
         return [(unquoted(value), unquoted(block)) for value, block in pairs]
 
     def operands(self) -> list[str]:
-        """Return what stands behind the opcode, split at the outer commas."""
+        """Return the text after the opcode, split at the outer commas."""
         return split_top(re.sub(r"^(?:(?:atomic|volatile) )+", "", self.body))
 
     def arguments(self) -> list[str]:
@@ -193,7 +193,7 @@ class Statement:
 
 
 def _arguments(text: str) -> list[str]:
-    """Return what stands in brackets behind the first name of a function."""
+    """Return the text in brackets after the first name of a function."""
     start = _CALLEE.search(text)
     level, quoted = 1, False
     for match in _BRACKET.finditer(text, start.end()) if start else ():

@@ -22,7 +22,7 @@ _FILES = ("program.o", "tables.json")
 def build_kept(job: Job, folder: Path) -> dict[str, Any]:
     """Do a job, or take what the same job made before; return its tables.
 
-    What is kept lies in the user's cache, by a digest of the IR and of what instruments it.
+    The user's cache keeps results by a digest of the IR and of the instrumentation.
     """
     place = _cache() / _digest(job)
     if all((place / name).is_file() for name in _FILES):

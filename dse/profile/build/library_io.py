@@ -27,9 +27,9 @@ _STREAM = re.compile(r"^_ZN?K?S[iod]|basic_(?:io|i|o)stream|basic_(?:i|o)?f(?:st
 
 
 def does_io(symbol: str) -> bool:
-    """Tell whether a library function does input or output.
+    """Return whether a library function does input or output.
 
-    A stream of C++ counts as one of a file: a name does not tell what stands behind it.
+    A C++ stream counts as a stream of a file: its name does not show its target.
 
     >>> does_io("__isoc99_scanf"), does_io("fread_unlocked"), does_io("__printf_chk")
     (True, True, True)

@@ -73,12 +73,12 @@ def cache_definition(caches: Sequence[CacheLevels]) -> str:
 
 
 def compile_settings(framed: Sequence[bool], texts: Mapping[str, str], target: Path) -> None:
-    """Compile what the runtime is told of one build: it is itself the same for all programs.
+    """Compile the constants of one build; the runtime itself is the same for all programs.
 
     Parameters
     ----------
     framed : sequence of bool
-        By function, the library's behind the program's: whether its calls are told apart.
+        By function, first the program's, then the library's: whether its calls are separate.
     texts : mapping of str to str
         By name in the runtime: the files that the program leaves.
     """

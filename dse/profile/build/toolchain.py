@@ -34,7 +34,7 @@ class Toolchain:
     c, cxx : tuple of str
         The C and the C++ compiler, as argument lists.
     version : str
-        What the compiler says of itself, such as ``"clang 22.1.8"``.
+        The compiler's version text, such as ``"clang 22.1.8"``.
     """
 
     c: tuple[str, ...]

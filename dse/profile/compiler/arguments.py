@@ -34,7 +34,7 @@ CXX_LANGUAGES = dict.fromkeys((".cc", ".cpp", ".cxx", ".C", ".c++", ".cp", ".CPP
 }
 LANGUAGES = C_LANGUAGES | CXX_LANGUAGES
 ASSEMBLY = {".s": "assembler", ".S": "assembler-with-cpp", ".sx": "assembler-with-cpp"}
-# What a module of IR is compiled without: dependencies, warnings, debugging and instrumentation.
+# A module of IR is compiled without these: dependencies, warnings, debugging, instrumentation.
 _NOT_FOR_IR = re.compile(
     r"-(?:c|MD|MMD|MP|MG|M[FTQJ].+|g.*|flto.*|fno-lto|fsanitize.*|W(?!p,-[DU]).*|w|pedantic.*|save-temps.*"
     r"|-coverage|fprofile.*|ftest-coverage|fcoverage.*|pg|p|pipe|fdiagnostics.*|fcolor.*|fwhopr.*"
@@ -43,8 +43,8 @@ _NOT_FOR_IR = re.compile(
 _NOT_COMPILED = re.compile(r"-(?:c|flto.*|ffat-lto.*|Wl,.*|l.+|L.+|s|shared|static.*|rdynamic)")
 _VALUES_NOT_COMPILED = frozenset(("-o", "-x")) | _FOR_LINKER
 _VALUES_NOT_FOR_IR = _VALUES_NOT_COMPILED | _DEPENDENCIES
-# What says how to compile makes no difference to a link, but for what the compiler builds of its
-# own for each set of flags, which takes a while.
+# A link does not need these options of the compiler. With them, the compiler would build its
+# libraries again for each set of flags, which takes a minute.
 _NOT_LINKED = re.compile(
     r"-(?:flto.*|fwhopr.*|ffat-lto.*|M[DMPG]*|M[FTQJ].+|c|O.*|g.*|m(?:arch|cpu|tune)=.*|D.+|U.+|I.+|std=.*"
     r"|W(?!l,).*|fsanitize.*|-coverage|fprofile.*|pg|w|pedantic.*)"
@@ -91,20 +91,20 @@ class Command:
 
     @property
     def chooses_processor(self) -> bool:
-        """Whether the command says what processor the code is for."""
+        """Whether the command names the processor of the code."""
         return any(each.startswith(("-march=", "-mcpu=", "-m32")) for each in self.arguments)
 
     def without_inputs(self) -> tuple[str, ...]:
-        """Return the options alone."""
+        """Return only the options."""
         places = {each.position for each in self.inputs}
         return tuple(each for i, each in enumerate(self.arguments) if i not in places)
 
     def compiling(self) -> tuple[str, ...]:
-        """Return the options without inputs, output, language and what is for the linker."""
+        """Return the options without inputs, output, language and the linker's options."""
         return _without(self.without_inputs(), _NOT_COMPILED, _VALUES_NOT_COMPILED)
 
     def for_ir(self) -> tuple[str, ...]:
-        """Return the options that say what a source means."""
+        """Return the options that change the meaning of a source."""
         return _without(self.without_inputs(), _NOT_FOR_IR, _VALUES_NOT_FOR_IR)
 
 
@@ -124,7 +124,7 @@ def _without(
 
 
 def linking(arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the arguments of a link without the output and what is for the compiler alone.
+    """Return the arguments of a link without the output and the compiler's options.
 
     >>> linking(["-O2", "-g", "a.o", "-o", "a", "-lm", "-Wl,--as-needed"])
     ('a.o', '-lm', '-Wl,--as-needed')
@@ -148,7 +148,7 @@ def level_of(flags: Sequence[str]) -> int:
 
 
 def expanded(arguments: Sequence[str], depth: int = 0) -> tuple[str, ...]:
-    """Return the arguments with those of response files (``@FILE``) in their place."""
+    """Return the arguments, with response files (``@FILE``) replaced by their contents."""
     result: list[str] = []
     for each in arguments:
         file = Path(each[1:])

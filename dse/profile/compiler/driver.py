@@ -1,8 +1,8 @@
-"""The compiler itself: it compiles and links as clang does, and leaves IR beside the code.
+"""The compiler itself: it compiles and links as clang does, and adds LLVM IR to each object.
 
-What it is asked for goes to the real compiler first, with the flags as they are given: its words,
-its exit status and its files are what make sees. If an object was made from C or C++, the same
-source is compiled to LLVM IR as profiles need it, and that stands in a section of the object.
+It first runs the real compiler with the given flags: make sees the compiler's output, exit status
+and files. If the compiler made an object from C or C++, the driver compiles the same source to LLVM
+IR for profiles and adds it as a section of the object.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class _Unit:
 
 
 def is_mixed(sources: Sequence[Path]) -> bool:
-    """Tell whether a build takes more than compiling sources.
+    """Return whether a build needs more than compiling sources.
 
     >>> is_mixed([Path("a.c")]), is_mixed([Path("a.c"), Path("b.S")])
     (False, True)
@@ -48,11 +48,11 @@ def build_mixed(
     Parameters
     ----------
     sources : sequence of Path
-        C, C++, assembly, objects, archives, shared libraries; a compilation database, of which the
-        sources beside it are taken, or all.
+        C, C++, assembly, objects, archives, shared libraries; a compilation database, with the
+        sources to use from it, or none for all.
     level : int
     flags, link : sequence of str
-        For the compiler and for the linker; those of a database come first.
+        For the compiler and for the linker; the flags of a database come first.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def build_mixed(
     said = _call(any(each.cxx for each in units), line, Path.cwd())
     if said is not None:
         several = "duplicate symbol: main" in said
-        remedy = f"name the sources of one program beside {DATABASE}" if several else ""
+        remedy = f"name the sources of one program after {DATABASE}" if several else ""
         raise cannot("profile", f"the program does not link:\n{said}", remedy)
     return target
 

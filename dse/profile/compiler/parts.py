@@ -1,4 +1,4 @@
-"""What a program is made of, from its sources or out of a program that is built."""
+"""The parts of a program, from its sources or from a program that is built."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from dse.profile.errors import cannot
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a program is made of: files of IR, and what they are linked with.
+    """The parts of a program: files of IR, and the files that they are linked with.
 
     Parameters
     ----------
     name : str
         Of the program.
     modules, sources : tuple of Path
-        Of the IR, and what it was made from.
+        The IR, and its sources.
     digest : str
         Over the sources, or over the modules of a program that is built.
     optimisation : int
@@ -67,7 +67,7 @@ def parts_of(
     """
     if len(sources) == 1 and is_program(sources[0]):
         if flags:
-            message = "the program is built: flags are those of its build"
+            message = "the program is built: its flags cannot change any more"
             raise cannot(str(sources[0]), message, "leave --flag out")
         return _built_parts(sources[0], link_flags, folder)
     if is_mixed(sources):

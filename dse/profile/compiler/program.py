@@ -17,7 +17,7 @@ from dse.profile.errors import cannot
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """What a linked file was made of.
+    """The parts of a linked file.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ class Linked:
     directory : str
         Where the link ran; its arguments are relative to it.
     arguments : tuple of str
-        Of the link: options, libraries and what has no IR.
+        Of the link: options, libraries and files without IR.
     cxx : bool
         Whether it was linked as C++.
     native : tuple of str
-        What runs as it is, each with the reason.
+        Files that run without instrumentation, each with the reason.
     objects : tuple of bytes
         Object files without IR that were nowhere else.
     """
@@ -67,7 +67,7 @@ class _Inputs:
 
 
 def link_record(line: Sequence[str], made: Mapping[str, Path], cxx: bool) -> list[Record]:
-    """Return the records that say how a file was linked.
+    """Return the records of a file's link.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _library(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def _keeps(path: Path, found: _Inputs, temporary: bool) -> bool:
-    """Sort one input; tell whether the instrumented program is linked with it as it is."""
+    """Sort one input; return whether the instrumented program is linked with it unchanged."""
     if not path.is_file():
         return True
     data = path.read_bytes()
@@ -137,7 +137,7 @@ def _keeps(path: Path, found: _Inputs, temporary: bool) -> bool:
         )
         return not ours
     if not elf.kind(data):
-        return True  # a script of the linker, say
+        return True  # such as a script of the linker
     if _instrumented(records):
         return False
     found.native.append(_told(path.name, records))
@@ -158,7 +158,7 @@ def _told(name: str, records: Sequence[Record]) -> str:
 
 
 def is_program(path: Path) -> bool:
-    """Tell whether a file is a linked program or library in ELF."""
+    """Return whether a file is a linked program or library in ELF."""
     if not path.is_file() or path.stat().st_size < 64:
         return False
     with path.open("rb") as file:
@@ -182,7 +182,7 @@ def _read(path: Path, seen: set[str]) -> Linked:
     link = next((each for each in reversed(records) if each.kind == "link"), None)
     if link is None:
         message = "it was not linked by dse profile cc"
-        raise cannot(str(path), message, 'build it anew, such as: make CC="dse profile cc"')
+        raise cannot(str(path), message, 'build it again, such as: make CC="dse profile cc"')
     about: Mapping[str, Any] = link.about
     modules = [each for each in records if each.kind == "module"]
     objects = [each.data for each in records if each.kind == "object"]
@@ -191,7 +191,7 @@ def _read(path: Path, seen: set[str]) -> Linked:
         if name in seen:
             continue
         if not Path(name).is_file():
-            raise cannot(str(path), f"its library {name} is not there any more", "build it anew")
+            raise cannot(str(path), f"its library {name} no longer exists", "build it again")
         part = _read(Path(name), seen)
         modules += part.modules
         objects += part.objects
@@ -202,7 +202,7 @@ def _read(path: Path, seen: set[str]) -> Linked:
     for each in read_command(arguments).inputs:
         if not (Path(about["directory"]) / each.path).is_file():
             message = f"{each.path}, which it is linked with, is not there any more"
-            raise cannot(str(path), message, "build it anew")
+            raise cannot(str(path), message, "build it again")
     cxx = about["cxx"] or any(each.about["cxx"] for each in modules)
     unique = {(each.about["source"], each.data): each for each in modules}
     return Linked(

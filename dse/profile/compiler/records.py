@@ -1,8 +1,8 @@
-"""What the compiler leaves in the files that it writes: a section of records.
+"""Records that the compiler leaves in a section of each file that it writes.
 
 An object holds one record: the LLVM IR of its source (a module), or why there is none. A
-linked file holds those of the objects that went into it, since linkers put sections of one name
-together, and one on how it was linked. Archives and partial links keep them too.
+linked file holds the records of its objects, since linkers join sections of one name, and a record
+of its link. Archives and partial links keep them too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Record:
 
 
 def packed(record: Record) -> bytes:
-    """Return a record as it stands in the section.
+    """Return a record as bytes of the section.
 
     >>> [each] = unpacked(packed(Record("native", {"source": "a.s"})))
     >>> each.kind, each.about["source"]
@@ -53,7 +53,7 @@ def packed(record: Record) -> bytes:
 
 
 def unpacked(section: bytes) -> Iterator[Record]:
-    """Yield the records of a section; what stands between them is passed by."""
+    """Yield the records of a section; skip the bytes between them."""
     at = section.find(_MAGIC)
     while at >= 0:
         at += len(_MAGIC)

@@ -1,4 +1,4 @@
-"""What is wrong with a profile that was read: its fields, and the names they refer to."""
+"""Check a profile after reading: its fields, and the names that they refer to."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def reference_problems(profile: Document) -> list[Problem]:
         *_twice("blocks", "id", (b.id for b in profile.blocks)),
     ]
     rest = (*_functions(profile), *_blocks(profile), *_caches(profile), *_tree(profile))
-    found = twice or rest  # what refers to a name of two cannot be told right from wrong
+    found = twice or rest  # a reference to a name that two things share cannot be checked
     shown: Counter[str] = Counter()
     problems = []
     for problem in found:

@@ -20,7 +20,7 @@ _BYTES = 1 << 30  # of a profile
 
 
 class Profile(Document):
-    """What a program did: blocks, edges, memory, functions and the data between them."""
+    """The profile of a program: blocks, edges, memory, functions and the data between them."""
 
     @classmethod
     @reader
@@ -30,7 +30,7 @@ class Profile(Document):
         Raises
         ------
         InputError
-            With every field that is wrong, or refers to what is not there; or that the file is of
+            If fields are wrong or refer to missing things (all of them), or if the file has
             another version.
         """
         try:

@@ -185,7 +185,7 @@ class Transfer(_Part):
 
 
 class Chain(_Part):
-    """A value that each execution of a block computes from that of an execution before it."""
+    """A value that each execution of a block computes from its value in an earlier one."""
 
     block: Count
     length: Count = Field(description="instructions from one value to the next, at least")
@@ -207,7 +207,7 @@ class Context(_Part):
 
 
 class Recursion(_Part):
-    """Calls of a function that a context above the caller's, or the caller's own, stands for."""
+    """Calls of a function that the caller's context, or one above it, represents."""
 
     source: Count = Field(
         validation_alias="from", serialization_alias="from", description="position in `call_tree`"
@@ -269,10 +269,10 @@ class Document(_Part):
     )
     blocks: tuple[Block, ...]
     edges: tuple[Edge, ...]
-    calls: tuple[Call, ...] = Field(description="those that were made")
+    calls: tuple[Call, ...] = Field(description="calls that happened")
     registers: tuple[Register, ...] = Field(description="values between blocks that ran")
     accesses: tuple[Access, ...] = Field(
-        description="loads and stores of blocks that ran; of the library, those that were made"
+        description="loads and stores of blocks that ran; for the library, accesses that happened"
     )
     reads: tuple[Read, ...] = ()
     crossings: tuple[Crossing, ...]

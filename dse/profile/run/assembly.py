@@ -42,14 +42,14 @@ WORD = 4  # bytes of memory that count together in a working set, unless chunks 
 
 
 class Assembly:
-    """One run's numbers beside the tables of its build.
+    """The numbers of one run with the tables of its build.
 
     Parameters
     ----------
     tables : dict
-        What :func:`dse.profile.build.build.build_object` returned.
+        The result of :func:`dse.profile.build.build.build_object`.
     result : Result
-        What the run left.
+        The numbers of the run.
     modelled : frozenset of str
         Library functions whose effects are known.
     """
@@ -238,8 +238,8 @@ class Assembly:
     def _accesses(self, caches: int) -> tuple[tuple[Access, ...], dict[int, int]]:
         """Return the accesses of blocks that ran, and their places by site.
 
-        Of the library's those that happened; also what a region of interest saw of a block that
-        began before it.
+        For the library, the accesses that happened. A block that began before a region of
+        interest counts with its part inside.
         """
         count = len(self.tables["accesses"]) + 2 * len(self.foreign)
         found = [self.result.rows(f"hits{k}", 3) for k in range(caches)]
@@ -308,7 +308,7 @@ class Assembly:
         )
 
     def _assembly_notes(self) -> Iterator[str]:
-        """Yield notes on assembly: nothing of what it does is seen."""
+        """Yield notes on assembly, which the profile cannot see."""
         ran = [(block, self.executions[block]) for block in self.tables["assembly"]]
         if times := sum(count for _, count in ran):
             blocks = self.tables["blocks"]
@@ -316,13 +316,13 @@ class Assembly:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             yield (
                 f"inline assembly ran {plural(times, 'time')}, in {', '.join([*names][:3])}{more}: "
-                "what it computes, reads and writes is not counted"
+                "the profile does not count its computation, reads and writes"
             )
         if labels := self.tables["file_assembly"]:
             named = f" ({', '.join(labels[:3])})" if labels else ""
             yield (
-                f"assembly outside of functions{named} is part of the program: what it computes, "
-                "reads and writes is not counted"
+                f"assembly outside of functions{named} is part of the program: the profile "
+                "does not count its computation, reads and writes"
             )
 
     def _notes(self, run: Run, region: str | None) -> list[str]:

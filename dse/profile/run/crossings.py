@@ -1,4 +1,4 @@
-"""Which blocks touched a line of a cache after its owner, from what the runtime counted."""
+"""Which blocks touched a line of a cache after its owner, from the counters of the runtime."""
 
 from __future__ import annotations
 

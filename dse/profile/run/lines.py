@@ -14,16 +14,16 @@ _INLINING = ("-finline", "-flto")
 def with_lines(profile: Profile, sources: Sequence[Path]) -> Profile:
     """Return the profile with the text of the lines in which blocks that ran begin.
 
-    A file's name must tell which file it is: two sources of one name are left out, and so are
-    headers beside none of the sources. If functions are inlined, lines may be of another file than
-    their function, so that none is given.
+    A name must identify one file: two sources of one name are left out, and so are headers outside
+    of the sources' folders. If functions are inlined, a line may be in another file than its
+    function; the profile then has no lines.
 
     Parameters
     ----------
     profile : Profile
         As the run left it.
     sources : sequence of Path
-        What it was built from.
+        The sources of the program.
     """
     if any(flag.startswith(_INLINING) for flag in profile.program.flags):
         return profile
@@ -40,7 +40,7 @@ def with_lines(profile: Profile, sources: Sequence[Path]) -> Profile:
 
 
 def _text(name: str, sources: Sequence[Path]) -> list[str]:
-    """Return the lines of the one file of this name among the sources and beside them."""
+    """Return the lines of the only file of this name among the sources and in their folders."""
     named = {path.resolve() for path in sources if path.name == name}
     beside = {(path.parent / name).resolve() for path in sources}
     found = [path for path in named or beside if path.is_file()]

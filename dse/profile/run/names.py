@@ -78,7 +78,7 @@ def _demangler() -> Callable[[str], str]:
 
 
 def unique(names: Sequence[str], files: Sequence[str]) -> list[str]:
-    """Tell functions of one name apart: by their file, then by a number.
+    """Make function names unique: by their file, then by a number.
 
     >>> unique(["f", "f", "g"], ["a.c", "b.c", "a.c"])
     ['f (a.c)', 'f (b.c)', 'g']

@@ -28,7 +28,7 @@ REASONS = ("exit", "signal", "memory limit", "too deep", "too many calls", "refu
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a run left: the sections by name, each an array of 64-bit numbers a row."""
+    """The result of a run: the sections by name, each an array of rows of 64-bit numbers."""
 
     sections: dict[str, NDArray[np.uint64]]
     nodes: NDArray[Any]
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def histories_merged(self) -> bool:
-        """Whether memory had more histories than the runtime tells apart."""
+        """Whether memory had more histories than the runtime distinguishes."""
         return bool(self.sections["status"][5])
 
     @property

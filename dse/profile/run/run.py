@@ -39,7 +39,7 @@ class Outcome:
 def environment(names: Sequence[str]) -> dict[str, str]:
     """Return a small fixed environment, with the user's variables of these names.
 
-    What stands in the environment moves the program's stack, and with it cache results.
+    The environment shifts the program's stack, and so changes cache results.
     """
     fixed = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     return fixed | {name: os.environ[name] for name in names if name in os.environ}

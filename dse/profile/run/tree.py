@@ -29,7 +29,7 @@ def folded_tree(nodes: NDArray[Any], names: Sequence[str]) -> Folded:
     Parameters
     ----------
     nodes : array of :data:`dse.profile.run.result.NODE`
-        The tree as the runtime left it; each node stands behind its parent.
+        The tree as the runtime left it; each node comes after its parent.
     names : sequence of str
         As :func:`dse.profile.run.names.function_names` returns them.
     """

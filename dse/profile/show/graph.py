@@ -52,7 +52,7 @@ def layers(count: int, edges: Sequence[tuple[int, int]], entry: int = 0) -> list
 
 
 def _forward(count: int, following: Mapping[int, list[int]], entry: int) -> dict[int, int]:
-    """Each block's place in reverse postorder; what the entry does not reach comes last."""
+    """Each block's place in reverse postorder; blocks that the entry does not reach come last."""
     seen, order = set[int](), list[int]()
     for start in (entry, *range(count)):
         stack = [(start, 0)]

@@ -27,8 +27,8 @@ from dse.profile.show.text import (
 )
 from dse.report.shell import policy, style
 
-GRAPHS = 12  # functions whose control flow is drawn
-LARGEST = 400  # blocks of a function that are drawn
+GRAPHS = 12  # functions with a picture of their control flow
+LARGEST = 400  # blocks in the picture of a function
 MATRIX = 24  # functions in the heatmap
 LINES = 30  # of the source
 FEW = 24  # functions in the table before one is searched for
@@ -81,7 +81,7 @@ def page(profile: Profile) -> str:
 
 
 def key_figures(profile: Profile) -> list[tuple[str, str]]:
-    """Return the figures that a reader looks for first: what it is, and the figure."""
+    """Return the numbers that a reader looks for first: name and value."""
     figures = [
         ("call{}", profile.run.invocations),
         ("instruction{} executed", sum(block_work(profile))),
@@ -93,7 +93,7 @@ def key_figures(profile: Profile) -> list[tuple[str, str]]:
 
 
 class FunctionRow(NamedTuple):
-    """A function, its accesses to memory, and those that L1 and L2 did not have."""
+    """A function, its accesses to memory, and its misses in L1 and L2."""
 
     function: Function
     accesses: int
@@ -102,7 +102,7 @@ class FunctionRow(NamedTuple):
 
 
 def function_rows(profile: Profile) -> list[FunctionRow]:
-    """Return the functions that ran, those that compute or exchange most first."""
+    """Return the functions that ran, the largest in computation or traffic first."""
     found = {f.name: [0, 0, 0] for f in profile.functions}
     for access in profile.accesses:
         if access.hits:
@@ -202,7 +202,7 @@ class Graph:
     blocks: int
     """Of the function."""
     shown: int
-    """Of them, those that are drawn: what executes most."""
+    """The blocks in the picture: the most executed ones."""
 
 
 def control_flow(profile: Profile) -> list[Graph]:

@@ -1,4 +1,4 @@
-"""A profile as text: where the time goes, what moves between functions."""
+"""Print a profile as text: the time of each function, and the data between functions."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def hot_functions(profile: Profile, count: int = ROWS) -> list[str]:
 
 
 def library_work(profile: Profile) -> tuple[int, float]:
-    """Return calls of library functions, and their share of the accesses to memory.
+    """Return calls of library functions, and their fraction of the accesses to memory.
 
-    What they compute is not counted, so that the share is the best sign of how much is left out.
+    Their computation is not counted: this fraction is the best hint of the missing time.
     """
     calls = sum(f.invocations for f in profile.functions if f.foreign)
     accesses, library = 0, 0
@@ -66,7 +66,7 @@ def library_words(profile: Profile) -> str:
     if not calls:
         return ""
     accesses = f", {percentage(share)} of the accesses to memory" if profile.settings.caches else ""
-    return f"library functions: {plural(calls, 'call')}{accesses}; what they compute is not counted"
+    return f"library functions: {plural(calls, 'call')}{accesses}; their computation is not counted"
 
 
 def block_work(profile: Profile) -> list[int]:
@@ -93,7 +93,7 @@ def short(name: str) -> str:
 
 
 def _emptied(name: str, brackets: str, level: int) -> str:
-    """Return a name without what stands in so many brackets.
+    """Return a name without the text in brackets of some depth.
 
     >>> _emptied("a<b<c>>::operator<<(d<e>)", "<>", 1)
     'a<…>::operator<<(d<…>)'
@@ -114,7 +114,7 @@ def _emptied(name: str, brackets: str, level: int) -> str:
 
 
 def percentage(share: float) -> str:
-    """Return a share in percent; what is there is never shown as nothing.
+    """Return a fraction in percent; a positive fraction is never printed as 0.
 
     >>> percentage(0.25), percentage(1e-6), percentage(0)
     ('25.00 %', 'less than 0.01 %', '0.00 %')

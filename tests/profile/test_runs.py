@@ -10,7 +10,7 @@ from dse.problems import InputError
 from dse.profile.command import Options, build_program
 from dse.profile.document import CacheLevels
 from dse.profile.run.run import Limits
-from tests.profile_examples import (
+from tests.profile.examples import (
     by_name,
     executions,
     profile_text,

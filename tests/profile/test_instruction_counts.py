@@ -23,7 +23,7 @@ from dse.profile.build.toolchain import find_toolchain
 from dse.profile.command import Options, build_program
 from dse.profile.run.run import environment
 from tests.needs import needs
-from tests.profile_examples import EXAMPLES, PROGRAMS, run_built
+from tests.profile.examples import EXAMPLES, PROGRAMS, run_built
 
 ROW = (
     '  call void asm sideeffect "testb $$1, dse_rows(%rip)\\0Aje 1f\\0A.rept {n}\\0Anop\\0A'

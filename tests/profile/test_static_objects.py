@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dse.profile.command import Options, build_program
-from tests.profile_examples import run_built, source
+from tests.profile.examples import run_built, source
 
 C = """
 #include <stdio.h>

@@ -13,7 +13,7 @@ import dse
 from dse.problems import InputError
 from dse.profile import Profile
 
-FFT = Path(__file__).parents[1] / "studies" / "profiles" / "fft.json"
+FFT = Path(__file__).parents[2] / "studies" / "profiles" / "fft.json"
 Change = Callable[[dict[str, Any]], object]
 
 

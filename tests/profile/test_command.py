@@ -17,7 +17,7 @@ from dse.profile.command import Built, Options, build_program
 from dse.profile.document import CacheLevels, Profile
 from dse.profile.document.profile import FORMAT_VERSION
 from dse.profile.run.run import Limits
-from tests.profile_examples import (
+from tests.profile.examples import (
     PROGRAMS,
     picture,
     run_built,
@@ -40,7 +40,7 @@ def test_a_profile_is_read_as_it_was_written(rotate: Built, tmp_path: Path) -> N
 
 
 def command(*words: str, given: bytes = b"", **settings: str) -> subprocess.CompletedProcess[bytes]:
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     environ = {**os.environ, "PYTHONPATH": str(root), **settings}
     line = [sys.executable, "-m", "dse.profile", *words]
     return subprocess.run(line, input=given, capture_output=True, env=environ, check=False)
@@ -88,7 +88,7 @@ def test_a_partial_profile_has_an_exit_code_of_its_own(module: str, tmp_path: Pa
         else "import runpy; runpy.run_module('dse.profile', run_name='__main__')"
     )
     line = [sys.executable, "-c", start, *word, str(path), "-o", str(tmp_path / "p.json")]
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(line, capture_output=True, env=environ, check=False)
     assert done.returncode == 3, done.stderr
     assert b"partial: the run ended by signal 6" in done.stderr
@@ -132,12 +132,12 @@ def test_a_source_and_the_other_output_are_never_replaced(tmp_path: Path) -> Non
     path = source(tmp_path, text)
     done = command(str(path), "-o", str(path), "--force")
     assert done.returncode == 2
-    assert b"is what is profiled" in done.stderr
+    assert b"is the source of the profile" in done.stderr
     assert path.read_text() == text
     (tmp_path / "hard.json").hardlink_to(path)
     done = command(str(path), "-o", str(tmp_path / "hard.json"), "--force")
     assert done.returncode == 2
-    assert b"is what is profiled" in done.stderr
+    assert b"is the source of the profile" in done.stderr
     assert path.read_text() == text
     both = command(str(path), "-o", str(tmp_path / "x"), "--html", str(tmp_path / "x"))
     assert both.returncode == 2
@@ -186,7 +186,7 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
     (tmp_path / "llvmlite").mkdir()
     hidden = tmp_path / "sitecustomize.py"
     hidden.write_text("import sys; sys.modules['llvmlite'] = sys.modules['ziglang'] = None\n")
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     done = command(
         str(PROGRAMS / "rotate.c"), PYTHONPATH=os.pathsep.join((str(tmp_path), str(root)))
     )
@@ -270,7 +270,7 @@ def test_an_interrupted_run_leaves_a_partial_profile(tmp_path: Path) -> None:
         "for (volatile int i = 0;;) i++; }",
     )
     line = [sys.executable, "-m", "dse.profile", str(path), "-o", str(target)]
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     with subprocess.Popen(
         line,
         stdout=subprocess.PIPE,

@@ -17,7 +17,7 @@ from dse.profile.show.page import LARGEST, control_flow, function_rows, page
 from dse.profile.show.text import print_profile
 from tests.browser import browser, console, requests
 
-SOR = Path(__file__).parents[1] / "studies" / "profiles" / "sor.json"
+SOR = Path(__file__).parents[2] / "studies" / "profiles" / "sor.json"
 
 
 def shown(**changed: Any) -> tuple[Profile, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dse.profile.command import Built, Options, build_program
-from tests.profile_examples import (
+from tests.profile.examples import (
     PROGRAMS,
     by_name,
     executions,

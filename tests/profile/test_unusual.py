@@ -14,7 +14,7 @@ from dse.problems import InputError
 from dse.profile.command import Options, build_program, profile_program
 from dse.profile.run.run import Limits
 from dse.profile.show.text import library_words, library_work
-from tests.profile_examples import by_name, needs_compiler, profile_text, run_built, source
+from tests.profile.examples import by_name, needs_compiler, profile_text, run_built, source
 
 pytestmark = needs_compiler
 
@@ -270,7 +270,7 @@ def test_a_system_call_by_number_that_makes_processes_is_refused(
     built = build_program(Options((source(tmp_path, text),)), tmp_path)
     profile, _ = run_built(built, (), b"")
     assert profile.run.complete
-    assert "system calls by number (syscall): what they read" in profile.notes[0]
+    assert "system calls by number (syscall)" in profile.notes[0]
     with pytest.raises(InputError, match="called syscall: it makes a thread or a process"):
         run_built(built, ("now",), b"")
 
@@ -288,7 +288,7 @@ def test_other_programs_that_run_are_noted(tmp_path: Path) -> None:
     profile = profile_text(tmp_path, text)
     assert profile.run.complete
     [note] = profile.notes
-    assert note == "other programs ran (system, popen): what they do is not in the profile"
+    assert note == "other programs ran (system, popen): the profile does not contain them"
     assert not profile.unaccounted.functions
     text = """
     #include <stdlib.h>

@@ -9,7 +9,7 @@ import pytest
 from dse.profile.build.library_io import does_io
 from dse.profile.command import Options, build_program
 from objectives.communication import from_profile
-from tests.profile_examples import needs_compiler, profile_text, run_built, source
+from tests.profile.examples import needs_compiler, profile_text, run_built, source
 
 
 @pytest.mark.parametrize(

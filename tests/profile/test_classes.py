@@ -13,7 +13,7 @@ from dse.profile.command import build_program, measure
 from objectives.partition.estimate import cpu_time, estimate
 from objectives.partition.graph import graph
 from objectives.partition.quantities import Architecture
-from tests.profile_examples import needs_compiler
+from tests.profile.examples import needs_compiler
 
 SOURCE = """
 #include <stdlib.h>

@@ -12,7 +12,7 @@ from dse.profile.build.elf import with_alignments, write_sparse
 from dse.profile.build.frontend import compile_to_ir
 from dse.profile.build.irtext import FunctionText, Statement, parse_module
 from dse.profile.build.toolchain import find_toolchain
-from tests.profile_examples import PROGRAMS, needs_compiler
+from tests.profile.examples import PROGRAMS, needs_compiler
 
 pytestmark = needs_compiler
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.profile_examples import executions, needs_compiler, profile_text
+from tests.profile.examples import executions, needs_compiler, profile_text
 
 pytestmark = needs_compiler
 

@@ -11,7 +11,7 @@ import pytest
 from dse.profile.build.chains import Step, chains_of, strong_components
 from dse.profile.document import Chain, Profile
 from objectives.communication import from_profile
-from tests.profile_examples import needs_compiler, profile_text
+from tests.profile.examples import needs_compiler, profile_text
 
 LOOPS = r"""
 #include <stdlib.h>

@@ -32,8 +32,8 @@ from benchmarks.shared_aes import shared_aes
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Real, Space
 from dse.search.base import Plan, Start, method_of
-from dse.search.cover import Cover, reached
-from tests.test_bound import STUDIES, covers, front, narrowed, redirected, searched
+from dse.search.bound.cover import Cover, reached
+from tests.search.bound.test_search import STUDIES, covers, front, narrowed, redirected, searched
 
 SPACES: dict[str, tuple[Callable[[], Evaluator], tuple[float, ...]]] = {
     "lanes": (lambda: lanes(63, 10, 1250), (0.01, 0.001, 0.0)),

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import evaluate_designs
-from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Points, Space, Values
-from dse.evaluate.undeclared import undeclared
 from dse.model import Array
 from dse.search.base import UNLIMITED, Plan, Settings, Start, method_of
+from dse.search.bound.monotonicity import undeclared
+from dse.search.bound.ranges import Ranges
 
 _CHUNK = 16_384
 _PENALTY = 1e3  # beyond any objective on its scale

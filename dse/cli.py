@@ -299,9 +299,9 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     held against the front.
     """
     from dse.api import load_result
-    from dse.evaluate.grounds import told
     from dse.result.folder import study_of
     from dse.result.refutation import refute
+    from dse.search.outcome import describe_ground
     from dse.terminal import Terminal
 
     result = load_result(run)
@@ -310,7 +310,7 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     if result.certificate.rests_on:
         terminal.say("It rests on bounds:")
         for ground in result.certificate.rests_on:
-            terminal.say(f"  {told(ground)}")
+            terminal.say(f"  {describe_ground(ground)}")
     if result.certificate.gap is None:
         terminal.say("There is nothing to refute: it claims nothing of what was not evaluated.")
         return

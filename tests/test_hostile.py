@@ -13,13 +13,13 @@ import pytest
 
 import dse
 from dse import cli
-from dse.evaluate.ranges import Ranges
-from dse.evaluate.undeclared import undeclared
 from dse.problems import InputError, printable
 from dse.result import checkpoint
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
 from dse.search.base import Start, method_of
+from dse.search.bound.monotonicity import undeclared
+from dse.search.bound.ranges import Ranges
 from dse.search.workers import EndedError, Workers
 from dse.study.catalog import load_catalog
 from dse.study.table_file import read_table

@@ -8,9 +8,9 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.evaluate.ranges import Ranges
-from dse.evaluate.undeclared import undeclared
 from dse.model import monotonic
+from dse.search.bound.monotonicity import undeclared
+from dse.search.bound.ranges import Ranges
 
 
 class Half(NamedTuple):

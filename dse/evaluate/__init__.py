@@ -19,6 +19,4 @@
     Models held to their contract on designs of the study, before a search.
 `front`
     The designs that no other dominates.
-`refuted`
-    Designs held to the bounds of their boxes, and which declaration is to blame if one is outside.
 """

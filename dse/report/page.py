@@ -10,7 +10,6 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from dse.evaluate.grounds import told
 from dse.evaluate.trace import Step
 from dse.explain.explanation import Explanation
 from dse.explain.recommendation import Answer
@@ -20,6 +19,7 @@ from dse.report.figures import plotly_js
 from dse.report.payload import as_json, payload
 from dse.report.shell import policy, style
 from dse.result.record import Certificate, Result
+from dse.search.outcome import describe_ground
 
 _SCRIPTS = (
     *(
@@ -66,7 +66,7 @@ def page(
         result=result,
         answer=answer,
         certificate=result.certificate,
-        grounds=[told(ground) for ground in result.certificate.rests_on],
+        grounds=[describe_ground(ground) for ground in result.certificate.rests_on],
         files=_files(result),
         explained=_explained(result, len(explanations)),
         standing=standing(result.certificate),

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis
 from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.model.quantity import Array
 from dse.result.record import Result
-from dse.search.cover import Cover, relaxed
+from dse.search.bound.cells import Axis
+from dse.search.bound.cover import Cover, relaxed
 from dse.study.study import ResolvedStudy
 
 _TOGETHER = 32_768  # designs evaluated at once

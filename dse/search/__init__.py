@@ -6,6 +6,8 @@
     Which method a study gets.
 `exhaustive` (with `slabs`), `evolution` (with `variation`), `samplers`
     The methods: every design, vectorised NSGA-II, Optuna's samplers by name.
+`bound`
+    The search by bounds, a package.
 `workers` (with `cluster`)
     Who does the work: threads, processes, a Dask cluster.
 `outcome`, `tally`, `convergence`

@@ -23,7 +23,7 @@ from dse.search.workers import ALONE, NEVER, Workers
 
 METHODS: Mapping[str, str] = {
     "exhaustive": "dse.search.exhaustive",
-    "bound": "dse.search.bound",
+    "bound": "dse.search.bound.search",
     "evolution": "dse.search.evolution",
     "guided": "dse.search.guided",
     "NSGAIISampler": "dse.search.samplers",

@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive
-from dse.evaluate.grounds import Ground
 from dse.evaluate.space import Points
 from dse.evaluate.table import ROW, TableSpace
 from dse.model.quantity import Array
-from dse.model.values import plural, show
+from dse.model.values import plural
 from dse.search.convergence import Mark, convergence, marks
-from dse.search.placed import Kept
 from dse.search.tally import Tally
 
 
@@ -35,6 +33,28 @@ class Tolerance(NamedTuple):
 
     share: float = 0.0
     amount: float = 0.0
+
+
+class Ground(NamedTuple):
+    """What the bounds of one output rest on.
+
+    Parameters
+    ----------
+    model, output : str
+        Whose.
+    by : str
+        ``"table"``: all values of the variables that reach it were run. ``"monotonic"``: the
+        author declares it. ``"lower bound"``: a function that the author
+        declares.
+        ``"domain"``: the declared domain alone, until its inputs have one value.
+    how : str
+        The variables of the table, the signs of the inputs, the lower bound, or the domain.
+    """
+
+    model: str
+    output: str
+    by: str
+    how: str
 
 
 @dataclass(frozen=True)
@@ -111,75 +131,7 @@ class Outcome:
     ended: str = ""
 
 
-def bounded(
-    evaluator: Evaluator,
-    kept: Kept,
-    front: Array,
-    tally: Tally,
-    gap: Gap,
-    numbered: bool,
-) -> Outcome:
-    """Return the outcome of a search that bounds.
-
-    Parameters
-    ----------
-    kept : Kept
-        The designs of the front and some others.
-    front : ndarray, shape (designs, objectives)
-        The front by its objectives.
-    """
-    complete = gap.decided == 1.0
-    return Outcome(
-        *kept,
-        tally,
-        convergence([], evaluator.signs),
-        complete,
-        numbered,
-        _bounded(evaluator, tally.evaluated, front, gap, complete),
-        gap,
-    )
-
-
-def _bounded(
-    evaluator: Evaluator, evaluated: int, front: NDArray[np.float64], gap: Gap, complete: bool
-) -> str:
-    """Return what a certificate says of a search that bounds."""
-    size = evaluator.space.size
-    units = {objective.name: objective.unit for objective in evaluator.objectives}
-    space = "a continuous space" if size is None else plural(size, "design")
-    points = _distinct(front)
-    distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
-    are = "is" if len(front) == 1 else "are"
-    were = plural(evaluated, "was", "were")
-    if complete and not any(map(any, gap.apart.values())) and gap.tolerance == 0.0:
-        return (
-            f"Complete: of {space}, {were} evaluated and all others are proven to be "
-            f"infeasible or dominated; the {len(front):,} on the front {are} the whole Pareto "
-            f"front{distinct}."
-        )
-    if np.isinf(gap.reached):
-        by = f"{plural(evaluated, 'evaluation')} and {plural(gap.boxes, 'bound')}"
-        return (
-            f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
-            f"{plural(len(front), 'design')} {are} non-dominated among them."
-        )
-    low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
-    floors = f", or of {low} for less than that," if low else ""
-    within, each = share(gap.reached), f"{share(gap.reached)}{floors} in each objective"
-    if gap.apart:
-        within = joined(
-            f"{show(amount, units[name]) if amount else share(part)} of {name}"
-            for name, (part, amount) in gap.apart.items()
-        )
-        each = f"that{floors}"
-    return (
-        f"Certified within {within}: for every feasible design of {space}, one on the "
-        f"front is worse by at most {each}. {were} "
-        f"evaluated, {len(front):,} {are} on the front."
-    )
-
-
-def _distinct(points: Array) -> int:
+def count_distinct(points: Array) -> int:
     """Return how many different points there are; of many, without much memory."""
     order = np.lexsort(points.T)
     same = np.ones(max(len(points) - 1, 0), dtype=bool)
@@ -288,7 +240,7 @@ def statement(
         Whether the designs are the rows of a table.
     """
     if whole:
-        points = _distinct(front)
+        points = count_distinct(front)
         distinct = f" ({plural(points, 'distinct point')})"
         are = "is" if len(front) == 1 else "are"
         were = "was" if evaluated == 1 else "were"
@@ -311,3 +263,18 @@ def statement(
         f"{len(front):,} {'is' if len(front) == 1 else 'are'} non-dominated among them."
         f"{' A draw stands for the nearest row of the table.' if nearest else ''}"
     )
+
+
+def describe_ground(ground: Mapping[str, str]) -> str:
+    """Return a ground in words.
+
+    >>> describe_ground(Ground("m:f", "speedup", "monotonic", "+lanes")._asdict())
+    'speedup (m:f) is monotonic as declared: +lanes'
+    """
+    words = {
+        "table": "was run for all values of",
+        "monotonic": "is monotonic as declared:",
+        "lower bound": "is never below its lower bound",
+        "domain": "is in its declared domain",
+    }
+    return f"{ground['output']} ({ground['model']}) {words[ground['by']]} {ground['how']}"

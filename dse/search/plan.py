@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.ranges import Ranges
 from dse.evaluate.table import TableSpace
-from dse.evaluate.undeclared import endless, undeclared
 from dse.model.values import plural
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of
+from dse.search.bound.monotonicity import endless, undeclared
+from dse.search.bound.ranges import Ranges
 
 AUTO_LIMIT = 20_000_000
 """Designs up to which a full enumeration is what a user would want: seconds."""

@@ -18,7 +18,7 @@ from dse.search.base import Plan, Search, Start, method_of
 from dse.search.judges import Judges
 from dse.search.workers import Threads, Workers
 from tests.core_examples import evaluator, model, objective
-from tests.test_bound import made, study
+from tests.search.bound.test_search import made, study
 
 
 def begun(

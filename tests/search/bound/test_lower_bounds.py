@@ -9,10 +9,10 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity, lower_bound, monotonic
-from dse.evaluate.ranges import Ranges
 from dse.model import Model
 from dse.model.pairs import moves_hold
 from dse.problems import DseError, InputError
+from dse.search.bound.ranges import Ranges
 from objectives.machine.latency import call_time
 from objectives.sharing.bound import engine_line
 from objectives.sharing.calls import call_latency, call_service

@@ -2,7 +2,7 @@
 
 A branch and bound for fronts (J. Niebling and G. Eichfelder, A branch-and-bound-based algorithm for
 nonconvex multiobjective optimization, 2019): each box has an ideal point that no design of it
-betters (`dse.evaluate.ranges`); it is dropped if no design of it can be feasible, or if a found
+betters (`dse.search.bound.ranges`); it is dropped if no design of it can be feasible, or if a found
 design is at least as good as the ideal; else it is halved, until what is left is few enough to
 enumerate.
 
@@ -21,34 +21,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Bounds, Boxes
 from dse.evaluate.evaluator import Evaluated, concatenate
 from dse.evaluate.front import FrontBuilder, distinct_front
-from dse.evaluate.grounds import grounds
-from dse.evaluate.memory import remembering
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
-from dse.search.audited import audit
 from dse.search.base import UNLIMITED, Plan, Progress, Search, Settings, Start, no_options
-from dse.search.boxes import (
+from dse.search.bound.boxes import (
     Open,
     Small,
     Widths,
     best,
+    design_numbers,
+    design_places,
     enumerated,
     halves,
     measured,
     middles,
     never,
-    ranges_of,
     shares,
     sizes,
     whole,
 )
-from dse.search.cover import Cover, missed, reached, relaxed
-from dse.search.outcome import Gap, Outcome, Tolerance, bounded
-from dse.search.placed import KEPT, first, kept, numbers, placed
+from dse.search.bound.cache import remembering
+from dse.search.bound.cells import Bounds, Boxes
+from dse.search.bound.cover import Cover, missed, reached, relaxed
+from dse.search.bound.evidence import KEPT, bounded, first_rows, grounds, kept
+from dse.search.bound.ranges import ranges_of
+from dse.search.bound.refutation import audit
+from dse.search.outcome import Gap, Outcome, Tolerance
 from dse.search.tally import Tally
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
 
@@ -214,9 +215,9 @@ class _Bounding:
         state = self._state
         archive, constraints = state.front.archive(), len(self._evaluator.constraints)
         if self._numbered:
-            places = placed(self._ranges, archive.index)
+            places = design_places(self._ranges, archive.index)
         else:  # some were looked at twice
-            archive = archive.rows(first(archive.beside))
+            archive = archive.rows(first_rows(archive.beside))
             places = archive.beside[:, constraints:].astype(np.int64)
         every = np.ones(len(places), dtype=bool)
         values = archive.points * self._evaluator.signs
@@ -483,7 +484,7 @@ class _Bounding:
 
     def _numbers(self, state: _State, places: NDArray[np.int64]) -> NDArray[np.int64]:
         if self._numbered:
-            return numbers(self._ranges, places)
+            return design_numbers(self._ranges, places)
         return state.tally.evaluated + np.arange(len(places))
 
 

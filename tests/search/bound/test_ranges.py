@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 
 import dse
-from dse.evaluate import tabled
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.interval import violation_range
-from dse.evaluate.ranges import Ranges
-from dse.evaluate.refuted import around
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model, Quantity
 from dse.model.expression import read_relation
+from dse.search.bound import tables
+from dse.search.bound.intervals import violation_range
+from dse.search.bound.ranges import Ranges
+from dse.search.bound.refutation import around
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
-STUDIES = Path(__file__).parents[1] / "studies"
+STUDIES = Path(__file__).parents[3] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
 
 
@@ -50,7 +50,7 @@ def test_designs_of_shipped_studies_keep_to_the_bounds_of_their_boxes(
     name: str, tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not tabulated:  # so that bounds rest on declared moves
-        monkeypatch.setattr(tabled, "_ROWS", 0)
+        monkeypatch.setattr(tables, "_ROWS", 0)
     assert_bounded(dse.load(STUDIES / f"{name}.toml").evaluator, seed=SHIPPED.index(name))
 
 
@@ -121,7 +121,7 @@ def wiring_of(rng: np.random.Generator) -> Evaluator:
 def test_designs_of_random_wirings_keep_to_the_bounds_of_their_boxes(
     tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tabled, "_ROWS", 100 if tabulated else 0)
+    monkeypatch.setattr(tables, "_ROWS", 100 if tabulated else 0)
     for seed in range(60):
         assert_bounded(wiring_of(np.random.default_rng(seed)), seed, 200)
 
@@ -206,7 +206,7 @@ def test_what_is_never_at_the_best_corner_is_never_in_the_box() -> None:
 
 
 def test_bounds_of_what_is_counted_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tabled, "_ROWS", 0)
+    monkeypatch.setattr(tables, "_ROWS", 0)
     given_ = dse.from_mapping(
         {
             "study": {

@@ -12,16 +12,16 @@ import pytest
 import dse
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.ranges import Ranges
-from dse.evaluate.refuted import RefutedError
 from dse.model import Model, monotonic
 from dse.model.pairs import moves_hold
 from dse.problems import DseError
+from dse.search.bound.ranges import Ranges
+from dse.search.bound.refutation import RefutedError
 from dse.testing import check_model
 from objectives.logca import break_even, half_acceleration, speedup, times
 from objectives.machine import total_area
 from tests.core_examples import constraint
-from tests.test_bound import front, searched
+from tests.search.bound.test_search import front, searched
 
 REFUTED, AUDITED, HARMLESS = "refuted by check_model", "audited by the search", "the same front"
 

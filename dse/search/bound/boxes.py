@@ -9,15 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.agreed import agreed
-from dse.evaluate.cells import Axis, Bounds, Boxes
-from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.failures import skip_errors
-from dse.evaluate.ranges import Ranges
-from dse.evaluate.undeclared import blind
 from dse.model.quantity import Array
-from dse.search.cover import DOUBLINGS, Marks
-from dse.search.workers import Workers
+from dse.search.bound.cells import Axis, Bounds, Boxes
+from dse.search.bound.cover import DOUBLINGS, Marks
+from dse.search.bound.monotonicity import agreed, blind
+from dse.search.bound.ranges import Ranges
 
 MEASURED = 4  # halvings after which it is measured anew which variable matters
 Small: TypeAlias = NDArray[np.int8]
@@ -271,12 +267,17 @@ def _moved(scale: Array, before: Array, after: Array) -> Array:
     return np.minimum(np.where(before == after, 0.0, np.where(np.isnan(share), 2.0, share)), 2.0)
 
 
-def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
-    """Return the bounds of a search.
+def design_numbers(ranges: Ranges, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers that the space gives to designs; `design_places` is the inverse."""
+    found = np.zeros(len(places), dtype=np.int64)
+    for axis, column in zip(ranges.axes, places.T, strict=True):
+        found = found * axis.count + axis.order[column]
+    return found
 
-    A design that a model raises for is to be judged, and so counted: no table leaves it out. If
-    processes work, models run in one of them.
-    """
-    until = 0.0 if evaluator.on_error == "skip" else workers.midway
-    elsewhere = workers.alone if workers.backend == "loky" else None
-    return Ranges(skip_errors(evaluator), until, elsewhere)
+
+def design_places(ranges: Ranges, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places (designs, variables) of the designs with these numbers."""
+    found = np.empty((len(index), len(ranges.axes)), dtype=np.int64)
+    for i, digits in enumerate(ranges.evaluator.space.digits(index).values()):
+        found[:, i] = np.argsort(ranges.axes[i].order)[digits]
+    return found

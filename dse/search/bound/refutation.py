@@ -1,6 +1,6 @@
 """Refuted bounds: a design better than the bound of its box, and whose declaration is to blame.
 
-The bounds of a box (`dse.evaluate.ranges`) rest on what authors declare: how outputs move with
+The bounds of a box (`dse.search.bound.ranges`) rest on what authors declare: how outputs move with
 inputs, and their domains. So designs that are evaluated are held to the bounds of a box that holds
 them; if one is outside, the models are asked in the order of the wiring which output left its range
 first, and the way from the corner of the box to the design is gone one input at a time.
@@ -8,21 +8,23 @@ first, and the way from the corner of the box to the design is gone one input at
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis, Boxes
-from dse.evaluate.evaluator import Evaluated
-from dse.evaluate.ranges import Ranges, Walk
+from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN, told, wrong
 from dse.model.pairs import below
 from dse.model.quantity import Array, Resource
 from dse.model.values import show
 from dse.problems import DseError
+from dse.search.bound.boxes import Open
+from dse.search.bound.cells import Axis, Boxes
+from dse.search.bound.ranges import Ranges, Walk
 
 # The vector and the scalar code of a processor differ in the last bit.
 _SLACK = 1e-12
@@ -205,3 +207,49 @@ def _contradiction(
         f"'{name}' is declared to be {side} {found.end:.10g} from {next(inputs)} on,"
         f" but it is {found.value:.10g} for {next(inputs)}"
     )
+
+
+_AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
+_SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
+
+
+def audit(
+    ranges: Ranges,
+    evaluator: Evaluator,
+    places: NDArray[np.int64],
+    judged: Evaluated,
+    held: Open | None,
+    seed: int,
+    share: float = 1.0,
+) -> None:
+    """Hold designs to the bounds of their boxes; seeds to those of random ones around them.
+
+    Parameters
+    ----------
+    places : (n, variables) array
+        The designs.
+    judged : Evaluated
+        What they give.
+    held : Open or None
+        The box of each; None for seeds, which are of none.
+    seed : int
+        Of the random boxes.
+    share : float
+        Of all seeds, how many these are.
+
+    Raises
+    ------
+    RefutedError
+        If one is outside: it names model, output, input and both designs.
+    """
+    if held is None:
+        rng = np.random.default_rng((seed, len(places)))
+        rows = np.resize(np.arange(len(places)), min(math.ceil(_AUDITED * share), 4 * len(places)))
+        boxes = around(ranges.axes, places[rows], rng)
+    else:
+        better = np.asarray((judged.objectives * evaluator.signs < held.ideal).any(axis=1))
+        better[:: 1 + len(places) // _SAMPLED] |= bool(evaluator.constraints)
+        rows = np.flatnonzero(better)[:_AUDITED]
+        boxes = held.boxes.rows(rows)
+    if len(rows):
+        hold(ranges, boxes, places[rows], judged.rows(rows))

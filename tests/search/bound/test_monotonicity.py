@@ -11,15 +11,15 @@ import pytest
 import dse
 from benchmarks.shared_aes import shared_aes
 from dse import Array, Floats, Quantity
-from dse.evaluate import tabled
-from dse.evaluate.agreed import agreed
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Real, Space
 from dse.model import monotonic
-from dse.search.cover import Cover
-from tests.test_bound import covers, searched
-from tests.test_ranges import wiring_of
+from dse.search.bound import tables
+from dse.search.bound.cover import Cover
+from dse.search.bound.monotonicity import agreed
+from dse.search.bound.ranges import Ranges
+from tests.search.bound.test_ranges import wiring_of
+from tests.search.bound.test_search import covers, searched
 
 
 def grid(evaluator: Evaluator) -> Evaluator:
@@ -33,7 +33,7 @@ def grid(evaluator: Evaluator) -> Evaluator:
 def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
     tabulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tabled, "_ROWS", 100 if tabulated else 0)
+    monkeypatch.setattr(tables, "_ROWS", 100 if tabulated else 0)
     ends = 0
     for seed in range(120):
         evaluator = grid(wiring_of(np.random.default_rng(seed)))

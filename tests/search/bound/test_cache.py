@@ -8,7 +8,7 @@ import numpy as np
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.evaluate.memory import remembering
+from dse.search.bound.cache import remembering
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
 _Speed = Annotated[Floats, Quantity("1", "speed", low=0)]

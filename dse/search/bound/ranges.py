@@ -1,14 +1,14 @@
 """Ranges through the wiring: between what objectives and constraints lie for a box of designs.
 
-A *box* is a cell of each variable (`dse.evaluate.cells`). Ranges go through the models one by one:
-a model that depends on few variables is tabulated with its extremes over all cells, which is
+A *box* is a cell of each variable (`dse.search.bound.cells`). Ranges go through the models one by
+one: a model that depends on few variables is tabulated with its extremes over all cells, which is
 exact; else it is run at the corners that its declarations give (`dse.model.declarations`); of what
 is not declared, the domain of the output is all that is known, until the input has one value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,18 +16,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.cells import Axis, Bounds, Boxes, Extremes, domain_end, pyramid
 from dse.evaluate.conditions import Conditions, reduced_end
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.interval import violation_range
-from dse.evaluate.samples import SAMPLE
-from dse.evaluate.spread_cells import SpreadCells
-from dse.evaluate.tabled import fits, tabled
+from dse.evaluate.failures import skip_errors
+from dse.evaluate.samples import SAMPLE, Spread
 from dse.evaluate.wiring import Key, called
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN
 from dse.model.quantity import Array, Resource
+from dse.search.bound.cells import Axis, Bounds, Boxes, Extremes, domain_end, pyramid
+from dse.search.bound.intervals import violation_range
+from dse.search.bound.tables import fits, tabled
+from dse.search.workers import Workers
 
 Side: TypeAlias = int
 """-1 for the least value, 1 for the greatest."""
@@ -158,9 +159,9 @@ class Ranges:
         return tabled(self.evaluator.wiring, request, self.axes, used, self.until)
 
     @cached_property
-    def spreads(self) -> SpreadCells:
+    def spreads(self) -> _SampledCells:
         """What is uncertain, over cells."""
-        return SpreadCells(self.evaluator.wiring.spread, self.axes)
+        return _SampledCells(self.evaluator.wiring.spread, self.axes)
 
 
 def _tables(ranges: Ranges) -> Mapping[tuple[Key, str], Extremes | None]:
@@ -368,3 +369,46 @@ class Walk:
 def _last(value: Any, rows: NDArray[np.intp], count: int) -> Any:
     """Return some of a column's rows; what has one for all stays."""
     return value[..., rows] if np.ndim(value) and np.shape(value)[-1] == count else value
+
+
+class _SampledCells:
+    """The least and the greatest of uncertain quantities in boxes, sample by sample.
+
+    Parameters
+    ----------
+    spread : mapping of str to Spread
+        What is uncertain.
+    axes : sequence of Axis
+        The variables in the space's order.
+    """
+
+    def __init__(self, spread: Mapping[str, Spread], axes: Sequence[Axis]) -> None:
+        self._spread = spread
+        self._axes = axes
+        self._places = {axis.name: i for i, axis in enumerate(axes)}
+        self._pyramids: dict[str, tuple[Array, Array]] = {}
+
+    def __call__(self, name: str, side: int, samples: Any, boxes: Boxes) -> Array:
+        """Return the least (side -1) or the greatest of a quantity in each sample and box."""
+        spread = self._spread[name]
+        if not spread.variable:
+            return np.asarray(spread(samples, {}, spread.middle))
+        place = self._places[spread.variable]
+        axis = self._axes[place]
+        if name not in self._pyramids:
+            values = spread.values[:, axis.order]
+            ends = pyramid(values, 1, np.minimum), pyramid(values, 1, np.maximum)
+            self._pyramids[name] = ends
+        cells = self._pyramids[name][side > 0]
+        return np.asarray(cells[np.asarray(samples, dtype=np.int64)][:, axis.index(boxes, place)])
+
+
+def ranges_of(evaluator: Evaluator, workers: Workers) -> Ranges:
+    """Return the bounds of a search.
+
+    A design that a model raises for is to be judged, and so counted: no table leaves it out. If
+    processes work, models run in one of them.
+    """
+    until = 0.0 if evaluator.on_error == "skip" else workers.midway
+    elsewhere = workers.alone if workers.backend == "loky" else None
+    return Ranges(skip_errors(evaluator), until, elsewhere)

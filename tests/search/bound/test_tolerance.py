@@ -17,7 +17,7 @@ from dse.cli import commands
 from dse.problems import InputError
 from dse.result.refutation import refute
 from dse.search.base import Plan, Start, method_of
-from dse.search.cover import Cover, relaxed
+from dse.search.bound.cover import Cover, relaxed
 from dse.search.outcome import Tolerance
 
 _Size = Annotated[Floats, Quantity("1", "size", low=0)]
@@ -112,7 +112,7 @@ def test_a_search_cut_short_says_what_each_objective_keeps_to() -> None:
 
 
 def test_a_certificate_says_what_it_rests_on(tmp_path: Path) -> None:
-    text = Path(__file__).parents[1].joinpath("studies", "crypto.toml").read_text()
+    text = Path(__file__).parents[3].joinpath("studies", "crypto.toml").read_text()
     text = text.replace("lanes = { integer = [1, 32] }", "lanes = { values = [1, 2, 4, 8] }")
     text = text[: text.index("[regions]")]
     wanted = '[search]\nmethod = "bound"\ntolerance = { speedup = "10 %", break_even = "10 %",'

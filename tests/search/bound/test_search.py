@@ -15,18 +15,18 @@ import dse
 from benchmarks.bound_wirings import wired
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.ranges import Ranges
 from dse.evaluate.space import Choice, Integer, Space, Values
 from dse.model import monotonic
 from dse.problems import InputError
 from dse.result.refutation import refute
 from dse.search.base import Plan, Start, method_of
-from dse.search.boxes import MEASURED, Open, measured, never
-from dse.search.cover import DOUBLINGS, Cover, missed, relaxed
+from dse.search.bound.boxes import MEASURED, Open, measured, never
+from dse.search.bound.cover import DOUBLINGS, Cover, missed, relaxed
+from dse.search.bound.ranges import Ranges
 from dse.search.outcome import Outcome
 from tests.core_examples import objective
 
-STUDIES = Path(__file__).parents[1] / "studies"
+STUDIES = Path(__file__).parents[3] / "studies"
 SHIPPED = ("crypto", "gpu_memory", "jpeg", "shared_pipeline", "sparc_evolution", "rotate")
 
 

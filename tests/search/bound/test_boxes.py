@@ -9,13 +9,13 @@ import numpy as np
 import dse
 from benchmarks.shared_aes import shared_aes
 from dse import Array, Floats, Quantity
-from dse.evaluate.cells import Boxes
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.ranges import Ranges
-from dse.evaluate.undeclared import blind
 from dse.model import monotonic
-from dse.search.boxes import MEASURED, Open, measured, never
-from tests.test_bound import covers, front, searched
+from dse.search.bound.boxes import MEASURED, Open, measured, never
+from dse.search.bound.cells import Boxes
+from dse.search.bound.monotonicity import blind
+from dse.search.bound.ranges import Ranges
+from tests.search.bound.test_search import covers, front, searched
 
 _Share = Annotated[Floats, Quantity("1", "a share", low=0)]
 

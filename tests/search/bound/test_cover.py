@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dse.search.cover import Cover, reached
+from dse.search.bound.cover import Cover, reached
 
 NONE = np.zeros(3)
 

@@ -1,0 +1,166 @@
+"""Grounds: what bounds rest on, as data: tables of values, declarations, domains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
+from dse.evaluate.space import Points
+from dse.model.contract import Model
+from dse.model.quantity import Array
+from dse.model.values import plural, show
+from dse.search.bound.boxes import design_numbers
+from dse.search.bound.ranges import Ranges
+from dse.search.convergence import convergence
+from dse.search.outcome import Gap, Ground, Outcome, count_distinct, joined, share
+from dse.search.tally import Tally
+
+_SIGNS = {1: "+", -1: "-", 0: "="}
+
+
+def grounds(ranges: Ranges) -> tuple[Ground, ...]:
+    """Return what all bounds so far rest on, each once."""
+    wiring = ranges.evaluator.wiring
+    models = {model.name: model for model in wiring.models}
+    found: dict[Ground, None] = {}
+    for (key, name), table in ranges.tables().items():
+        model = models[key[0]]
+        if table is None:
+            found |= dict.fromkeys(_declared(model, name))
+        else:
+            names = ", ".join(ranges.axes[i].name for i in table.variables)
+            found[Ground(model.name, name, "table", names or "constants")] = None
+    return tuple(found)
+
+
+def _declared(model: Model, name: str) -> list[Ground]:
+    found = []
+    moves = model.monotonic.get(name, {})
+    if moves:
+        text = " ".join(f"{_SIGNS[sign]}{each}" for each, sign in moves.items())
+        found.append(Ground(model.name, name, "monotonic", text))
+    for floor in model.lower_bounds.get(name, ()):
+        own = getattr(floor.function, "__name__", "a function")
+        found.append(Ground(model.name, name, "lower bound", own))
+    domain = model.outputs[name].domain()
+    return found or [Ground(model.name, name, "domain", domain)]
+
+
+KEPT = 2_000
+"""Designs kept beside the front, to draw what lies behind it."""
+Places = NDArray[np.int64]
+
+
+class Kept(NamedTuple):
+    """Designs of an outcome, in the order of their numbers; see `Outcome`."""
+
+    numbers: NDArray[np.int64]
+    points: Points
+    judged: Evaluated
+    on_front: NDArray[np.bool_]
+
+
+def first_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Tell which rows are not the same as one before."""
+    return np.asarray(~pd.DataFrame(rows).duplicated().to_numpy())
+
+
+def kept(
+    ranges: Ranges,
+    front: tuple[Places, Evaluated],
+    early: Sequence[tuple[Places, Evaluated]],
+    numbered: bool,
+) -> Kept:
+    """Return the front and some designs behind it.
+
+    Parameters
+    ----------
+    front : tuple
+        Places and values of the designs on the front, each once.
+    early : sequence of tuple
+        Those of others, which may be the same.
+    numbered : bool
+        Whether numbers are those of the space; else in the order of the designs.
+    """
+    places = np.concatenate([front[0], *(each for each, _ in early)])
+    own = design_numbers(ranges, places) if numbered else np.arange(len(places))
+    rows = np.flatnonzero(first_rows(own if numbered else places))[: len(front[0]) + KEPT]
+    rows = rows[np.argsort(own[rows], kind="stable")]
+    points = ranges.points(places[rows])
+    del places  # a large front is in memory a few times as it is
+    judged = concatenate([front[1], *(each for _, each in early)]).rows(rows)
+    own = own[rows] if numbered else np.arange(len(rows))
+    return Kept(own, points, judged, rows < len(front[0]))
+
+
+def bounded(
+    evaluator: Evaluator,
+    kept: Kept,
+    front: Array,
+    tally: Tally,
+    gap: Gap,
+    numbered: bool,
+) -> Outcome:
+    """Return the outcome of a search that bounds.
+
+    Parameters
+    ----------
+    kept : Kept
+        The designs of the front and some others.
+    front : ndarray, shape (designs, objectives)
+        The front by its objectives.
+    """
+    complete = gap.decided == 1.0
+    return Outcome(
+        *kept,
+        tally,
+        convergence([], evaluator.signs),
+        complete,
+        numbered,
+        _bounded(evaluator, tally.evaluated, front, gap, complete),
+        gap,
+    )
+
+
+def _bounded(
+    evaluator: Evaluator, evaluated: int, front: NDArray[np.float64], gap: Gap, complete: bool
+) -> str:
+    """Return what a certificate says of a search that bounds."""
+    size = evaluator.space.size
+    units = {objective.name: objective.unit for objective in evaluator.objectives}
+    space = "a continuous space" if size is None else plural(size, "design")
+    points = count_distinct(front)
+    distinct = f" ({plural(points, 'distinct point')})" if points < len(front) else ""
+    are = "is" if len(front) == 1 else "are"
+    were = plural(evaluated, "was", "were")
+    if complete and not any(map(any, gap.apart.values())) and gap.tolerance == 0.0:
+        return (
+            f"Complete: of {space}, {were} evaluated and all others are proven to be "
+            f"infeasible or dominated; the {len(front):,} on the front {are} the whole Pareto "
+            f"front{distinct}."
+        )
+    if np.isinf(gap.reached):
+        by = f"{plural(evaluated, 'evaluation')} and {plural(gap.boxes, 'bound')}"
+        return (
+            f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
+            f"{plural(len(front), 'design')} {are} non-dominated among them."
+        )
+    low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
+    floors = f", or of {low} for less than that," if low else ""
+    within, each = share(gap.reached), f"{share(gap.reached)}{floors} in each objective"
+    if gap.apart:
+        within = joined(
+            f"{show(amount, units[name]) if amount else share(part)} of {name}"
+            for name, (part, amount) in gap.apart.items()
+        )
+        each = f"that{floors}"
+    return (
+        f"Certified within {within}: for every feasible design of {space}, one on the "
+        f"front is worse by at most {each}. {were} "
+        f"evaluated, {len(front):,} {are} on the front."
+    )

@@ -33,7 +33,7 @@ def study_of(link: Callable[..., Link], latency: Any) -> dse.Study:
     return dse.from_mapping(made, {"link": link})
 
 
-@pytest.mark.parametrize(("evaluated", "looked_at"), [(1, 40), (2_000, 40), (800, 40)])
+@pytest.mark.parametrize(("evaluated", "looked_at"), [(1, 20), (600, 30), (2_000, 40)])
 def test_a_budget_of_evaluations_limits_the_designs(evaluated: int, looked_at: int) -> None:
     seen = set[float]()
 

@@ -16,7 +16,7 @@ from dse.evaluate.audit import audit
 from dse.evaluate.failures import DesignError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
-from dse.explain.feasibility import useless
+from dse.explain.feasibility import find_unprofitable
 from dse.explain.targets import answer
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
@@ -185,7 +185,7 @@ def _run(
             study.evaluator.constraints,
             names,
             why,
-            useless(study.evaluator, outcome),
+            find_unprofitable(study.evaluator, outcome),
         )
         raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)

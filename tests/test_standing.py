@@ -62,18 +62,18 @@ def test_an_infeasible_design_is_mended_by_the_nearest_value_of_each_variable() 
             ]
             if near:
                 single[name] = min(near)
-        for mend in found.mends:
+        for mend in found.repairs:
             assert mend.design is not None
             assert feasible[mend.design]
         if single:
-            assert {m.changes[0].variable for m in found.mends} == set(single)
-            for mend in found.mends:
+            assert {m.changes[0].variable for m in found.repairs} == set(single)
+            for mend in found.repairs:
                 name = mend.changes[0].variable
                 if name != "bus":  # options have no order
                     assert mend.design == single[name][1]
             checked += 1
         else:
-            assert [len(m.changes) for m in found.mends] in ([], [2])
+            assert [len(m.changes) for m in found.repairs] in ([], [2])
     assert checked > 10
 
 
@@ -81,14 +81,14 @@ def test_two_changes_are_found_where_one_does_not_do() -> None:
     bounds = [{"relation": "lanes <= 1"}, {"relation": "depth <= 1"}]
     made = study(constraint=bounds)
     (found,) = explain(made, made.run(), [95])
-    (mend,) = found.mends
+    (mend,) = found.repairs
     assert [str(each) for each in mend.changes] == ["lanes 8 → 1", "depth 8 → 1"]
     assert mend.design == 2
     three = study(
         constraint=[*bounds, {"relation": "bus_wait >= 400"}, {"relation": "bus_wait <= 500"}]
     )
     (found,) = explain(three, three.run(), [95])
-    assert found.mends == ()
+    assert found.repairs == ()
     assert "no change of one variable or of two makes it feasible" in verdict_lines(found)
 
 

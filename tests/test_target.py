@@ -17,10 +17,10 @@ from dse import Array, Floats, Quantity
 from dse.cli import commands
 from dse.evaluate.target import TargetError, comparisons
 from dse.explain.targets import answer
+from dse.explain.tradeoffs import find_steps
 from dse.model.amounts import amount
 from dse.problems import InputError
 from dse.result.folder import load_result, study_of
-from dse.result.more import more
 from tests.toy import MODEL, STUDY
 
 
@@ -205,7 +205,7 @@ def test_a_tenth_more_against_all_designs_of_the_front(start: int | None) -> Non
     front = result.front.designs
     start = start if start in front.index else None
     here = result.compromise() if start is None else front.loc[start]
-    for step in more(result, start):
+    for step in find_steps(result, start):
         name, sign = step.gain.objective, -1 if step.better else 1
         enough = front[front[name] * sign <= here[name] * sign - 0.1 * here[name]]
         if step.design is None:
@@ -221,12 +221,12 @@ def test_a_tenth_more_against_all_designs_of_the_front(start: int | None) -> Non
 
 def test_a_tenth_more_in_words() -> None:
     result = study().run()
-    steps = {step.gain.objective: str(step) for step in more(result)}
+    steps = {step.gain.objective: str(step) for step in find_steps(result)}
     assert steps["speed"].startswith("10 % more speed: design ")
     assert ", for " in steps["speed"]
     assert steps["area"].startswith("10 % less area: design ")
     top = int(str(result.best("speed").name))
-    (text,) = [str(s) for s in more(result, top) if s.gain.objective == "speed"]
+    (text,) = [str(s) for s in find_steps(result, top) if s.gain.objective == "speed"]
     assert text == "10 % more speed: no design on the front has it, the most is 25.5"
 
 
@@ -340,7 +340,7 @@ def test_the_command_line_asks_a_finished_run_without_running_it_again(tmp_path:
 
     _, first = run()
     assert first["target"] is None
-    assert first["more"]
+    assert first["answer"]["steps"]
     text, asked = run("--target", "speed >= 3", "--target", "cost < 19 kLUT", "--least", "cost")
     assert "holds a finished run of this study" in text
     assert asked["provenance"]["created"] == first["provenance"]["created"]

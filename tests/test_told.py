@@ -17,8 +17,8 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.explain.explanation import explain, region_lines, verdict_lines
 from dse.explain.recommendation import Answer
+from dse.explain.tradeoffs import Effect, Step
 from dse.report.payload import payload
-from dse.result.more import Change, Step
 from dse.terminal.best import best_designs
 from tests.advice_examples import study
 
@@ -236,9 +236,9 @@ def test_no_cost_is_said_only_of_what_costs_nothing() -> None:
 
 
 def test_differences_that_the_digits_do_not_show_are_not_listed() -> None:
-    gain = Change("area", "LUT", 396_000.0, 352_000.0, 44 / 396)
-    seen = Change("speedup", "1", 15.0, 10.0, 1 / 3)
-    unseen = Change("medium_bytes", "B", 246_181.0, 246_201.0, 20 / 246_181)
+    gain = Effect("area", "LUT", 396_000.0, 352_000.0, 396 / 352)
+    seen = Effect("speedup", "1", 15.0, 10.0, 10 / 15)
+    unseen = Effect("medium_bytes", "B", 246_181.0, 246_201.0, 246_181 / 246_201)
     told = str(Step(0.1, False, 7, gain, (seen, unseen)))
     assert told == (
         "10 % less area: design 7, area 396,000 → 352,000 LUT (-11.1 %), "

@@ -14,10 +14,10 @@ import pandas as pd
 from dse.api import views
 from dse.boundary import reader
 from dse.explain.explanation import Explanation
+from dse.explain.targets import reaching
 from dse.problems import InputError, Problem, as_path
 from dse.result import compare as comparing
 from dse.result import folder as folders
-from dse.result.reaching import reaching
 from dse.result.record import Front as Rows
 from dse.result.record import Result
 from dse.result.where import holding

@@ -19,80 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.evaluate.samples import option_of
 from dse.evaluate.space import Points
 from dse.evaluate.target import Target
 from dse.explain.benefit import benefits, benefits_of, paying
 from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of
 from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain
+from dse.explain.tradeoffs import Effect, compare_objectives, effect_words
 from dse.explain.wording import value_words
-from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import change, listed, worded
+from dse.model.values import change, worded
 from dse.result.record import Result
 from dse.study.left_out import left_out
 from dse.study.study import ResolvedStudy
 
 _SEEN = 1.01  # a smaller factor is not worth a word
 _WORTH_IT = 1.05  # a smaller factor is not what to change first
-_LITTLE = 1e-3  # a smaller share is not told in digits
 _MOST = 1e3  # a larger factor, or an infinite one, weighs as this
 
 __all__ = ["GIVEN", "PART", "SPACE", "Advice", "Effect", "Kind", "advice", "keeping"]
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What a change does to one objective.
-
-    Parameters
-    ----------
-    objective, unit : str
-        Its name and unit.
-    before, after : float
-        Its value [unit].
-    gain : float
-        The factor by which it gets better; less than 1 if it gets worse.
-    """
-
-    objective: str
-    unit: str
-    before: float
-    after: float
-    gain: float
-
-    def __str__(self) -> str:
-        return f"{worded(self.objective)} {change(*self.words)}"
-
-    @property
-    def words(self) -> tuple[str, str]:
-        """Both values for people."""
-        return amount(self.before, self.unit), amount(self.after, self.unit)
-
-    @property
-    def better(self) -> bool:
-        """Whether it gets better, to be seen in the digits that people are shown."""
-        return self.gain > 1 and self.words[0] != self.words[1]
-
-    @property
-    def worse(self) -> bool:
-        """Whether it gets worse, to be seen in the digits that people are shown."""
-        return self.gain < 1 and self.words[0] != self.words[1]
-
-    @property
-    def price(self) -> str:
-        """What there is of a price whose values are told elsewhere: more of it, or less."""
-        return f"{'more' if self.after > self.before else 'less'} {worded(self.objective)}"
-
-    @property
-    def little(self) -> str:
-        """By how much it changes, of what it was, for a change that the digits do not show."""
-        with np.errstate(all="ignore"):
-            by = abs(np.float64(self.after) - self.before) / abs(np.float64(self.before))
-        more = "more" if self.after > self.before else "less"
-        shown = "less than 0.1" if by < _LITTLE else f"{100 * by:.1g}"
-        return f"{shown} % {more} {worded(self.objective)}"
 
 
 @dataclass(frozen=True)
@@ -143,30 +88,6 @@ class Advice:
         to = change(self.before, self.after)
         told = effect_words(self.effects, self.objective, {self.variable})
         return f"{worded(self.variable)} {to}{number}{part}{told}"
-
-
-def effect_words(effects: Sequence[Effect], first: str = "", known: Collection[str] = ()) -> str:
-    """Return what a change does: what gets better, and at which price.
-
-    A price that the digits do not show is told as a share, and only if no other is.
-
-    Parameters
-    ----------
-    effects : sequence of Effect
-        On every objective.
-    first : str
-        The objective that is told first.
-    known : collection of str
-        Objectives that are told elsewhere: of these no values are told.
-    """
-    told = [e for e in effects if e.objective not in known]
-    better = sorted((e for e in told if e.better), key=lambda e: e.objective != first)
-    gains = f": {listed(map(str, better))}" if better else ""
-    if any(e.worse for e in effects):  # it may be the change itself that costs
-        worse = listed(e.price if e.objective in known else str(e) for e in effects if e.worse)
-        return f"{gains}, at the price of {worse}"
-    little = listed(e.little for e in told if e.gain < 1)
-    return f"{gains}, at {little}" if little else f"{gains}, at no cost in other objectives"
 
 
 def advice(
@@ -236,7 +157,7 @@ def _within(
                     value_words(variable, labels[name][one], quantity),
                     int(numbers[one]) if numbers[one] >= 0 else None,
                     evaluator.objectives[int(np.nanargmax(gains[one]))].name,
-                    _effects(evaluator.objectives, before[row], known, one, gains),
+                    compare_objectives(evaluator.objectives, before[row], known.objectives[one]),
                 )
             )
     return found
@@ -311,15 +232,6 @@ def _trades(gains: Array) -> dict[int, None]:
     return found
 
 
-def _effects(
-    objectives: Sequence[Objective], before: Array, known: Known, row: int, gains: Array
-) -> tuple[Effect, ...]:
-    return tuple(
-        Effect(o.name, o.unit, float(b), float(a), float(g))
-        for o, b, a, g in zip(objectives, before, known.objectives[row], gains[row], strict=True)
-    )
-
-
 def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Advice]]:
     """Return what rows that the study leaves out would give in the place of the chosen ones."""
     evaluator, count = study.evaluator, len(before)
@@ -334,7 +246,9 @@ def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Adv
             gains = _gains(evaluator, before, known, study.target)
             for row in np.flatnonzero((gains >= _SEEN).any(axis=1)).tolist():
                 objective = evaluator.objectives[int(np.nanargmax(gains[row]))].name
-                effects = _effects(evaluator.objectives, before[row], known, row, gains)
+                effects = compare_objectives(
+                    evaluator.objectives, before[row], known.objectives[row]
+                )
                 found[row].append(
                     Advice(PART, name, labels[name][row], option, None, objective, effects)
                 )

@@ -27,12 +27,13 @@ from dse.explain.breakdown import (
     time_words,
 )
 from dse.explain.curves import Curve, best_of, curves_of
+from dse.explain.feasibility import Repair, find_repairs
 from dse.explain.regions import Regions, sweep
 from dse.explain.regression import Regression, regressions
 from dse.explain.robustness import Holding, Robustness, robustness
 from dse.explain.sensitivity import Sensitivity, sensitivities
 from dse.explain.targets import reach_words
-from dse.explain.tradeoffs import Mend, Standing, mends, standing
+from dse.explain.tradeoffs import Standing, compare_with_front
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import conditioned, plural, tell, worded
@@ -122,7 +123,7 @@ class Explanation:
         Where it stands among the designs of the front; None if it is infeasible.
     advice : tuple of Advice
         What to change: within the space, then other parts. None if it is infeasible.
-    mends : tuple of Mend
+    repairs : tuple of Repair
         The least changes that make an infeasible design feasible.
     time_parts : tuple of LargePart
         The largest parts of its times.
@@ -150,7 +151,7 @@ class Explanation:
     regressions: tuple[Regression, ...] = ()
     standing: Standing | None = None
     advice: tuple[Advice, ...] = ()
-    mends: tuple[Mend, ...] = ()
+    repairs: tuple[Repair, ...] = ()
     time_parts: tuple[LargePart, ...] = ()
     worth: str = ""
     reach: str = ""
@@ -260,11 +261,11 @@ def explain(
                 feasible=feasible,
                 violations=_violations(evaluator, judged, row, one),
                 regressions=trends,
-                standing=standing(result, int(number), judged.objectives[row])
+                standing=compare_with_front(result, int(number), judged.objectives[row])
                 if feasible
                 else None,
                 advice=advised[row] if feasible else (),
-                mends=() if feasible else mends(evaluator, result, here),
+                repairs=() if feasible else find_repairs(evaluator, result, here),
                 time_parts=largest_time_parts(certain, parts[row]),
                 worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
                 reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",
@@ -379,7 +380,7 @@ def verdict_lines(explanation: Explanation) -> list[str]:
     if not explanation.feasible:
         lines = [f"{head} infeasible:"]
         lines += [f"{_INDENT}{each}" for each in explanation.violations]
-        return lines + time_words(explanation.time_parts) + _mends(explanation)
+        return lines + time_words(explanation.time_parts) + _repair_lines(explanation)
     lines = [f"{head} feasible, and {standing_words(explanation)}"]
     if explanation.standing is not None:
         lines += [f"{_INDENT}{each}" for each in explanation.standing.by]
@@ -418,12 +419,13 @@ def standing_words(explanation: Explanation) -> str:
     return f"dominated by {standing.dominated:,} designs of the front; {nearest}:"
 
 
-def _mends(explanation: Explanation) -> list[str]:
-    if not explanation.mends:
+def _repair_lines(explanation: Explanation) -> list[str]:
+    if not explanation.repairs:
         return ["no change of one variable or of two makes it feasible"]
-    one = len(explanation.mends[0].changes) == 1
-    title = "what would mend it, one variable at a time" if one else "what would mend it, together"
-    return [f"{title}:", *(f"{_INDENT}{each}" for each in explanation.mends)]
+    one = len(explanation.repairs[0].changes) == 1
+    title = "changes that make it feasible"
+    title += ", one variable at a time" if one else ", together"
+    return [f"{title}:", *(f"{_INDENT}{each}" for each in explanation.repairs)]
 
 
 def advice_lines(explanation: Explanation) -> list[str]:

@@ -11,19 +11,18 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.explain.advice import PART, SPACE, Effect, effect_words, keeping
+from dse.explain.advice import PART, SPACE, keeping
 from dse.explain.assumptions import check_assumptions
 from dse.explain.benefit import benefits, built_for, paying
 from dse.explain.breakdown import time_words
 from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.provenance import InputProvenance
 from dse.explain.robustness import Robustness, robustness
-from dse.explain.tradeoffs import effects
+from dse.explain.targets import best_of, nearest_of, nearest_to, reaches
+from dse.explain.tradeoffs import Effect, Step, compare_objectives, effect_words, find_steps
 from dse.explain.wording import build_of, changed
 from dse.model.amounts import amount
 from dse.model.values import listed, plural, worded
-from dse.result.more import Step, more
-from dse.result.reaching import best_of, nearest_of, nearest_to, reaches
 from dse.result.record import Certificate, Result
 from dse.result.target import tie_words
 from dse.study.study import ResolvedStudy
@@ -259,7 +258,7 @@ def designs_of(study: ResolvedStudy, result: Result) -> list[int]:
 
 def _steps(study: ResolvedStudy, result: Result, chosen: Chosen) -> tuple[str, ...]:
     """Return what a tenth more costs, among the designs that are worth building."""
-    steps = more(result, chosen.design, among=chosen.among)
+    steps = find_steps(result, chosen.design, among=chosen.among)
     return tuple(
         step_words(study, result, chosen.design, step)
         for step in steps
@@ -451,7 +450,7 @@ def change_words(
         return (
             f"No single change gains more than it costs; the best trade for {more_of}: {better[0]}."
         )
-    steps = more(result, chosen.design, among=chosen.among)
+    steps = find_steps(result, chosen.design, among=chosen.among)
     step = next((s for s in steps if s.gain.objective == objective.name), None)
     if step is None or step.design is None:
         return f"No single change gives {more_of}, or gains more elsewhere than it costs."
@@ -476,7 +475,7 @@ def _effects(result: Result, one: int, other: int) -> Sequence[Effect]:
     values: Mapping[int, Any] = {
         n: result.designs.loc[n, names].to_numpy(np.float64) for n in (one, other)
     }
-    return effects(result, values[one], values[other])
+    return compare_objectives(result.objectives, values[one], values[other])
 
 
 def part_words(explanation: Explanation, objective: Objective) -> str:

@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.space import Choice, Points
+from dse.evaluate.front import find_compromise
+from dse.evaluate.objective import Objective
+from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table import TableSpace
-from dse.evaluate.target import Bound, Target
+from dse.evaluate.target import (
+    EXAMPLE,
+    Bound,
+    Target,
+    TargetError,
+    asked_of,
+    bound_of,
+    comparisons,
+    is_better,
+)
 from dse.explain.benefit import paying
+from dse.explain.neighbours import Neighbours, neighbours
 from dse.explain.wording import build_of
 from dse.model.amounts import amount
-from dse.model.quantity import Array
+from dse.model.quantity import Array, Quantity
+from dse.model.units import UnitError
 from dse.model.values import listed, number, worded
-from dse.result.reaching import answered
-from dse.result.record import Result
+from dse.problems import InputError, Problem, nearest
+from dse.result.record import Certificate, Front, Result
 from dse.result.target import Best, TargetAnswer
+from dse.search.outcome import share
 from dse.study.study import ResolvedStudy
 
-_VALUES = 241  # of a variable that has more, so many that are spread evenly
 _TOLD = 3  # obstacles that are told
 
 
@@ -75,13 +87,14 @@ def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) 
         return _cuts(evaluator, evaluator.evaluate(points), labels, target, best)
     row = result.designs.loc[[best.design]]
     design = space.from_labels({name: row[name].to_numpy() for name in space.variables})
-    points, moved = _around(evaluator, design)
-    judged = evaluator.evaluate(points)
-    labels = list(_labels(evaluator, points, moved))
-    found = _cuts(evaluator, judged, labels, target, best)
-    found += _ends(evaluator, design, points, moved, judged, best)
-    if found:
-        return found
+    near = neighbours(space, design)
+    if len(near.of):
+        judged = evaluator.evaluate(near.points)
+        labels = _labels(space, evaluator.wiring.quantities, near)
+        found = _cuts(evaluator, judged, labels, target, best)
+        found += _ends(evaluator, design, near, judged, best)
+        if found:
+            return found
     word = "more" if best.word == "most" else "less"
     return [
         f"No variable, changed alone, gives {word} {best.objective}, whatever the constraints: "
@@ -89,29 +102,14 @@ def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) 
     ]
 
 
-def _around(evaluator: Evaluator, design: Points) -> tuple[Points, list[str]]:
-    """Return the designs that differ from one in a variable, and in which."""
-    moved: list[str] = []
-    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in design}
-    for name, variable in evaluator.space.variables.items():
-        count = variable.count
-        if count is None or count > _VALUES:
-            values = np.unique(variable.from_unit(np.linspace(0.0, 1.0, _VALUES)))
-            values = np.union1d(values, design[name])
-        else:
-            values = np.asarray(variable.levels())
-        moved += [name] * len(values)
-        for other, column in columns.items():
-            column.append(values if other == name else np.repeat(design[other], len(values)))
-    return {name: np.concatenate(each) for name, each in columns.items()}, moved
-
-
-def _labels(evaluator: Evaluator, points: Points, moved: list[str]) -> Iterator[str]:
-    labels, quantities = evaluator.space.labels(points), evaluator.wiring.quantities
-    for row, name in enumerate(moved):
-        value = labels[name][row]
-        text = value if isinstance(value, str) else amount(float(value), quantities[name].unit)
-        yield f"{name} = {text}"
+def _labels(space: Space, quantities: Mapping[str, Quantity], near: Neighbours) -> list[str]:
+    labels, names = space.labels(near.points), list(space.variables)
+    texts = []
+    for row, k in enumerate(near.moved.tolist()):
+        value = labels[names[k]][row]
+        text = value if isinstance(value, str) else amount(float(value), quantities[names[k]].unit)
+        texts.append(f"{names[k]} = {text}")
+    return texts
 
 
 def _signed(evaluator: Evaluator, judged: Evaluated, best: Best) -> tuple[Array, float]:
@@ -154,27 +152,23 @@ def _cuts(
 
 
 def _ends(
-    evaluator: Evaluator,
-    design: Points,
-    points: Points,
-    moved: list[str],
-    judged: Evaluated,
-    best: Best,
+    evaluator: Evaluator, design: Points, near: Neighbours, judged: Evaluated, best: Best
 ) -> list[str]:
     """Return the variables at an end of their range towards which the objective gets better."""
     values, here = _signed(evaluator, judged, best)
     found = []
-    for name, variable in evaluator.space.variables.items():
-        rows = np.flatnonzero(np.array(moved) == name)
-        if isinstance(variable, Choice) or len(rows) < 2:
+    for k, (name, variable) in enumerate(evaluator.space.variables.items()):
+        rows = np.flatnonzero(near.moved == k)
+        if isinstance(variable, Choice) or not len(rows):
             continue
-        x = points[name][rows]
-        order = rows[np.argsort(x, kind="stable")]
-        for end, inside, word in ((-1, -2, "greatest"), (0, 1, "least")):
-            at = points[name][order[end]]
-            if at == design[name][0] and values[order[inside]] > here:
-                told = amount(float(at), evaluator.wiring.quantities[name].unit)
-                found.append(f"{name} is at its {word} value in the space, {told}.")
+        own, others = design[name][0], near.points[name][rows]
+        for next_row, is_end, word in (
+            (rows[others.argmax()], own > others.max(), "greatest"),
+            (rows[others.argmin()], own < others.min(), "least"),
+        ):
+            if is_end and values[next_row] > here:
+                shown = amount(float(own), evaluator.wiring.quantities[name].unit)
+                found.append(f"{name} is at its {word} value in the space, {shown}.")
     return found[:_TOLD]
 
 
@@ -208,3 +202,151 @@ def _beside(value: float, bound: Bound) -> str:
         return told
     shown = number(value, _CLOSE)
     return f"{shown} {bound.unit}" if bound.unit != "1" else shown
+
+
+def reaching(front: Front, text: str) -> NDArray[np.bool_]:
+    """Tell which designs of a front reach a target.
+
+    Raises
+    ------
+    InputError
+        If the text is not a target, or one that a front cannot answer: see `dse.evaluate.target`.
+    """
+    try:
+        asked = comparisons(str(text))
+    except TargetError as error:
+        raise InputError(front.source.name, [Problem("target", str(error), EXAMPLE)]) from None
+    clock = front.source.constants.get("clock", (None, ""))[0]
+    bounds, problems = [], []
+    for comparison in asked:
+        objective, wrong = asked_of(comparison, front.objectives)
+        if wrong is not None:
+            problems.append(Problem("target", wrong.message, wrong.remedy))
+        elif objective is None:
+            near = nearest(comparison.name, [o.name for o in front.objectives])
+            message = f"'{comparison.name}' is not an objective"
+            remedy = f"{near}; a bound on another quantity belongs into the study's [target]"
+            problems.append(Problem("target", message, remedy))
+        elif not is_better(comparison, objective):
+            message = f"'{comparison.text}' does not ask for a better value: a front has no answer"
+            remedy = "write it under [target] in the study, or pick from the front with where(...)"
+            problems.append(Problem("target", message, remedy))
+        else:
+            try:
+                bounds.append(bound_of(comparison, objective, clock))
+            except UnitError as error:
+                problems.append(Problem("target", f"'{comparison.text}': {error}"))
+    if problems:
+        raise InputError(front.source.name, problems)
+    return reaches(front, bounds)
+
+
+def reaches(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
+    """Tell which designs of a front reach all of some bounds."""
+    found = np.ones(len(front), dtype=bool)
+    for bound in bounds:
+        found &= bound.reached(front.designs[bound.objective].to_numpy(dtype=np.float64))
+    return found
+
+
+def nearest_to(front: Front, bounds: Sequence[Bound]) -> int:
+    """Return the row of a front that comes nearest to some bounds.
+
+    That whose greatest miss is least, as a share of what is asked for; of a bound of 0, in the
+    bound's unit. Of equals, the nearest to the best of every objective.
+    """
+    missed = np.zeros(len(front))
+    for bound in bounds:
+        values = front.designs[bound.objective].to_numpy(dtype=np.float64)
+        short = np.where(bound.reached(values), 0.0, np.abs(values - bound.value))
+        missed = np.maximum(missed, short / (abs(bound.value) or 1.0))
+    return nearest_of(front, missed == missed.min())
+
+
+def nearest_of(front: Front, among: NDArray[np.bool_]) -> int:
+    """Return the row of some designs that is nearest to the best of every objective."""
+    return find_compromise(front.points, np.array([o.sign for o in front.objectives]), among)
+
+
+def best_of(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return the row of some designs that is best in an objective, and how many are equal in it.
+
+    Of equals, the nearest to the best of every objective.
+    """
+    values = front.points[:, [o.name for o in front.objectives].index(objective.name)]
+    equal = among & (values == values[among].min())
+    return nearest_of(front, equal), int(equal.sum())
+
+
+def answered(result: Result, target: Target) -> TargetAnswer:
+    """Return what the front of a result says to a target."""
+    front = result.front
+    reached = reaches(front, target.bounds)
+    numbers = tuple(front.designs.index[reached].tolist())
+    bounded = {bound.objective for bound in target.bounds}
+    wanted = [o for o in result.objectives if o.name == target.least]
+    wanted = wanted or [o for o in result.objectives if o.name not in bounded]
+    best = tuple(_best(front, o, reached) for o in wanted) if numbers else ()
+    nearest = () if numbers or not len(front) else tuple(_nearest(front, target.bounds))
+    words = _words(result, target, numbers, best, nearest)
+    return TargetAnswer(target.reach, target.least, numbers, best, nearest, tuple(words))
+
+
+def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
+    row, equal = best_of(front, objective, among)
+    value = float(front.designs[objective.name].iloc[row])
+    word = "least" if objective.sign > 0 else "most"
+    number = int(front.designs.index[row])
+    return Best(objective.name, objective.unit, word, value, number, equal)
+
+
+def _nearest(front: Front, bounds: Sequence[Bound]) -> list[Best]:
+    """Return the best value of each bounded objective, the other bounds kept if that can be."""
+    by_name = {o.name: o for o in front.objectives}
+    kept = {b: reaches(front, [other for other in bounds if other is not b]) for b in bounds}
+    among = {b: rows for b, rows in kept.items() if rows.any()}
+    every = np.ones(len(front), dtype=bool)
+    among = among or dict.fromkeys(bounds, every)
+    return [_best(front, by_name[bound.objective], rows) for bound, rows in among.items()]
+
+
+def _words(
+    result: Result,
+    target: Target,
+    numbers: Sequence[int],
+    best: Sequence[Best],
+    nearest: Sequence[Best],
+) -> list[str]:
+    front, words = len(result.front), []
+    if not front:
+        return ["No design is on the front yet: none is known to reach it."]
+    if numbers:
+        reach = "reaches" if len(numbers) == 1 else "reach"
+        words.append(f"{len(numbers):,} of the {front:,} designs on the front {reach} it.")
+        words += [f"The {each}." for each in best]
+    else:
+        words.append("No design on the front reaches it.")
+        for each in nearest:
+            others = [b.text for b in target.bounds if b.objective != each.objective]
+            told = f"With {' and '.join(others)}, the" if others else "The"
+            words.append(f"{told} {each}.")
+    if target.searched:
+        names = " and ".join(target.searched)
+        words.append(f"The search kept to {names}: all designs of this run do.")
+    words.append(_certain(result.certificate, bool(numbers)))
+    return words
+
+
+def _certain(certificate: Certificate, reached: bool) -> str:
+    """Return how far an answer is to be trusted."""
+    least = "needs less" if reached else "comes nearer"
+    if not certificate.complete:
+        return "The front is not certified: a design that was not evaluated may do better."
+    if certificate.tolerances:
+        return "A design that is not on the front may do better by the certificate's tolerances."
+    if certificate.gap:
+        return (
+            f"The front is certified up to {share(certificate.gap)}: a design that is not on it "
+            f"may do better by as much in each objective."
+        )
+    return f"That is exact: the front is certified, and no feasible design {least}."

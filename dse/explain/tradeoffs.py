@@ -1,30 +1,123 @@
-"""Where a design stands: on the front, or dominated by which; what would make it feasible."""
+"""Trade-offs: effects of a change on the objectives, dominating designs, and the next step up."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import scaled
-from dse.evaluate.space import Choice, Points, Space
-from dse.evaluate.table import TableSpace
-from dse.explain.advice import Effect
-from dse.explain.benefit import paying
-from dse.explain.neighbours import Neighbours, judged, neighbours, numbers_of
+from dse.evaluate.objective import Objective
 from dse.explain.sensitivity import gain
-from dse.explain.wording import value_words
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change, listed, worded
-from dse.result.record import Result
+from dse.result.record import Front, Result
+from dse.search.outcome import share
 
-_NAMED = 3  # dominating designs that are told
-_PAIRS = 100_000  # designs that differ in two variables, at most
-_BATCH = 4_096
-_SWAP = 1.0  # how far another option is: as far as the whole range of a number
+SHARE = 0.1
+"""The fraction by which a step makes an objective better."""
+_LITTLE = 1e-3  # a smaller fraction is not shown in digits
+_NAMED = 3  # dominating designs that are shown
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a change does to one objective.
+
+    Parameters
+    ----------
+    objective, unit : str
+        Its name and unit.
+    before, after : float
+        Its value [unit].
+    gain : float
+        The factor by which it gets better; less than 1 if it gets worse.
+    """
+
+    objective: str
+    unit: str
+    before: float
+    after: float
+    gain: float
+
+    def __str__(self) -> str:
+        return f"{worded(self.objective)} {change(*self.words)}"
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Both values for people."""
+        return amount(self.before, self.unit), amount(self.after, self.unit)
+
+    @property
+    def better(self) -> bool:
+        """Whether it gets better, to be seen in the digits that people are shown."""
+        return self.gain > 1 and self.words[0] != self.words[1]
+
+    @property
+    def worse(self) -> bool:
+        """Whether it gets worse, to be seen in the digits that people are shown."""
+        return self.gain < 1 and self.words[0] != self.words[1]
+
+    @property
+    def price(self) -> str:
+        """What there is of a price whose values are told elsewhere: more of it, or less."""
+        return f"{'more' if self.after > self.before else 'less'} {worded(self.objective)}"
+
+    @property
+    def share(self) -> float:
+        """The size of the change as a fraction of the value before."""
+        with np.errstate(all="ignore"):
+            return float(abs(np.float64(self.after) - self.before) / abs(np.float64(self.before)))
+
+    @property
+    def percent(self) -> str:
+        """The value before and after with the change in percent, if that is below 100 %."""
+        sign = "+" if self.after > self.before else "-"
+        return f"{self} ({sign}{share(self.share)})" if 0 < self.share < 1 else str(self)
+
+    @property
+    def little(self) -> str:
+        """The change as a fraction, if the digits of the values do not show it."""
+        more = "more" if self.after > self.before else "less"
+        shown = "less than 0.1 %" if self.share < _LITTLE else f"{100 * self.share:.1g} %"
+        return f"{shown} {more} {worded(self.objective)}"
+
+
+def compare_objectives(
+    objectives: Sequence[Objective], before: Array, after: Array
+) -> tuple[Effect, ...]:
+    """Return the effect of a change on every objective, signs as they are."""
+    return tuple(
+        Effect(o.name, o.unit, float(b), float(a), float(gain(o, b, a)))
+        for o, b, a in zip(objectives, before, after, strict=True)
+    )
+
+
+def effect_words(effects: Sequence[Effect], first: str = "", known: Collection[str] = ()) -> str:
+    """Return what a change does: what gets better, and at which price.
+
+    A price that the digits do not show is told as a share, and only if no other is.
+
+    Parameters
+    ----------
+    effects : sequence of Effect
+        On every objective.
+    first : str
+        The objective that is told first.
+    known : collection of str
+        Objectives that are told elsewhere: of these no values are told.
+    """
+    told = [e for e in effects if e.objective not in known]
+    better = sorted((e for e in told if e.better), key=lambda e: e.objective != first)
+    gains = f": {listed(map(str, better))}" if better else ""
+    if any(e.worse for e in effects):  # it may be the change itself that costs
+        worse = listed(e.price if e.objective in known else str(e) for e in effects if e.worse)
+        return f"{gains}, at the price of {worse}"
+    little = listed(e.little for e in told if e.gain < 1)
+    return f"{gains}, at {little}" if little else f"{gains}, at no cost in other objectives"
 
 
 @dataclass(frozen=True)
@@ -66,7 +159,7 @@ class Standing:
     by: tuple[Dominator, ...]
 
 
-def standing(result: Result, number: int, values: Array) -> Standing:
+def compare_with_front(result: Result, number: int, values: Array) -> Standing:
     """Return where a feasible design stands.
 
     Parameters
@@ -90,147 +183,125 @@ def standing(result: Result, number: int, values: Array) -> Standing:
         False,
         len(rows),
         tuple(
-            Dominator(int(front.designs.index[row]), effects(result, values, points[row] * signs))
+            Dominator(
+                int(front.designs.index[row]),
+                compare_objectives(result.objectives, values, points[row] * signs),
+            )
             for row in near[:_NAMED]
         ),
     )
 
 
-def effects(result: Result, before: Array, after: Array) -> tuple[Effect, ...]:
-    """Return what every objective is before and after."""
-    return tuple(
-        Effect(o.name, o.unit, float(b), float(a), float(gain(o, b, a)))
-        for o, b, a in zip(result.objectives, before, after, strict=True)
-    )
-
-
 @dataclass(frozen=True)
-class Change:
-    """One variable set to another value, in words."""
-
-    variable: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        return f"{worded(self.variable)} {change(self.before, self.after)}"
-
-
-@dataclass(frozen=True)
-class Mend:
-    """The least change that makes an infeasible design feasible.
+class Step:
+    """From one design of the front to the cheapest that has so much more of an objective.
 
     Parameters
     ----------
-    changes : tuple of Change
-        Of one variable, or of two if one does not do.
+    asked : float
+        By which share of its value the objective is to be better.
+    better : bool
+        Whether more of it is better; else less.
     design : int or None
-        The number of the design that results; None if it has none.
-    values : tuple of (str, str)
-        Its objectives, in words.
-    pays : bool
-        Whether it is worth building; see `dse.explain.benefit`.
+        The design that has it; None if none on the front does.
+    gain : Effect
+        The objective; the best that there is if no design has so much more.
+    costs : tuple of Effect
+        The other objectives that are worse then.
     """
 
-    changes: tuple[Change, ...]
+    asked: float
+    better: bool
     design: int | None
-    values: tuple[tuple[str, str], ...]
-    pays: bool = True
+    gain: Effect
+    costs: tuple[Effect, ...]
+
+    @property
+    def asks(self) -> str:
+        """What is asked for, such as ``"10 % more speedup"``."""
+        more = "more" if self.better else "less"
+        return f"{share(self.asked)} {more} {worded(self.gain.objective)}"
+
+    @property
+    def gives(self) -> str:
+        """What the design gives, and its price; without a design, what there is.
+
+        A price that the digits do not show is told as a share, and only if no other is.
+        """
+        if self.design is None:
+            word = "most" if self.better else "least"
+            return f"no design on the front has it, the {word} is {self.gain.words[1]}"
+        seen = [each.percent for each in self.costs if each.words[0] != each.words[1]]
+        costs = seen or [each.little for each in self.costs]
+        return f"{self.gain.percent}{f', for {listed(costs)}' if costs else ''}"
 
     def __str__(self) -> str:
-        number = f" (design {self.design})" if self.design is not None else ""
-        gives = listed(f"{worded(name)} {value}" for name, value in self.values)
-        but = "" if self.pays else "; it would not be worth building"
-        return f"{listed(map(str, self.changes))}{number}, with {gives}{but}"
+        number = f"design {self.design}, " if self.design is not None else ""
+        return f"{self.asks}: {number}{self.gives}"
 
 
-def mends(evaluator: Evaluator, result: Result, points: Points) -> tuple[Mend, ...]:
-    """Return what makes one infeasible design feasible, the least change first.
+def find_steps(
+    result: Result,
+    design: int | None = None,
+    wanted: float = SHARE,
+    among: NDArray[np.bool_] | None = None,
+) -> tuple[Step, ...]:
+    """Return for each objective the cheapest design of the front that is better by a share.
 
-    The nearest feasible value along each variable; if there is none along any, the nearest pair of
-    values of two variables. Distances are shares of a variable's range, and 1 between options.
+    The cheapest is that with the least sum of the shares by which the other objectives get worse;
+    an objective that is 0 or infinite has no share, and is left out as one to improve.
 
     Parameters
     ----------
-    points : Points
-        The design: one.
+    result : Result
+        Whose front is looked through.
+    design : int, optional
+        Where to start, on the front; the compromise design by default.
+    wanted : float
+        The fraction by which the objective is to be better, above 0.
+    among : ndarray of bool, shape (designs of the front,), optional
+        Which designs count; all by default.
     """
-    space = evaluator.space
-    near = neighbours(space, points)
-    feasible = judged(evaluator, result, near.points).feasible if len(near.of) else near.of
-    far = _distances(space, points, near)
-    rows = []
-    for k in range(len(space.variables)):
-        mine = np.flatnonzero((near.moved == k) & np.asarray(feasible, dtype=bool))
-        if len(mine):
-            rows.append(int(mine[np.argmin(far[mine])]))
-    rows.sort(key=lambda row: far[row])
-    found = {n: v[rows] for n, v in near.points.items()}
-    if not rows and not isinstance(space, TableSpace):
-        found = _pair(evaluator, result, near, far)
-    return _told(evaluator, result, points, found)
-
-
-def _distances(space: Space, points: Points, near: Neighbours) -> Array:
-    """Return how far each neighbour is from the design along the variable that differs."""
-    far = np.full(len(near.of), _SWAP)
-    for k, (name, variable) in enumerate(space.variables.items()):
-        mine = near.moved == k
-        if not isinstance(variable, Choice) and mine.any():
-            there = variable.to_unit(near.points[name][mine])
-            far[mine] = np.abs(there - variable.to_unit(points[name][:1])[0])
-    return far
-
-
-def _pair(evaluator: Evaluator, result: Result, near: Neighbours, far: Array) -> Points:
-    """Return the nearest feasible design that differs in two variables, or none."""
-    first, second = np.triu_indices(len(near.of), 1)
-    other = near.moved[first] != near.moved[second]
-    first, second = first[other], second[other]
-    order = np.argsort(far[first] + far[second], kind="stable")[:_PAIRS]
-    for start in range(0, len(order), _BATCH):
-        some = order[start : start + _BATCH]
-        both = _joined(evaluator.space, near, first[some], second[some])
-        feasible = np.flatnonzero(judged(evaluator, result, both).feasible)
-        if len(feasible):
-            return {name: values[feasible[:1]] for name, values in both.items()}
-    return {name: values[:0] for name, values in near.points.items()}
-
-
-def _joined(
-    space: Space, near: Neighbours, first: NDArray[np.int64], second: NDArray[np.int64]
-) -> Points:
-    """Return designs with the changes of two neighbours each."""
-    found: Points = {}
-    for k, name in enumerate(space.variables):
-        values = near.points[name]
-        found[name] = np.where(near.moved[second] == k, values[second], values[first])
-    return found
-
-
-def _told(evaluator: Evaluator, result: Result, points: Points, found: Points) -> tuple[Mend, ...]:
-    space, quantities = evaluator.space, evaluator.wiring.quantities
-    count = len(next(iter(found.values())))
-    if not count:
+    front = result.front
+    if not len(front):
         return ()
-    own, labels = space.labels(points), space.labels(found)
-    numbers = numbers_of(space, result, found)
-    values = judged(evaluator, result, found).objectives
-    pays, mended = paying(evaluator, values), []
-    for row in range(count):
-        changes = [
-            Change(
-                name,
-                value_words(variable, own[name][0], quantities.get(name)),
-                value_words(variable, labels[name][row], quantities.get(name)),
-            )
-            for name, variable in space.variables.items()
-            if own[name][0] != labels[name][row]
-        ]
-        gives = tuple(
-            (o.name, amount(float(v), o.unit))
-            for o, v in zip(evaluator.objectives, values[row], strict=True)
-        )
-        number = int(numbers[row]) if numbers[row] >= 0 else None
-        mended.append(Mend(tuple(changes), number, gives, bool(pays[row])))
-    return tuple(mended)
+    start = front.compromise_row
+    if design is not None:
+        start = int(np.flatnonzero(front.designs.index == design)[0])
+    values = front.points
+    if among is not None:  # a design that is worse than all is never the answer
+        values = np.where(among[:, None], values, np.inf)
+    here = values[start]
+    named = [i for i in range(len(result.objectives)) if np.isfinite(here[i]) and here[i] != 0.0]
+    return tuple(_step(front, values, start, i, wanted) for i in named)
+
+
+def _step(front: Front, values: Array, start: int, i: int, wanted: float) -> Step:
+    """Return the step to the cheapest design that is better in the objective at a position."""
+    objective, here = front.objectives[i], values[start, i]
+    rows = np.flatnonzero(values[:, i] <= here - wanted * abs(here))
+    if not len(rows):
+        best = _effects(front, values[start], values[int(np.argmin(values[:, i]))])[i]
+        return Step(wanted, objective.sign < 0, None, best, ())
+    worse = _worse(values, values[start])
+    gains = (here - values[:, i]) / abs(here)
+    price = np.delete(worse[rows], i, axis=1)
+    row = int(rows[np.lexsort((-gains[rows], price.sum(axis=1)))[0]])
+    effects = _effects(front, values[start], values[row])
+    costs = tuple(each for each, price in zip(effects, worse[row], strict=True) if price > 0)
+    design = int(front.designs.index[row])
+    return Step(wanted, objective.sign < 0, design, effects[i], costs)
+
+
+def _effects(front: Front, start: Array, end: Array) -> tuple[Effect, ...]:
+    signs = np.array([o.sign for o in front.objectives])
+    return compare_objectives(front.objectives, start * signs, end * signs)
+
+
+def _worse(values: Array, start: Array) -> Array:
+    """Return by which share of the start's values others are worse; 0 if they are not."""
+    with np.errstate(all="ignore"):
+        shares = (values - start) / np.abs(start)
+    shares[values <= start] = 0.0
+    shares[np.isnan(shares)] = np.inf
+    return np.asarray(shares)

@@ -90,11 +90,11 @@ function showLimits(row) {
     return;
   }
   const sides = [breakdown(explanation.parts), bottlenecks(explanation.sensitivities)].filter(Boolean);
-  const { standing, violations, mends } = explanation;
+  const { standing, violations, repairs } = explanation;
   const said = [
     standing ? make("p", { class: "next", id: "standing" }, standing) : null,
     wordList("This design is infeasible", violations, "violations"),
-    wordList("What would mend it", mends, "mends"),
+    wordList("Changes that make it feasible", repairs, "repairs"),
     ...nextSteps(explanation),
   ].filter(Boolean);
   $("limits-body").replaceChildren(...said, make("div", { class: "panels" }, ...sides), ...explanation.panels.map(panelOf));

@@ -153,7 +153,7 @@ def _explanation(explanation: Explanation, units: dict[str, str]) -> dict[str, A
         "without": _MODELS if not explanation.regressions else f"See: {TITLE}.",
         "standing": standing_words(explanation),
         "advice": [_advice(each) for each in explanation.advice],
-        "mends": [str(each) for each in explanation.mends],
+        "repairs": [str(each) for each in explanation.repairs],
         "panels": of_design(explanation),
     }
 

@@ -20,7 +20,6 @@ from dse.evaluate.objective import Objective
 from dse.problems import InputError, Problem, check_regular
 from dse.result import csv_text
 from dse.result.copies import noted_of, places_outside
-from dse.result.more import more
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
 from dse.result.writing import write_json, write_whole
@@ -161,7 +160,6 @@ def save(
         "objectives": [asdict(o) for o in result.objectives],
         "best": best,
         "target": asdict(result.target) if result.target is not None else None,
-        "more": [asdict(step) for step in more(result)],
         "compromise": result.compromise().name if len(front) else None,
         "columns": [asdict(c) for c in result.columns.values()],
         "constants": {n: {"value": v, "unit": u} for n, (v, u) in result.constants.items()},

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 import dse
-from dse.search import cost, slabs
 from dse.study.kept import to_toml
-from tests.docs_figures import ROOT, Document
+from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "study-format.md"
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.M | re.S)
@@ -80,13 +79,3 @@ NOT_SHOWN = {
     *("processes", "chunk", "storage"),  # of a run
     *("step", "of", "report", "sections"),
 }
-
-
-def test_figures_of_the_study_format() -> None:
-    doc = Document("docs/study-format.md")
-    doc.given("ranges of the schema, from which the program makes them", r"(?m)^\| `\w+` \|.*$")
-    doc.says("takes more than @ ms and the whole", cost.COSTLY * 1e3)
-    doc.says("or @ minutes, on one core", cost.PATIENCE / 60)
-    doc.says("Beyond the first @, objectives", slabs.EARLY)
-    doc.given("a weight that stands for none", r"weight 0 is left out")
-    doc.check()

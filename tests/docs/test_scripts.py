@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dse
-from tests.docs_figures import ROOT, Document
+from tests.docs.pages import ROOT
 from tests.notebook import NOTEBOOK, executed, stored
 
 _SCRIPT = re.search(
@@ -20,11 +20,6 @@ _SCRIPT = re.search(
 def _script() -> str:
     assert _SCRIPT
     return _SCRIPT[1]
-
-
-def test_figures_of_the_scripts() -> None:
-    doc = Document("docs/scripts.md")
-    doc.check()
 
 
 def test_the_help_shows_the_same_script() -> None:

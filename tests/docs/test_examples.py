@@ -1,0 +1,49 @@
+"""Every example in a document runs, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dse
+from tests.docs.pages import PAGES, ROOT, code_blocks, indented_blocks, read_page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_python_examples_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for block in indented_blocks(name):
+        if re.match(r"\s*(?:from|import) ", block):
+            exec(compile("if True:\n" + block, name, "exec"), {})  # noqa: S102 - our own documents
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_to_files(name: str) -> None:
+    folder = (ROOT / name).parent
+    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", read_page(name)):
+        assert (folder / link).exists(), link
+    for path in re.findall(
+        r"`((?:docs|studies|tests|benchmarks|spaces)/[\w./-]+\.\w+)`", read_page(name)
+    ):
+        assert (ROOT / path).exists(), path
+
+
+def test_the_study_of_threading_has_a_front_of_all_three() -> None:
+    (block,) = code_blocks("docs/accelerometer.md", "toml")
+    front = dse.from_mapping(tomllib.loads(block)).run().front.designs
+    assert set(front["threading"]) == {0, 1, 2}
+    assert set(front[front["speedup"] == front["speedup"].max()]["threading"]) == {2}
+
+
+def test_the_study_of_a_table_runs(tmp_path: Path) -> None:
+    blocks = "\n".join(indented_blocks("docs/tables.md"))
+    study = textwrap.dedent(blocks[blocks.index("    [study]") :])
+    (tmp_path / "study.toml").write_text(study, encoding="utf-8")
+    rows = "lanes,depth,banks,latency,area\n2,2,8,5,1\n4,2,8,3,2\n8,2,8,1,3\n"
+    (tmp_path / "designs.csv").write_text(rows, encoding="utf-8")
+    front = dse.load(tmp_path / "study.toml").run(workers=1).front.designs
+    assert list(front["latency"]) == [5, 3]  # the third has too many banks

@@ -1,0 +1,149 @@
+"""One table of numbers per page, computed again."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.measured_accuracy import MEASURED, section
+from dse.model.units import read
+from dse.study.catalog import load_catalog
+from dse.study.catalog_files import find_catalog
+from objectives.accelerometer import core_wait, host_speedup, offload_time
+from objectives.communication import load_dataflow
+from objectives.communication.analysis import local_or_global
+from objectives.energy import CallTimes, Powers, energy
+from objectives.logca import break_even, half_acceleration, offload
+from objectives.partition.blocks import decide
+from objectives.partition.estimate import cpu_time, estimate, theoretical_time
+from objectives.partition.quantities import Architecture
+from objectives.partition.workloads import Workloads
+from objectives.sharing import round_robin
+from tests.docs.pages import ROOT, first_number, is_rounded, read_page, read_table
+
+
+def inputs_of(catalog: str, entry: str, units: dict[str, str]) -> dict[str, float]:
+    """Return input values of a catalog entry in the given units."""
+    values = load_catalog(find_catalog(catalog)).rows[entry].figures
+    return {name: read(values[name].text, unit) for name, unit in units.items()}
+
+
+AES = {
+    "overhead": 29_000.0,
+    "latency": 1500.0,
+    "latency_per_byte": 0.0,
+    "computational_index": 90.0,
+    "complexity": 1.01,
+    "acceleration": 19.0,
+}
+
+
+def test_logca() -> None:
+    exact, linear = AES, {**AES, "complexity": 1.0}
+    sizes = [
+        f"{float(found):,.0f}"
+        for design in (exact, linear)
+        for found in (
+            break_even(**design).break_even,
+            half_acceleration(**design).half_acceleration,
+        )
+    ]
+    agreeing = "UltraSPARC T2 with AES, g1 {} B and g_{{A/2}} {} B ({} and {} with β = 1"
+    assert agreeing.format(*sizes) in read_page("docs/logca.md")
+    speedup = float(offload(granularity=1024, **exact).speedup)
+    assert f"# {speedup:.2f}, {sizes[0]} B, {sizes[1]} B" in read_page("docs/logca.md")
+
+
+def test_energy() -> None:
+    units = {n: "J/B" if n.endswith("per_byte") else "W" for n in Powers._fields}
+    powers = inputs_of("powers", "ultrasparc-t2", units)
+    for size, speedup, host, call, greenup, product in read_table(
+        "docs/energy.md", "## An example"
+    ):
+        times = vars(offload(granularity=first_number(size), **AES))
+        taken = {n: times[n] for n in ("host_time", "accelerated_time", "speedup")}
+        taken |= {n: times[n] for n in CallTimes._fields}
+        found = energy(granularity=first_number(size), **taken, **AES, clock=1.16e9, **powers)
+        assert is_rounded(speedup, times["speedup"], 3)
+        assert is_rounded(host, found.host_energy * 1e6, 3)
+        assert is_rounded(call, found.call_energy * 1e6, 3)
+        assert is_rounded(greenup, found.greenup, 3)
+        assert is_rounded(product, found.energy_delay_product * 1e9, 3)
+
+
+def test_accelerometer() -> None:
+    rows = read_table("docs/accelerometer.md", "| threading | cores |")
+    modes = {"Sync": (0, 0.0), "Sync-OS": (1, 150.0), "Async": (2, 0.0)}
+    for name, cores, speedup, _, utilization, _, wait, _, tail, _ in rows:
+        mode, switch = modes[name]
+        work = {"accelerable_share": 0.5, "offload_rate": 1 / 2000}
+        engine = {"acceleration": 10, "cores_per_engine": int(cores)}
+        dispatch = {"overhead": 20, "latency": 80}
+        queue = core_wait(mode, **work, **dispatch, **engine).queue_time
+        both = {"queue_time": queue, "switch_time": 2 * switch}
+        host = host_speedup(mode, **work, **dispatch, **engine, **both)
+        load = {key: getattr(host, key) for key in ("engine_utilization", "service_time")}
+        times = offload_time(mode, **work, **dispatch, cores_per_engine=int(cores), **both, **load)
+        assert is_rounded(speedup, host.speedup)
+        assert is_rounded(utilization, host.engine_utilization)
+        assert is_rounded(wait, times.engine_wait_time)
+        assert is_rounded(tail, times.offload_time_p99)
+
+
+def test_sharing() -> None:
+    for load, period, printed, exact, *_ in read_table(
+        "docs/sharing.md", "## Figure 2 of the paper"
+    ):
+        rate = float(load) / (8 * 10e-9)
+        shared = round_robin(8, 4, 4, int(period), rate, 10e-9)
+        assert is_rounded(printed, shared.latency_printed * 1e9)
+        assert is_rounded(exact, shared.latency * 1e9)
+
+
+@pytest.mark.parametrize(
+    ("column", "way", "turn"), [(1, "iterative", "turn_rings"), (2, "recursive", "turn_quarters")]
+)
+def test_communication(column: int, way: str, turn: str) -> None:
+    profile = ROOT / "studies" / "profiles" / "rotate" / f"{way}-128.json"
+    program = load_dataflow(profile).including(["getchar", "putchar"])
+    limits = local_or_global(program, ["load", turn, "store"], [np.inf]).iloc[0]
+    names = ("computation", "local", "computation and local", "global")
+    rows = read_table("docs/communication_figures.md", "## Figures 5 and 6")
+    for row, name in zip(rows, names, strict=True):
+        assert is_rounded(row[column], float(limits[name])), name
+
+
+@cache
+def workloads() -> Workloads:
+    return Workloads.load(ROOT / "studies" / "profiles")
+
+
+def test_partition() -> None:
+    programs, architecture = workloads(), Architecture()
+    rows = {row[0]: row for row in read_table("docs/partition.md", "## What comes out")}
+    assert list(rows) == list(programs.names)
+    for name, graphs in zip(programs.names, programs.graphs, strict=True):
+        graph = graphs[0]
+        alone = float(cpu_time(graph, architecture))
+
+        def gain(time: Any, alone: float = alone) -> float:
+            return 100 * (alone / float(time) - 1)
+
+        _, blocks, movable, area, theoretical, greedy, optimum, *_ = rows[name]
+        assert is_rounded(blocks, len(graph))
+        assert is_rounded(movable, graph.movable.sum())
+        assert is_rounded(area, graph.area[graph.movable].sum())
+        assert is_rounded(theoretical, gain(theoretical_time(graph, architecture)))
+        decision = decide(graph, architecture, 128.0)
+        for cell, part in ((greedy, decision.greedy), (optimum, decision.optimum)):
+            assert is_rounded(
+                cell, gain(estimate(graph, part.moved, architecture).accelerated_time)
+            )
+
+
+def test_accuracy() -> None:
+    """The page of measured accuracy is written by its benchmark; one file is measured again."""
+    assert section(MEASURED / "cesa_aes.csv") in read_page("docs/accuracy.md")

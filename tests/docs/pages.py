@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
@@ -31,7 +32,7 @@ def first_number(cell: str) -> float:
     return float(found[0].replace(",", "").replace("−", "-"))
 
 
-def is_rounded(cell: str, value: float, digits: int | None = None) -> bool:
+def is_rounded(cell: str, value: Any, digits: int | None = None) -> bool:
     """Return whether the first number in a cell is a value, rounded as the cell shows it.
 
     Parameters
@@ -41,6 +42,7 @@ def is_rounded(cell: str, value: float, digits: int | None = None) -> bool:
     """
     found = _NUMBER.search(cell)
     assert found, cell
+    value = float(value)
     if digits is not None:
         value = float(f"{value:.{digits}g}")
     decimals = len(found[0].partition(".")[2])

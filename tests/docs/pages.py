@@ -46,9 +46,8 @@ def is_rounded(cell: str, value: Any, digits: int | None = None) -> bool:
     if digits is not None:
         value = float(f"{value:.{digits}g}")
     decimals = len(found[0].partition(".")[2])
-    return abs(first_number(cell) - value) <= 0.5 * 10.0**-decimals * (1 + 1e-6) + 1e-12 * abs(
-        value
-    )
+    tolerance = 0.5 * 10.0**-decimals * (1 + 1e-6) + 1e-12 * abs(value)
+    return bool(abs(first_number(cell) - value) <= tolerance)
 
 
 def code_blocks(name: str, language: str) -> list[str]:

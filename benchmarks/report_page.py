@@ -25,7 +25,7 @@ from selenium.webdriver import Chrome
 from dse.api import StudyResult
 from dse.report import write_report
 from tests.browser import browser, console, open_report, open_tab
-from tests.report_examples import STUDY_TEXT, result
+from tests.report.examples import STUDY_TEXT, result
 
 ACTIONS = {
     "brush one axis": "ask.brushes.acceleration = [10 + k, 30 + k]; linked()",

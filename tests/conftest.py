@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # most tests have no browser
     from selenium.webdriver import Chrome
     from selenium.webdriver.remote.webelement import WebElement
 
-    from tests.report_visits import Visit
+    from tests.report.visits import Visit
 
 collect_ignore = ["folders"]  # what runs wrote, models included
 
@@ -39,15 +39,15 @@ def crypto_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "crypto"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder where the browser of a module leaves what it downloads."""
+    """Return the folder where the browser of the tests leaves what it downloads."""
     return tmp_path_factory.mktemp("browser")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chrome(downloads: Path) -> Iterator[Chrome]:
-    """Open a browser for the tests of a module."""
+    """Open a browser for all tests."""
     from tests.browser import browser
 
     with browser(downloads) as opened:
@@ -57,7 +57,7 @@ def chrome(downloads: Path) -> Iterator[Chrome]:
 @pytest.fixture
 def visit(chrome: Chrome, tmp_path: Path) -> Iterator[Visit]:
     """Return what writes a report and opens it."""
-    from tests.report_visits import visiting
+    from tests.report.visits import visiting
 
     with visiting(chrome, tmp_path / "report.html") as visit:
         yield visit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import dse
 from dse.model.filter import Field, FilterError, read_filter
-from tests.report_examples import result
+from tests.report.examples import result
 
 CASES: dict[str, Any] = json.loads(Path(__file__).with_name("filter_cases.json").read_text("utf-8"))
 FIELDS = {

@@ -24,9 +24,9 @@ from dse.api import StudyResult
 from dse.report import write_report
 from dse.result.record import Cut
 from tests.browser import click, console, designs, open_report, open_tab, requests
-from tests.report_examples import STUDY_TEXT, explanations, result
+from tests.report.examples import STUDY_TEXT, explanations, result
 
-CASES = Path(__file__).with_name("filter_cases.json")
+CASES = Path(__file__).parents[1] / "filter_cases.json"
 STUDY = """# Which interface, how fast an engine.
 [study]
 name = "crypto"  # as in the report

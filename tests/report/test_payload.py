@@ -22,7 +22,7 @@ from dse.report import write_report
 from dse.report.page import flat, key_figures, stopped
 from dse.report.payload import as_json, payload
 from dse.result.folder import load_result
-from tests.report_examples import STUDY_TEXT, explanation, explanations, result
+from tests.report.examples import STUDY_TEXT, explanation, explanations, result
 
 NASTY = "<script>alert(1)</script>"
 OPTION = '<img src=x onerror="alert(2)">, "port"\u2028&amp;'

@@ -29,7 +29,7 @@ from dse.report.regions_plot import region_colors, regions_plot
 from dse.report.section_plot import section_plot
 from dse.result.record import Column, Result
 from dse.run import run
-from tests.report_examples import regions_of, result
+from tests.report.examples import regions_of, result
 from tests.toy import MODEL, STUDY
 
 

@@ -14,9 +14,9 @@ import dse
 from dse.explain.explanation import explain, verdict_lines
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
-from tests.advice_examples import study
 from tests.commands import called
 from tests.core_examples import command
+from tests.explain.examples import study
 
 
 def test_a_dominated_design_names_the_designs_that_dominate_it() -> None:
@@ -143,7 +143,7 @@ def test_a_run_without_any_value_says_why() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("standing")
-    shipped = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
+    shipped = Path(__file__).parents[2] / "studies" / "shared_pipeline.toml"
     done = called("run", str(shipped), "--out", "run", "--quiet", cwd=folder)
     assert done.returncode == 0, done.stderr
     return str(folder / "run")

@@ -12,7 +12,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from dse.cli import main
 from tests.browser import browser, colored_pixels, console, open_report
 
-STUDY = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
+STUDY = Path(__file__).parents[2] / "studies" / "shared_pipeline.toml"
 
 
 def texts(chrome: Chrome, selector: str) -> list[str]:

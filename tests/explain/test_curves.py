@@ -14,7 +14,7 @@ from dse.explain.curves import Best, Curve, best_of, curves_of
 from dse.explain.explanation import explain
 from objectives.sharing import round_robin, simulate
 
-STUDY = Path(__file__).parents[1] / "studies" / "shared_pipeline.toml"
+STUDY = Path(__file__).parents[2] / "studies" / "shared_pipeline.toml"
 
 
 def bests(curve: Curve) -> list[Best]:

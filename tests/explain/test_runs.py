@@ -12,10 +12,10 @@ import pytest
 import dse
 from dse.model.section import Section, needs
 from tests.core_examples import command
-from tests.test_verdict import MODELS
+from tests.explain.test_explanation import MODELS
 from tests.toy import MODEL, STUDY
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LOGCA: dict[str, Any] = {
     "study": {"name": "script", "models": ["objectives.logca:offload"]},
     "inputs": {"latency": 0.0, "computational_index": 50.0, "complexity": 1.0, "overhead": 1e3},

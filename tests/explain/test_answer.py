@@ -14,8 +14,8 @@ from dse.evaluate.front import scaled
 from dse.explain.explanation import explain
 from dse.explain.recommendation import Answer, answer_of, designs_of
 from dse.result.folder import read_answer
-from tests.advice_examples import study
 from tests.core_examples import command
+from tests.explain.examples import study
 
 
 def answered(made: dse.Study) -> tuple[Answer, dse.StudyResult]:
@@ -184,7 +184,7 @@ def test_one_design_on_the_front_is_recommended_without_runners_up() -> None:
 def test_the_answer_is_in_the_summary_the_page_and_the_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shipped = Path(__file__).parents[1] / "studies" / "sparc_evolution.toml"
+    shipped = Path(__file__).parents[2] / "studies" / "sparc_evolution.toml"
     folder = tmp_path / "run"
     _, out, _ = command(monkeypatch, capsys, "run", str(shipped), "--out", str(folder))
     kept = read_answer(folder)
@@ -215,7 +215,7 @@ def test_every_number_of_an_answer_is_short() -> None:
 
 @pytest.mark.parametrize("name", ["gpu_memory", "rotate", "shared_pipeline"])
 def test_shipped_studies_answer_in_plain_words(name: str) -> None:
-    made = dse.load(Path(__file__).parents[1] / "studies" / f"{name}.toml")
+    made = dse.load(Path(__file__).parents[2] / "studies" / f"{name}.toml")
     answer = made.run().answer()
     for each in answer.designs:
         text = " ".join(each.sentences)

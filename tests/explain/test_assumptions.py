@@ -190,7 +190,7 @@ def test_defaults_and_tiers_are_named() -> None:
 
 def test_which_program_is_asked_about_is_no_figure() -> None:
     """A default chose the only program of a profile, and counted as assumed."""
-    study = dse.load(Path(__file__).parents[1] / "studies" / "compress.toml")
+    study = dse.load(Path(__file__).parents[2] / "studies" / "compress.toml")
     assert "workload" not in [figure.label for figure in study.figures]
     assert "shared_store" in [figure.label for figure in study.figures if figure.default]
 

@@ -13,8 +13,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.browser import click, column, designs, head
-from tests.report_examples import result
-from tests.report_visits import Visit, front_of
+from tests.report.examples import result
+from tests.report.visits import Visit, front_of
 
 OPTION = '<img src=x onerror="window.broken = 2">, "port"'
 

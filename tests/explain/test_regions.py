@@ -15,7 +15,7 @@ from dse.api import StudyResult
 from dse.explain.explanation import explain
 from dse.explain.regions import Regions
 
-STUDIES = Path(__file__).parents[1] / "studies"
+STUDIES = Path(__file__).parents[2] / "studies"
 
 
 @cache

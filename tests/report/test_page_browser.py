@@ -24,8 +24,8 @@ from tests.browser import (
     open_report,
     open_tab,
 )
-from tests.report_examples import STUDY_TEXT, explanation, result
-from tests.report_visits import Visit, front_of
+from tests.report.examples import STUDY_TEXT, explanation, result
+from tests.report.visits import Visit, front_of
 
 NASTY = "<script>window.broken = 1</script>"
 OPTION = '<img src=x onerror="window.broken = 2">, "port"'

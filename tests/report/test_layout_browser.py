@@ -18,7 +18,7 @@ from dse.model.section import Heatmap, Lines, Section, Table
 from dse.report import write_report
 from dse.result.record import Cut
 from tests.browser import browser, click, console, open_report
-from tests.report_examples import STUDY_TEXT, explanations, result
+from tests.report.examples import STUDY_TEXT, explanations, result
 from tests.toy import MODEL, STUDY
 
 HEADS = "#front-table thead th button"

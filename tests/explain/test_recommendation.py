@@ -20,9 +20,9 @@ from dse.explain.recommendation import Answer
 from dse.explain.tradeoffs import Effect, Step
 from dse.report.payload import payload
 from dse.terminal.best import best_designs
-from tests.advice_examples import study
+from tests.explain.examples import study
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def logca(**change: Any) -> dse.Study:

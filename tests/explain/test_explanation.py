@@ -21,7 +21,7 @@ from dse.model import Array, Floats, Quantity
 from dse.model.values import show, tell
 from dse.terminal import Terminal, explanation_data
 
-CRYPTO = Path(__file__).parents[1] / "studies" / "crypto.toml"
+CRYPTO = Path(__file__).parents[2] / "studies" / "crypto.toml"
 DESIGN = 603_675  # on its front, as README has it
 
 

@@ -16,7 +16,7 @@ from dse.explain.explanation import curve_lines
 from dse.report.axes import PALETTE
 from dse.report.curve_plot import curve_plot
 from dse.report.payload import as_json, payload
-from tests.report_examples import explanation, result
+from tests.report.examples import explanation, result
 
 GRID = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
 BOWL = np.array([9e-7, 3e-7, 2e-7, 4e-7, 8e-7])

@@ -14,8 +14,8 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.cli import commands
 from dse.explain.explanation import verdict_lines
-from tests.advice_examples import study
-from tests.test_told import logca
+from tests.explain.examples import study
+from tests.explain.test_recommendation import logca
 from tests.toy import MODEL, STUDY
 
 

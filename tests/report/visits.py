@@ -13,7 +13,7 @@ from selenium.webdriver import Chrome
 from dse.api import StudyResult
 from dse.report import write_report
 from tests.browser import console, open_report, requests
-from tests.report_examples import STUDY_TEXT, explanations
+from tests.report.examples import STUDY_TEXT, explanations
 
 Visit: TypeAlias = Callable[..., StudyResult]
 

@@ -12,9 +12,9 @@ import dse
 from dse.explain.advice import GIVEN, PART, SPACE, Advice, keeping
 from dse.explain.explanation import Explanation, explain
 from dse.study.left_out import left_out
-from tests.advice_examples import content, machine, study
+from tests.explain.examples import content, machine, study
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BOUND = [{"quantity": "area", "at_most": 900}, {"relation": "lanes * depth <= 24"}]
 
 
@@ -134,7 +134,7 @@ def test_another_part_is_evaluated_in_the_place_of_the_chosen_one(tmp_path: Path
         '[impossible]\nabout = "not in the domain"\nbus_wait = -1\nbus_area = 20\n'
         '[half]\nabout = "lacks a figure"\nbus_wait = 0\n'
     )
-    (tmp_path / "made.py").write_text((ROOT / "tests" / "advice_examples.py").read_text())
+    (tmp_path / "made.py").write_text((ROOT / "tests" / "explain" / "examples.py").read_text())
     (tmp_path / "study.toml").write_text(
         '[study]\nname = "made"\nmodels = ["made.py:machine"]\n[inputs]\nhost_time = 9000\n'
         "[space]\nlanes = { integer = [1, 8] }\ndepth = { values = [2] }\n"

@@ -1,14 +1,25 @@
-"""Explanations: what limits a design, where its time goes, and what to change next.
-
-`explanation.explain` makes an `Explanation` of each design from these parts, each a module:
-
-* `sensitivity`: what improving an input gives; who is a bottleneck; what to change next
-* `breakdown`: where the time and the area go
-* `regions`: where along an axis which inputs are bottlenecks, with exact ends
-* `regression`: of a table, which has no models: what its variables do, and how far off that is
-* `curves`: quantities along an input, the best of each
+"""Explanations: the recommendation, what limits a design, and how far to trust the answer.
 
 The rule is LogCA's (Altaf and Wood, LogCA, ISCA 2017, section 3.2), for any model: an input is a
 bottleneck if a 10x improvement of it improves the objective by at least 20 %. Both are settings.
-What to sweep is resolved with the study (`dse.study.resolve`); `dse.report` draws it.
+
+* `recommendation`: the designs that a run names, and why, in words
+* `explanation`: one design: whether it is feasible, what limits it, what to change
+* `advice`: changes of one variable, or of one part, that improve an objective
+* `tradeoffs`: the effect of a change on the objectives, dominating designs, the next step up
+* `feasibility`: the least changes that make a design feasible
+* `targets`: which designs of a front meet a target, and what keeps the others from it
+* `benefit`: from which value of an objective on a design pays
+* `sensitivity`: the gain of improving one input; bottlenecks
+* `breakdown`: the parts of the time and of the area
+* `regions`: the bottlenecks along an axis, with exact ends
+* `curves`: quantities along an input, and the best value of each
+* `provenance`: where the inputs come from, in words and tables
+* `assumptions`: how far the front shifts if an assumed input is off
+* `robustness`: in how many samples of uncertain inputs a design stays on the front
+* `discovery`: first-order Sobol indices, and boxes of samples in which a design fails
+* `regression`: the effect of each variable of a table, which has no models
+* `neighbours`: designs that differ from a design in one variable
+* `own_designs`: designs of a script, evaluated with every quantity on the way
+* `wording`: variables and their values in words
 """

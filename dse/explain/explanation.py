@@ -43,7 +43,7 @@ from dse.study.study import ResolvedStudy
 
 _SWEPT = 250  # points along the axis of regions or of a curve
 _ALONG = 64  # values that are tried along a continuous variable
-_DRAWN = 8  # designs whose curves are drawn: a curve may be a simulation
+_DRAWN = 8  # designs whose regions and curves are computed: a curve may be a simulation
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,8 @@ def explain(
     result : Result
         Its result.
     numbers : sequence of int
-        Design numbers: kept ones, or any of an enumerated space. The first few get curves.
+        Design numbers: kept ones, or any of an enumerated space. The first few get
+        regions and curves.
     held : Robustness, optional
         How far they hold if inputs are uncertain, if that is known.
 
@@ -235,7 +236,9 @@ def explain(
     scenarios = _scenarios(certain, columns, count)
     swept: list[tuple[Regions, ...]] = [()] * count
     if study.regions is not None:
-        swept = [(each,) for each in sweep(certain, study.regions, study.rule, columns)]
+        few = {name: values[:_DRAWN] for name, values in columns.items()}
+        for row, each in enumerate(sweep(certain, study.regions, study.rule, few)):
+            swept[row] = (each,)
     advised = advice(study, result, points, judged.objectives)
     found, trends = [], regressions(evaluator)
     units = {n: c.unit for n, c in result.columns.items()}

@@ -15,8 +15,8 @@ from dse.fit.fitting import Fit
 from dse.fit.plot import plot
 from dse.fit.shown import told_value
 from dse.model.values import show
-from dse.report.figures import plotly_js
 from dse.report.payload import as_json
+from dse.report.shell import plotly_js
 
 _DRAW = """
 for (const [at, plot] of JSON.parse(document.getElementById("plots").textContent).entries()) {

@@ -6,7 +6,6 @@ The only module that knows plotly.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -102,11 +101,6 @@ def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str,
     figure.update_xaxes(type="category")
     figure.update_xaxes(title_text=plain(name), row=max(len(objectives), 1), col=1)
     return figure
-
-
-def plotly_js() -> str:
-    """Return the text of plotly.js, for a page that works offline."""
-    return files("plotly.package_data").joinpath("plotly.min.js").read_text(encoding="utf-8")
 
 
 def _places(column: Shown, log: bool | None = None) -> Any:

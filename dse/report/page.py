@@ -15,9 +15,8 @@ from dse.explain.explanation import Explanation
 from dse.explain.recommendation import Answer
 from dse.model.section import Section
 from dse.model.values import count, plural, tell
-from dse.report.figures import plotly_js
 from dse.report.payload import as_json, payload
-from dse.report.shell import policy, style
+from dse.report.shell import plotly_js, policy, style
 from dse.result.record import Certificate, Result
 from dse.search.outcome import describe_ground
 

@@ -6,6 +6,8 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -14,6 +16,18 @@ def style() -> Markup:
     """Return the style sheet; it follows the system's light or dark theme."""
     text = files("dse.report").joinpath("page.css").read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704 (our own file)
+
+
+def plotly_js() -> str:
+    """Return the text of plotly.js, for a page that works offline.
+
+    The file is read without importing plotly, which takes longer than writing the page.
+    """
+    spec = find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise ImportError("plotly is not installed")
+    path = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    return path.read_text(encoding="utf-8")
 
 
 def policy(scripts: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ class _Kills:
         import dse.run as runs
         from dse.study.study import read_study
 
-        runs._CHECKPOINT_SECONDS = 0.0
+        runs.is_checkpoint_due = lambda *_: True
         self.search, self._folder, self._told = search, folder, folder / "told"
         self._run, self._study = runs.run, read_study(written(folder, search))
         self._run(self._study, folder / "first", 1)  # loads what forks are to have

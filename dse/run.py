@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from dse.explain.explanation import Explanation
     from dse.result.storage import Store
 
-_CHECKPOINT_SECONDS = 2.0
+_NOTED = 2.0  # seconds between two notes of the progress, which `dse status` reads
+_FEWEST, _MOST = 16, 1 << 22  # designs evaluated between two checkpoints, at least and at most
 _AUDITED = 0.25  # of the time-out
 _KEPT = "what was finished is kept, and the next run goes on from there"
 _STARTING = 5.0  # seconds beyond the time limit that processes may take to begin, at most
@@ -150,7 +151,8 @@ def _run(
     began = time.monotonic()
     checkpoint = out / files.CHECKPOINT if out is not None else None
     if study.plan.timeout is not None:
-        workers = _begun(study, replace(workers, until=time.time() + study.plan.timeout))
+        now = time.time()
+        workers = _begun(study, replace(workers, until=now + study.plan.timeout, since=now))
     seen = held_to_the_contract(study, workers)
     state = checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {}
     study = settled(study, workers, str(state.pop(METHOD, "")))
@@ -281,24 +283,35 @@ def _follow(
     until: float,
 ) -> str:
     """Work until the end, the time limit or Ctrl-C; return the reason."""
-    last = time.monotonic()
     state = under_way.progress()
+    noted, kept = time.monotonic(), state.done
     noting = Noting(checkpoint.parent, study, state) if checkpoint is not None else None
     try:
         for _ in under_way.steps(until):
-            now = time.monotonic()
             state = under_way.progress()
             if progress is not None:
                 progress(state)
-            if checkpoint is not None and noting and now - last > _CHECKPOINT_SECONDS:
+            if checkpoint is not None and is_checkpoint_due(state, kept):
                 _write(checkpoint, study, under_way)
+                kept = state.done
+            if noting is not None and time.monotonic() - noted > _NOTED:
                 noting.note(state)
-                last = now
+                noted = time.monotonic()
             if is_late(until) and state.done < state.total:
                 return "timeout"
     except KeyboardInterrupt:
         return "interrupted"
     return "timeout" if is_late(until) and state.done < state.total else "complete"
+
+
+def is_checkpoint_due(state: Progress, kept: int) -> bool:
+    """Tell whether to write a checkpoint: when half as many designs again are done as were kept.
+
+    So checkpoints follow the work and not the clock. A search of many designs writes one after some
+    millions; and a large front, which takes long to write, less often.
+    """
+    new = state.done - kept
+    return new >= min(max(_FEWEST, kept // 2), max(_MOST, 64 * state.kept))
 
 
 def _keep(

@@ -106,7 +106,7 @@ class _Crashes:
         manager.url = "sqlite://"
         script = functools.cache(lambda: create(manager))
         _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
-        runs._CHECKPOINT_SECONDS = 0.0
+        runs.is_checkpoint_due = lambda *_: True
         if quick:
             runs.report = lambda study, result, page, explained=0: _page(page)  # type: ignore
         self._run, self._study = runs.run, read_study(path)

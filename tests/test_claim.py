@@ -44,7 +44,7 @@ def _studies(folder: Path) -> tuple[Path, Path]:
 def _compete(path: Path, folder: Path, barrier: Any, late: float, told: Any) -> None:
     import time
 
-    dse.run._CHECKPOINT_SECONDS = 0.0
+    dse.run.is_checkpoint_due = lambda *_: True
     dse.run.report = lambda *_: {}  # most of the time
     study = dse.load(path)
     for i in range(TIMES):

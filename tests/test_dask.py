@@ -313,7 +313,7 @@ class _Gate:
 _BEGIN = """
 import dse.cli, dse.run, dse.terminal
 from tests.crashing import _page
-dse.run._CHECKPOINT_SECONDS = 0.0
+dse.run.is_checkpoint_due = lambda *_: True
 dse.run.report = lambda study, result, page, explained=0: _page(page)
 dse.terminal.Terminal.summary = lambda *told: None
 dse.cli.main()

@@ -24,8 +24,8 @@ from dse.result.folder import load_result
 from dse.result.record import EmptyFrontError
 from dse.run import run
 from dse.search.base import METHODS, Plan, Progress, Search, Settings, Start, Trials, method_of
+from dse.search.exhaustive import evaluate_chunk
 from dse.search.judges import Judges
-from dse.search.slabs import _next_size, slab
 from dse.search.workers import NEVER, Workers
 from tests.core_examples import constraint, evaluator, model, objective
 from tests.toy import MODEL, STUDY
@@ -355,20 +355,14 @@ def test_an_enumeration_resumes_from_a_checkpoint_of_unmerged_fronts() -> None:
         assert np.array_equal(resumed.judged.objectives, whole.judged.objectives)
 
 
-def test_pieces_of_a_slab_follow_what_they_take() -> None:
-    sizes = [_next_size(1_000, 4_096, seconds) for seconds in (1e-4, 0.2, 4.0, 4e6)]
-    assert sizes == [4_000, 1_000, 100, 1]
-    assert _next_size(4_000, 4_096, 1e-4) == 4_096
-
-
 def test_a_deadline_changes_nothing_while_it_does_not_come() -> None:
     judging = costly_free()
-    whole = slab(judging, {}, 5, 9_000, 1_000)
-    cut = slab(judging, {}, 5, 9_000, 1_000, until=1e12, piece=3)
+    whole = evaluate_chunk(judging, {}, 5, 9_000, 1_000)
+    cut = evaluate_chunk(judging, {}, 5, 9_000, 3, until=1e12)
     assert cut.done == whole.done == 9_000
     assert np.array_equal(cut.archive.index, whole.archive.index)
     assert np.array_equal(cut.early.objectives, whole.early.objectives)
-    late = slab(judging, {}, 5, 9_000, 1_000, until=0.0)
+    late = evaluate_chunk(judging, {}, 5, 9_000, 1_000, until=0.0)
     assert (late.done, late.tally.evaluated, len(late.archive.index)) == (5, 0, 0)
 
 

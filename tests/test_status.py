@@ -28,7 +28,7 @@ from tests.toy import MODEL, STUDY
 def test_a_folder_tells_how_far_its_run_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    monkeypatch.setattr("dse.run._CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("dse.run._NOTED", 0.0)
     (tmp_path / "toy_model.py").write_text(MODEL)
     some = "" if method == "exhaustive" else "evaluations = 200\ngeneration = 50\n"
     (tmp_path / "study.toml").write_text(f'{STUDY}[search]\nmethod = "{method}"\n{some}')

@@ -1,15 +1,18 @@
-"""Search: how designs are chosen, and what is kept of them.
+"""Search: the methods that choose designs, and the outcome that they keep.
 
-`base`
-    What every search is: settings, plan, progress; the table of methods.
-`plan`
-    Which method a study gets.
-`exhaustive` (with `slabs`), `evolution` (with `variation`), `samplers`
-    The methods: every design, vectorised NSGA-II, Optuna's samplers by name.
-`bound`
-    The search by bounds, a package.
-`workers` (with `cluster`)
-    Who does the work: threads, processes, a Dask cluster.
+`base`, `plan`, `cost`
+    The protocol of every search and the table of methods; the method that a study gets.
+`exhaustive`, `evolution`, `guided`, `samplers`, `bound`
+    The methods: every design, vectorised NSGA-II, kriging around the front, Optuna's samplers by
+    name, certificates by bounds (a package).
+`selection`, `variation`, `drawing`, `codes`, `stall`
+    Parts of evolution: parents, children, designs each once, a set of them, the end of growth.
+`axes`, `expected`, `kriging`
+    Parts of guided search: moves between designs, expected values, the regression behind them.
+`asking`
+    Optuna's samplers, asked for designs.
+`judges`, `workers`, `cluster`, `versions`
+    Evaluation of batches over threads, processes or a Dask cluster; the same code on all of them.
 `outcome`, `tally`, `convergence`
-    What came out: designs that are kept, counts over all of them, how it went.
+    The kept designs, counts over all designs, and the course of the search.
 """

@@ -184,12 +184,13 @@ class Trials(Protocol):
 class Search(Protocol):
     """A search under way.
 
-    `steps` yields after each piece of work; in between, `progress`, `outcome` and `state` tell how
-    far it is, what it has found, and what a resumed search needs.
+    A search has one frozen state. A step computes the next state and replaces the old one when it
+    is complete. So an error of a model, Ctrl-C or SIGTERM at any point of a step leaves the state
+    before the step; `progress`, `outcome` and `state` describe that one.
     """
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
-        """Work, a piece at a time; end early once `time.time` is beyond `until`.
+        """Work; yield after each step, and end early once `time.time` is beyond `until`.
 
         Raises
         ------

@@ -16,8 +16,8 @@ left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from threadpoolctl import ThreadpoolController
 
-from dse.evaluate.evaluator import Evaluated, concatenate
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
@@ -40,7 +40,8 @@ from dse.search.workers import NEVER, is_late
 
 EVALUATIONS = 2_000
 """Designs that are evaluated if the study does not say."""
-_GENERATION = 32
+_GENERATION = 8  # 95 % of the hypervolume with fewer designs than generations of 32
+_FIRST = 32  # evenly spread designs of the first generation, at least
 _POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
 _GAPS = 0.5  # of a generation: those that close gaps; the others are the most probable
 _BLOCK = 256  # neighbours compared with the front at once
@@ -68,58 +69,133 @@ def start(begun: Start) -> Search:
     return _Guided(begun)
 
 
+@dataclass(frozen=True)
+class State:
+    """The designs evaluated so far, in order, and what the next generation follows from.
+
+    Parameters
+    ----------
+    unit : ndarray, shape (designs, variables)
+        Points of the unit cube.
+    waiting : ndarray, shape (designs, variables)
+        Neighbours of earlier generations that were not evaluated.
+    judged : Evaluated
+        The values of the designs.
+    lengths : ndarray or None
+        What kriging has learned; see `Expected`.
+    learned_from : int
+        From how many designs.
+    ended : str
+        Why the search ended before its evaluations were used; empty if it has not.
+    """
+
+    unit: Array
+    waiting: Array
+    judged: Evaluated
+    lengths: Array | None = None
+    learned_from: int = 0
+    ended: str = ""
+
+    @classmethod
+    def begin(cls, evaluator: Evaluator, arrays: Mapping[str, NDArray[Any]]) -> State:
+        """Return the state of a checkpoint, or the one before the first design."""
+        if not arrays:
+            none = np.empty((0, len(evaluator.space.variables)))
+            return cls(none, none, Evaluated.empty(evaluator))
+        judged, learned = Evaluated.from_arrays(arrays), int(arrays["learned"][0])
+        return cls(arrays["unit"], arrays["waiting"], judged, arrays["lengths"], learned)
+
+
 class _Guided:
     def __init__(self, begun: Start) -> None:
-        evaluator, plan, arrays = begun.evaluator, begun.plan, begun.state
-        self._evaluator, self._plan, self._judges = evaluator, plan, begun.judges()
-        self._axes = Axes(evaluator.space)
-        self._ended = ""
-        none = np.empty((0, len(evaluator.space.variables)))
-        self._unit = arrays.get("unit", none)
-        self._waiting = arrays.get("waiting", none)
-        self._judged = Evaluated.from_arrays(arrays) if arrays else None
-        known = arrays.get("lengths"), int(arrays.get("learned", np.zeros(1))[0])
-        self._expected = Expected(evaluator, self._axes, *known)
-        self._drawing = Drawing(evaluator, self._unit)
-        # its matrices are too small to share: on a busy machine its threads would wait for each
-        # other busily, and their number would decide the last bits of what is expected
-        self._linear_algebra = ThreadpoolController().select(user_api="blas")
+        self._evaluator, self._plan, self._judges = begun.evaluator, begun.plan, begun.judges()
+        self._state = State.begin(begun.evaluator, begun.state)
         self._earlier = self.progress()
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         """Search; see `base.Search`."""
-        plan, space = self._plan, self._evaluator.space
-        while len(self._unit) < plan.evaluations:
-            if self._judged is not None and is_late(until):
+        generations = _Generations(self._evaluator, self._plan, self._state)
+        state, space = self._state, self._evaluator.space
+        while len(state.unit) < self._plan.evaluations and not state.ended:
+            if len(state.unit) and is_late(until):
                 return
-            with self._linear_algebra.limit(limits=1):
-                unit = self._generation()
+            unit, waiting = generations.next(state)
             if len(unit) == 0:
-                self._ended = ENDED
+                self._state = replace(state, ended=ENDED)
                 return
-            done = len(self._unit)
-            new = self._judges.judge(space.from_unit(unit), done, until)
-            self._unit = np.concatenate([self._unit, unit[: len(new)]])
-            self._judged = new if self._judged is None else concatenate([self._judged, new])
+            new = self._judges.judge(space.from_unit(unit), len(state.unit), until)
+            self._state = state = State(
+                np.concatenate([state.unit, unit[: len(new)]]),
+                waiting,
+                concatenate([state.judged, new]),
+                generations.expected.lengths.copy(),
+                generations.expected.learned_from,
+            )
             yield
 
-    def _generation(self) -> Array:
-        """Return new designs, as points of the unit cube; none if no neighbour is left."""
-        done = len(self._unit)
+    def progress(self) -> Progress:
+        """Return how far it is; see `base.Search`."""
+        judged, total = self._state.judged, self._plan.evaluations
+        points = judged.objectives[judged.feasible] * self._evaluator.signs
+        return Progress(len(judged), total, int(is_nondominated(points).sum()), kept=len(judged))
+
+    def earlier(self) -> Progress:
+        """Return how far it was; see `base.Search`."""
+        return self._earlier
+
+    def outcome(self) -> Outcome:
+        """Return what was found; see `base.Search`."""
+        state = self._state
+        points = self._evaluator.space.from_unit(state.unit)
+        found = of_sample(self._evaluator, points, state.judged, self._plan.method)
+        return found if found.complete else replace(found, ended=state.ended)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return what is needed to go on; see `base.Search`."""
+        state = self._state
+        if state.lengths is None:
+            return {}
+        return {
+            "unit": state.unit,
+            "waiting": state.waiting,
+            **state.judged.to_arrays(),
+            "lengths": state.lengths,
+            "learned": np.array([state.learned_from]),
+        }
+
+
+class _Generations:
+    """The next designs of a search, from its state; remembers only what follows from states."""
+
+    def __init__(self, evaluator: Evaluator, plan: Plan, state: State) -> None:
+        self._evaluator, self._plan, self._axes = evaluator, plan, Axes(evaluator.space)
+        self.expected = Expected(evaluator, self._axes, state.lengths, state.learned_from)
+        self._drawing = Drawing(evaluator, state.unit)
+        # its matrices are too small to share: on a busy machine its threads would wait for each
+        # other busily, and their number would decide the last bits of what is expected
+        self._linear_algebra = ThreadpoolController().select(user_api="blas")
+
+    def next(self, state: State) -> tuple[Array, Array]:
+        """Return new designs, as points of the unit cube, and those that wait for later ones."""
+        with self._linear_algebra.limit(limits=1):
+            return self._chosen_from(state)
+
+    def _chosen_from(self, state: State) -> tuple[Array, Array]:
+        done = len(state.unit)
         rng = np.random.default_rng([self._plan.seed, done])
         left = self._plan.evaluations - done
-        if self._judged is None:
-            count = min(left, max(_GENERATION, 4 * len(self._axes.all)))
+        if done == 0:
+            count = min(left, max(_FIRST, 4 * len(self._axes.all)))
             spread = self._axes.unit(self._axes.places(first(self._evaluator.space, count, rng)))
-            return self._drawing.fresh(spread, count, rng, self._unit)
+            return self._drawing.fresh(spread, count, rng, state.unit), state.waiting
         count = min(left, self._plan.generation)
-        places = self._axes.places(self._unit)
-        expected = self._expected
-        expected.learn(places, self._judged, rng)
+        places = self._axes.places(state.unit)
+        expected = self.expected
+        expected.learn(places, state.judged, rng)
         parents = expected.front if len(expected.front) else expected.nearest(_PARENTS)
         near = self._near(places[parents], rng)
         if len(near) == 0:
-            return self._none_near(len(expected.front), count, rng)
+            return self._none_near(state, len(expected.front), count, rng), state.waiting
         far = np.concatenate(
             [
                 self._axes.twice_moved(places[parents], _POOL, rng),
@@ -127,11 +203,11 @@ class _Guided:
             ]
         )
         far = self._unseen(self._drawing.new(self._axes.unit(far)))
-        waiting = self._drawing.new(self._waiting)
+        waiting = self._drawing.new(state.waiting)
         pool = self._drawing.new(np.concatenate([near, far, waiting]))
         chosen, probable = self._chosen(pool, count)
-        self._waiting = pool[np.argsort(-probable, kind="stable")[: _POOL + count]]
-        return self._drawing.fresh(pool[chosen], count, rng, self._unit)
+        waiting = pool[np.argsort(-probable, kind="stable")[: _POOL + count]]
+        return self._drawing.fresh(pool[chosen], count, rng, state.unit), waiting
 
     def _near(self, parents: Places, rng: np.random.Generator) -> Array:
         """Return some designs one move from parents that may be on the front; none if none is."""
@@ -145,11 +221,11 @@ class _Guided:
 
     def _unseen(self, unit: Array) -> Array:
         """Return those that are not dominated by what models declare."""
-        return unit[~self._expected.dominated(self._axes.places(unit))]
+        return unit[~self.expected.dominated(self._axes.places(unit))]
 
     def _chosen(self, pool: Array, count: int) -> tuple[NDArray[np.int64], Array]:
         """Return the best of a pool, and how probable it is that each is on the front."""
-        expected = self._expected
+        expected = self.expected
         mean, error, feasible = expected(self._axes.places(pool))
         if len(expected.front) == 0:
             return np.argsort(-feasible, kind="stable")[:count], feasible
@@ -169,45 +245,12 @@ class _Guided:
             gap = np.minimum(gap, ((mean[row] - hoped) / expected.width).max(axis=1))
         return np.array(chosen), probable
 
-    def _none_near(self, front: int, count: int, rng: np.random.Generator) -> Array:
+    def _none_near(self, state: State, front: int, count: int, rng: np.random.Generator) -> Array:
         """Return designs drawn at random if nothing is feasible yet; else the search has ended."""
         if front:
-            return self._unit[:0]
-        drawn = rng.random((count, self._unit.shape[1]))
-        return self._drawing.fresh(drawn, count, rng, self._unit)
-
-    def progress(self) -> Progress:
-        """Return how far it is; see `base.Search`."""
-        done = len(self._unit)
-        if self._judged is None:
-            return Progress(0, self._plan.evaluations, 0)
-        inside = self._judged.objectives[self._judged.feasible] * self._evaluator.signs
-        front = int(is_nondominated(inside).sum())
-        return Progress(done, self._plan.evaluations, front, kept=done)
-
-    def earlier(self) -> Progress:
-        """Return how far it was; see `base.Search`."""
-        return self._earlier
-
-    def outcome(self) -> Outcome:
-        """Return what was found; see `base.Search`."""
-        if self._judged is None:
-            raise ValueError("the search has not begun")
-        points = self._evaluator.space.from_unit(self._unit)
-        found = of_sample(self._evaluator, points, self._judged, self._plan.method)
-        return found if found.complete else replace(found, ended=self._ended)
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return what is needed to go on; see `base.Search`."""
-        if self._judged is None:
-            return {}
-        return {
-            "unit": self._unit,
-            "waiting": self._waiting,
-            **self._judged.to_arrays(),
-            "lengths": self._expected.lengths,
-            "learned": np.array([self._expected.learned_from]),
-        }
+            return state.unit[:0]
+        drawn = rng.random((count, state.unit.shape[1]))
+        return self._drawing.fresh(drawn, count, rng, state.unit)
 
 
 def _undominated(mean: Array, error: Array, front: Array) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -107,58 +107,80 @@ def start(begun: Start) -> Search:
     return _Sampling(begun)
 
 
+@dataclass(frozen=True)
+class State:
+    """The draws so far.
+
+    Parameters
+    ----------
+    batches : tuple of Batch
+        All draws, in order.
+    done, kept : int
+        Draws, and distinct designs among them.
+    front : Gathered
+        The front of these designs.
+    recalled : Progress
+        How far earlier sessions were.
+    """
+
+    batches: tuple[Batch, ...]
+    done: int
+    kept: int
+    front: Gathered
+    recalled: Progress
+
+
 class _Sampling:
     def __init__(self, begun: Start) -> None:
         self._evaluator, self._plan, self._trials = begun.evaluator, begun.plan, begun.trials
         self._judges = begun.judges()
-        self._batches: list[Batch] = []
-        self._done = 0
-        self._seen: set[tuple[Any, ...]] = set()
-        self._front = Gathered(Archive.empty(len(begun.evaluator.objectives)))
+        none = Progress(0, begun.plan.evaluations, 0)
+        front = Gathered(Archive.empty(len(begun.evaluator.objectives)))
+        self._state = State((), 0, 0, front, none)
+        self._first: dict[tuple[Any, ...], int] = {}  # the first draw of each design
         self._reachable = reachable(begun.evaluator.space)
-        self._recalled = 0  # draws of earlier sessions
-        self._again = 0  # of these, repeats
 
     def steps(self, until: float = NEVER) -> Iterator[None]:
         for batch in sample(self._evaluator, self._plan, self._trials, self._judges, until):
-            before = self.progress().repeats
-            self._batches.append(batch)
-            self._note(batch)
-            if batch.recalled:
-                self._recalled += len(batch.evaluated)
-                self._again += self.progress().repeats - before
+            self._state = self._added(self._state, batch)
             yield
-            if len(self._seen) == self._reachable:
+            if self._state.kept == self._reachable:
                 return
 
-    def _note(self, batch: Batch) -> None:
-        """Add the new designs of a batch to the front."""
-        rows = []
+    def _added(self, state: State, batch: Batch) -> State:
+        """Return the state with one more batch."""
         drawn = {ROW: batch.points[ROW]} if ROW in batch.points else batch.points
-        for row, key in enumerate(zip(*(v.tolist() for v in drawn.values()), strict=True)):
-            if key not in self._seen:
-                self._seen.add(key)
-                rows.append(row)
-        kept = np.array(rows, dtype=np.int64)
-        kept = kept[batch.evaluated.feasible[kept]]
-        points = (batch.evaluated.objectives * self._evaluator.signs)[kept]
-        new = Archive(kept + self._done, points, np.zeros((len(kept), 0)))
-        self._front = self._front.added(new)
-        self._done += len(batch.evaluated)
+        keys = zip(*(v.tolist() for v in drawn.values()), strict=True)
+        new = [
+            number - state.done
+            for number, key in enumerate(keys, state.done)
+            if self._first.setdefault(key, number) == number
+        ]
+        rows = np.array(new, dtype=np.int64)
+        rows = rows[batch.evaluated.feasible[rows]]
+        points = (batch.evaluated.objectives * self._evaluator.signs)[rows]
+        front = state.front.added(Archive(rows + state.done, points, np.zeros((len(rows), 0))))
+        done, kept = state.done + len(batch.evaluated), state.kept + len(new)
+        recalled = state.recalled
+        if batch.recalled:
+            recalled = Progress(done, self._plan.evaluations, 0, done - kept)
+        return State((*state.batches, batch), done, kept, front, recalled)
 
     def progress(self) -> Progress:
-        front, kept = len(self._front.archive().index), len(self._seen)
-        return Progress(self._done, self._plan.evaluations, front, self._done - kept, kept)
+        state = self._state
+        front, repeats = len(state.front.archive().index), state.done - state.kept
+        return Progress(state.done, self._plan.evaluations, front, repeats, state.kept)
 
     def earlier(self) -> Progress:
-        return Progress(self._recalled, self._plan.evaluations, 0, self._again)
+        return self._state.recalled
 
     def outcome(self) -> Outcome:
-        names = self._batches[0].points
-        points = {n: np.concatenate([b.points[n] for b in self._batches]) for n in names}
-        judged = concatenate([b.evaluated for b in self._batches])
+        batches = self._state.batches
+        names = batches[0].points
+        points = {n: np.concatenate([b.points[n] for b in batches]) for n in names}
+        judged = concatenate([b.evaluated for b in batches])
         found = of_sample(self._evaluator, points, judged, self._plan.method)
-        whole = len(self._seen) == self._reachable and not found.complete
+        whole = self._state.kept == self._reachable and not found.complete
         return replace(found, ended="each row that a draw can give was drawn") if whole else found
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import itertools
-import math
 import multiprocessing
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 import joblib
@@ -22,20 +23,40 @@ from dse.search.cluster import Cluster, WorkerEndedError
 T = TypeVar("T")
 P = ParamSpec("P")
 
-TASK_SECONDS = 0.4
-"""What a task should take: joblib polls every 10 ms, and tasks must be much longer than that."""
-PROBE_SECONDS = 0.03
-"""What tells how long a design takes: longer than what a busy machine does to a cheap model."""
-_ENDED = "{} ended: a model crashed, left with os._exit, or took more memory than there is"
 PIECE = 8_192
 """Rows worked on at once: their columns stay in the processor's cache."""
 NEVER = float("inf")
-"""A deadline that does not come."""
+"""A time limit that does not come."""
 HANGS = "a model hangs, or takes that long; its process was ended"
 _HANGS_THERE = "a model hangs, or takes that long; it may still be at it on the cluster"
-_HANGS, _TIMES = 2.0, 10  # seconds, and of what is expected: a process that takes longer hangs
+_ENDED = "{} ended: a model crashed, left with os._exit, or took more memory than there is"
+_HANGS_AFTER = 2.0  # seconds that any task may take: the first of a process loads libraries
 _AT_ONCE = 1e-3  # seconds
-_INSTANT = 1e-12  # seconds
+_AHEAD = 2  # tasks for each thread that are under way or wait for earlier ones
+_FEW = 64  # designs: batches double up to this size
+_FRACTION = 8  # and then have this fraction of the designs done
+
+
+def batch_size(done: int, until: float = NEVER, workers: int = 1) -> int:
+    """Return how many designs are evaluated next, by the number that the session has evaluated.
+
+    The sizes do not depend on how long anything takes, and so not on a busy machine. A batch takes
+    about an eighth of the time so far. So little is lost if the run is killed. If the user sets a
+    time limit, all workers together overrun it by no more than that.
+
+    >>> [batch_size(done) for done in (0, 1, 2, 100, 512, 8_000)]
+    [1, 1, 2, 64, 64, 1000]
+    >>> batch_size(8_000, until=1.0, workers=2)
+    500
+    """
+    if until < NEVER:
+        return max(1, done // (_FRACTION * workers))
+    return max(1, min(done, _FEW), done // _FRACTION)
+
+
+def is_late(until: float) -> bool:
+    """Tell whether a time limit, in seconds of `time.time`, is over; workers anywhere can ask."""
+    return until < NEVER and time.time() > until
 
 
 class EndedError(DesignError):
@@ -71,25 +92,30 @@ class LateError(Exception):
         The first task that was not done, from 0.
     waited : float
         Seconds since it was given; 0 if the time was over by then.
+    before : float
+        Seconds of the session before it was given.
     why : str
-        What that means if it is too long.
+        The meaning if that is too long.
     """
 
-    def __init__(self, task: int, waited: float, why: str = HANGS) -> None:
-        super().__init__(task, waited, why)
-        self.task, self.waited, self._why = task, waited, why
+    def __init__(self, task: int, waited: float, before: float = 0.0, why: str = HANGS) -> None:
+        super().__init__(task, waited, before, why)
+        self.task, self.waited, self._before, self._why = task, waited, before, why
 
-    def told(self, first: int, last: int, expected: float) -> EndedError | None:
+    def told(self, first: int, last: int, done: int) -> EndedError | None:
         """Return that these designs hang; None if they were just not done in time.
+
+        A task has an eighth of the designs done, so that it hangs if it takes longer than all
+        before it.
 
         Parameters
         ----------
         first, last : int
             The designs of the task.
-        expected : float
-            Seconds that others of its size took; inf if none has been done.
+        done : int
+            The designs evaluated before.
         """
-        if math.isfinite(expected) and self.waited < max(_HANGS, _TIMES * expected):
+        if done and self.waited < max(_HANGS_AFTER, self._before):
             return None
         which = f"design {first} was" if first == last else f"designs {first} to {last} were"
         if not self.waited:
@@ -111,6 +137,8 @@ class Workers:
         joblib's name; threads serve models that release the interpreter lock, as numpy does.
     until : float
         The `time.time` at which processes that still work are ended; threads cannot be.
+    since : float
+        The `time.time` at which the session began, if it has a time limit.
     cluster : Cluster, optional
         Where Dask's workers are.
     apart : bool
@@ -120,6 +148,7 @@ class Workers:
     count: int
     backend: str = "threading"
     until: float = NEVER
+    since: float = 0.0
     cluster: Cluster | None = None
     apart: bool = False
 
@@ -168,7 +197,8 @@ class Workers:
             return self
         began = time.time()
         replace(self, until=self.until + most).alone(_nothing, shared)
-        return replace(self, until=self.until + time.time() - began)
+        now = time.time()
+        return replace(self, until=self.until + now - began, since=now)
 
     def alone(self, function: Callable[..., T], *task: object) -> T:
         """Return what a function returns: here, or in a process if the work is to be done there.
@@ -207,17 +237,12 @@ class Workers:
         if self.cluster is not None:
             yield from self._there(self.cluster, function, tasks)
             return
-        wanted, given, done = [True], list[float](), 0
-
-        def unless_dropped(*task: object) -> T | DesignError | None:
-            return _attempt(function, *task) if wanted[0] else None
-
-        # what waits in a thread sees that it is dropped; a process cannot
-        here = self.backend == "threading"
+        if self.backend == "threading":
+            yield from _in_threads(self.count, function, tasks)
+            return
+        given, done = list[float](), 0
         with joblib.parallel_config(backend=self.backend, n_jobs=self.count):
-            work = joblib.delayed(unless_dropped if here else partial(_attempt, function))
-            timed = _timed(tasks, given)
-            calls = (work(*t) for t in itertools.takewhile(lambda _: wanted[0], timed))
+            calls = (joblib.delayed(partial(_attempt, function))(*t) for t in _timed(tasks, given))
             parallel = joblib.Parallel(return_as="generator")
             results = parallel(calls)
             try:
@@ -229,11 +254,9 @@ class Workers:
             except BrokenExecutor:
                 raise EndedError(_ENDED.format("a process of the workers"), done) from None
             finally:
-                wanted[0] = False  # threads under way end: to drop them races with joblib
-                if self.backend == "loky":
-                    parallel.timeout = _AT_ONCE
-                with contextlib.suppress(Exception):
-                    collections.deque(results, maxlen=0)
+                parallel.timeout = _AT_ONCE
+                with contextlib.suppress(Exception, KeyboardInterrupt):  # of the processes, too
+                    deque(results, maxlen=0)
 
     def _there(
         self, cluster: Cluster, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
@@ -247,7 +270,7 @@ class Workers:
             except StopIteration:
                 return
             except TimeoutError:
-                raise LateError(task, self._waited(given[task]), _HANGS_THERE) from None
+                raise self._late(task, given[task], _HANGS_THERE) from None
             except WorkerEndedError:
                 raise EndedError(_ENDED.format("several workers of the cluster"), task) from None
             if isinstance(result, DesignError):
@@ -257,20 +280,21 @@ class Workers:
     def _in_time(
         self, parallel: joblib.Parallel, results: Iterator[T], given: list[float]
     ) -> Iterator[T]:
-        """Yield results; if processes work, for as long as there is time."""
+        """Yield what processes return, for as long as there is time."""
         for task in itertools.count():
-            if self.backend == "loky" and self.until < NEVER:
+            if self.until < NEVER:
                 parallel.timeout = max(self.until - time.time(), _AT_ONCE)
             try:
                 result = next(results)
             except StopIteration:
                 return
             except multiprocessing.TimeoutError:
-                raise LateError(task, self._waited(given[task])) from None
+                raise self._late(task, given[task]) from None
             yield result
 
-    def _waited(self, given: float) -> float:
-        return time.time() - given if given < self.until else 0.0
+    def _late(self, task: int, given: float, why: str = HANGS) -> LateError:
+        waited = time.time() - given if given < self.until else 0.0
+        return LateError(task, waited, given - self.since, why)
 
 
 class Threads:
@@ -303,6 +327,39 @@ ALONE = Workers(1)
 """One thread: this one."""
 
 
+def _in_threads(
+    count: int, function: Callable[..., T], tasks: Iterable[tuple[object, ...]]
+) -> Iterator[T]:
+    """Yield what a function returns for each task, in order; only a few tasks are taken ahead."""
+    left, under_way, given = iter(tasks), deque[Future[T]](), SimpleQueue[Any]()
+    for _ in range(count):  # daemons: a model that hangs does not keep the process
+        threading.Thread(target=_serve, args=(given, function), daemon=True).start()
+    try:
+        while True:
+            for task in itertools.islice(left, _AHEAD * count - len(under_way)):
+                under_way.append(Future())
+                given.put((under_way[-1], task))
+            if not under_way:
+                return
+            yield under_way.popleft().result()
+    finally:
+        for future in under_way:
+            future.cancel()
+        for _ in range(count):
+            given.put(None)
+
+
+def _serve(given: SimpleQueue[Any], function: Callable[..., Any]) -> None:
+    """Work on tasks until there is none."""
+    while (job := given.get()) is not None:
+        future, task = job
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(function(*task))
+            except BaseException as error:
+                future.set_exception(error)
+
+
 def _timed(tasks: Iterable[tuple[object, ...]], given: list[float]) -> Iterator[tuple[object, ...]]:
     """Yield tasks, and note when each is given."""
     for task in tasks:
@@ -320,8 +377,3 @@ def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | 
         return function(*task, **named)
     except DesignError as error:
         return error
-
-
-def is_late(until: float) -> bool:
-    """Tell whether a deadline, in seconds of `time.time`, is over; workers anywhere can ask."""
-    return time.time() > until

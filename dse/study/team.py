@@ -9,7 +9,7 @@ import joblib
 
 from dse.search.cluster import Cluster, is_in_a_task
 from dse.search.versions import packages
-from dse.search.workers import NEVER, Workers
+from dse.search.workers import Workers
 from dse.study.beside import is_beside
 from dse.study.study import ResolvedStudy
 
@@ -35,7 +35,8 @@ def team_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None) ->
     if given.cluster is not None:
         modules = {model.function.__module__ for model in study.evaluator.wiring.models}
         given.cluster.check(packages(name for name in modules if not is_beside(name)))
-        return Workers(given.cluster.threads, "dask", NEVER, given.cluster, table.processes)
+        there = given.cluster
+        return Workers(there.threads, "dask", cluster=there, apart=table.processes)
     chosen = given.backend or ("loky" if table.processes else "threading")
     return Workers(count or given.jobs or table.workers or cores or 1, chosen)
 

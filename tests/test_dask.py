@@ -24,7 +24,6 @@ from dse.api.cluster import connected
 from dse.problems import InputError
 from dse.run import run
 from dse.search import cluster as clusters
-from dse.search import exhaustive, judges, workers
 from dse.search.base import Progress
 from dse.search.versions import versions
 from dse.search.workers import EndedError, Workers
@@ -105,10 +104,8 @@ def client(there: Processes) -> Iterator[Client]:
 
 @pytest.mark.parametrize("search", sorted(SEARCHES))
 def test_a_script_spreads_what_is_slow_and_workers_need_no_copy_of_its_study(
-    search: str, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    search: str, client: Client, tmp_path: Path
 ) -> None:
-    for module in (workers, judges, exhaustive):  # worth sending: for the test to be quick
-        monkeypatch.setattr(module, "TASK_SECONDS", 0.001)
     path = written(tmp_path / "study", search)
     study, alone = dse.load(path), dse.load(path)
     serial = run(alone, None, 1)
@@ -120,17 +117,6 @@ def test_a_script_spreads_what_is_slow_and_workers_need_no_copy_of_its_study(
     pd.testing.assert_frame_equal(found.designs, serial.designs)
     assert found.certificate.statement == serial.certificate.statement
     assert (found.provenance["backend"], found.provenance["workers"]) == ("dask", 2)
-
-
-def test_what_is_quick_is_not_sent_and_the_result_says_so(
-    there: Processes, client: Client, tmp_path: Path
-) -> None:
-    assert client.status == "running"
-    study = dse.load(written(tmp_path, "evolution", slow=False))
-    with connected(there.address) as cluster:
-        found = run(study, None, cluster=cluster)
-    assert found.provenance["backend"] == "threading"
-    assert any("The cluster did nothing" in note for note in found.notes)
 
 
 def test_models_that_are_to_run_apart_run_there_however_quick(
@@ -355,7 +341,6 @@ def test_a_run_that_lost_its_scheduler_goes_on_without_it(
     there: Processes,
     client: Client,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client.close()
     path, out, gate = written(tmp_path / "study"), tmp_path / "out", _Gate(place)
@@ -365,7 +350,6 @@ def test_a_run_that_lost_its_scheduler_goes_on_without_it(
         if progress.done > 50:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(exhaustive, "TASK_SECONDS", 0.005)  # so that nothing is left at the gate
     with connected(there.address) as cluster:
         found = run(dse.load(path), out, None, interrupt, cluster)
     assert found.certificate.stopped == "interrupted"

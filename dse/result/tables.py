@@ -66,7 +66,6 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
-            *_unused(workers),
             *skipped.notes(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
@@ -76,13 +75,6 @@ def result_of(
         constants=_constants(study),
         cuts=cuts_of(study.evaluator.constraints, outcome),
     )
-
-
-def _unused(workers: Workers) -> tuple[str, ...]:
-    """Return that a cluster had nothing to do, if that is so."""
-    if workers.cluster is None or workers.cluster.tasks:
-        return ()
-    return ("The cluster did nothing: no piece of this search takes longer than sending it.",)
 
 
 def front_of(study: ResolvedStudy, result: Result) -> Outcome:
@@ -357,8 +349,8 @@ def _provenance(
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
         "designs_per_second": round(done / max(seconds, 1e-9)),
-        "workers": workers.worked.count,
-        "backend": workers.worked.backend,
+        "workers": workers.count,
+        "backend": workers.backend,
         "seed": study.plan.seed,
         **({"total": before.total} if 0 < before.total < UNLIMITED else {}),
         **({} if study.plan.timeout is None else {"timeout": study.plan.timeout}),

@@ -160,11 +160,6 @@ class Workers:
         return self.count == 1 and self.backend == "threading"
 
     @property
-    def worked(self) -> Workers:
-        """Those who did the work: a cluster gets none that takes less time than sending it."""
-        return ALONE if self.cluster is not None and not self.cluster.tasks else self
-
-    @property
     def asked_for(self) -> bool:
         """Whether the work is to be done in other processes, cheap or not."""
         return self.backend == "loky" or self.apart

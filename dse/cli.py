@@ -295,26 +295,41 @@ def report_command(run: Path) -> None:
 def certify_command(run: Path, designs: int, seed: int) -> None:
     """Put the certificate of RUN to the test; exit with 1 if it is refuted.
 
-    Designs drawn at random, next to the front and at the ends of variables are evaluated anew and
-    held against the front.
+    The front and other designs of the run are evaluated again, here and in a fresh process. Then
+    designs at random, next to the front and at the ends of variables are held against the front.
     """
     from dse.api import load_result
+    from dse.model.values import plural
     from dse.result.folder import study_of
-    from dse.result.refutation import refute
+    from dse.result.refutation import recheck, refute
     from dse.search.outcome import describe_ground
+    from dse.search.reproduction import ReproductionError
     from dse.terminal import Terminal
 
     result = load_result(run)
     terminal = Terminal()
     terminal.say(result.certificate.statement)
+    if result.certificate.basis:
+        terminal.say(result.certificate.basis)
     if result.certificate.rests_on:
         terminal.say("It rests on bounds:")
         for ground in result.certificate.rests_on:
             terminal.say(f"  {describe_ground(ground)}")
+    study = study_of(run)
+    try:
+        checked = recheck(run, study, result, seed)
+    except ReproductionError as error:
+        terminal.say(f"REFUTED: {error}")
+        sys.exit(1)
+    if checked:
+        designs_checked = plural(checked, "design")
+        terminal.say(f"{designs_checked} gave the same values again, also in a fresh process.")
     if result.certificate.gap is None:
-        terminal.say("There is nothing to refute: it claims nothing of what was not evaluated.")
+        terminal.say(
+            "There is nothing else to refute: designs that were not evaluated may be better."
+        )
         return
-    found = refute(study_of(run), result, designs, seed)
+    found = refute(study, result, designs, seed)
     terminal.refutation(result, found)
     if found.design is not None:
         sys.exit(1)

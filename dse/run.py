@@ -33,8 +33,9 @@ from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.outcome import Outcome
+from dse.search.reproduction import Reproduction, ReproductionError, reproduce
 from dse.search.tally import why_infeasible
-from dse.search.workers import HANGS, EndedError, LateError, Workers, is_late
+from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
 from dse.study.settled import METHOD, settled
 from dse.study.study import ResolvedStudy
 from dse.study.team import team_of
@@ -175,6 +176,10 @@ def _run(
         raise KeyboardInterrupt
     outcome, earlier = under_way.outcome(), under_way.earlier()
     stopped = "complete" if outcome.complete else stopped
+    claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
+    checked = None
+    if claims or (stopped in files.FINISHED and stopped != files.TIMEOUT):
+        checked = _reproduced(study, outcome, workers, out)
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
         if told := skipped.all_of_them(outcome.tally):
             raise StoppedError(f"{study.name}: {told}")
@@ -191,6 +196,8 @@ def _run(
         )
         raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
     result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
+    if checked is not None:
+        result = replace(result, certificate=result.certificate.checked_on(checked))
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))
     result = replace(result, target=answer(study, result))
@@ -216,6 +223,29 @@ def _run(
         told = f"; {_KEPT}" if kept else ""
         raise StoppedError(f"{study.name}: {error}{told}") from error
     return result
+
+
+def _reproduced(
+    study: ResolvedStudy, outcome: Outcome, workers: Workers, out: Path | None
+) -> Reproduction | None:
+    """Evaluate designs of a search again before its front is certified; None if no model runs.
+
+    Raises
+    ------
+    StoppedError
+        If a design gives another value. What the search has found is then worthless, and removed.
+    """
+    if not study.evaluator.wiring.models:
+        return None
+    try:
+        return replace(workers, until=NEVER).alone(reproduce, study.evaluator, outcome)
+    except ReproductionError as error:
+        if out is not None:
+            (out / files.CHECKPOINT).unlink(missing_ok=True)
+            (out / files.PROGRESS).unlink(missing_ok=True)
+        raise StoppedError(f"{study.name}: {error} No result is kept.") from error
+    except DesignError as error:
+        raise StoppedError(f"{study.name}: evaluated again, {error}") from error
 
 
 def _begun(study: ResolvedStudy, workers: Workers) -> Workers:

@@ -123,10 +123,10 @@ def test_what_is_outside_the_space_is_noted(tmp_path: Path) -> None:
 
 
 def test_certify_counts_draws_and_the_rows_of_a_table(tmp_path: Path) -> None:
-    """The space has 19,200 designs: of 200,000, most are drawn again."""
+    """The space has 19,200 designs, fewer than the 200,000 that may be tried: each is tried."""
     _study(tmp_path).run(tmp_path / "out", workers=1)
     told = CliRunner().invoke(commands, ["certify", str(tmp_path / "out")]).output
-    assert "Not refuted: of 200,000 draws, " in told
+    assert "Not refuted: of 19,200 designs, " in told
     (tmp_path / "t.csv").write_text("a,b\n1,2\n2,1\n")
     table = '[study]\nname = "t"\ntable = "t.csv"\n[[objective]]\nminimize = "a"\n'
     (tmp_path / "t.toml").write_text(f'{table}[[objective]]\nminimize = "b"\n')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -12,8 +12,10 @@ import pandas as pd
 
 from dse.evaluate.objective import Objective
 from dse.model.quantity import Array
+from dse.model.values import plural
 from dse.problems import DseError, InputError, Problem, nearest
 from dse.result.target import TargetAnswer
+from dse.search.reproduction import Reproduction
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
 CUT_SHORT = ("timeout", "interrupted")
@@ -88,6 +90,11 @@ class Certificate:
     tolerances : mapping of str to pair of float
         If they differ by objective: by which share, and by which amount in the objective's unit, no
         feasible design is better than the front.
+    checked : int
+        Designs that were evaluated again, in another way, with the same values.
+    detectable : float or None
+        The smallest fraction of wrong designs that this check finds with 95 % probability; 0 if
+        all designs were evaluated again.
     """
 
     complete: bool
@@ -105,6 +112,31 @@ class Certificate:
     decided: float | None = None
     rests_on: Sequence[Mapping[str, str]] = ()
     tolerances: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    checked: int = 0
+    detectable: float | None = None
+
+    def checked_on(self, check: Reproduction) -> Certificate:
+        """Return the certificate with the designs that were evaluated again."""
+        return replace(self, checked=check.designs, detectable=check.detectable)
+
+    @property
+    def basis(self) -> str:
+        """The conditions under which the certificate holds; empty if it claims nothing."""
+        if self.gap is None or self.detectable is None:
+            return ""
+        declared = any(ground["by"] != "table" for ground in self.rests_on)
+        holds = " and its declarations hold" if declared else ""
+        again = f"{plural(self.checked, 'design was', 'designs were')} evaluated again"
+        if not self.detectable:
+            again = "All designs were evaluated again" if self.checked > 1 else again
+        finds = (
+            " This check finds a fault with 95 % probability if it affects at least "
+            f"{100 * self.detectable:.2g} % of the designs."
+        )
+        return (
+            f"This is true if the outputs of each model depend only on its inputs{holds}. {again} "
+            f"with the same values.{finds if self.detectable else ''}"
+        )
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,8 @@ class Terminal:
             for sentence in result.target.words:
                 self._out.print(Padding(escape(sentence), (0, 0, 0, 2), expand=False))
         self._out.print(escape(result.certificate.statement))
+        if result.certificate.basis:
+            self._out.print(escape(result.certificate.basis))
         front = result.front
         if len(front):
             for each in best_designs(result, self._out):

@@ -7,9 +7,8 @@ any unit; here it is in the base unit, as designs are.
 from __future__ import annotations
 
 import json
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from dse.evaluate.variables import Real
@@ -18,7 +17,6 @@ from dse.result.record import Result
 
 _KINDS = ("real", "integer", "values", "catalog", "rows", "subsets")
 _LISTED = 256  # values of a grid that are listed one by one
-_HEAD = re.compile(r"(?ms)^\[+\s*(?P<name>[^]\n]*?)\s*\]+[^\n]*\n.*?(?=^\[|\Z)")
 _NOTE = """# Narrowed to designs that were selected in a report. Keep it in the folder of that
 # study: the files that it names are found from there.
 
@@ -83,46 +81,23 @@ def _variable(table: Mapping[str, Any], unit: str, clock: float | None) -> dict[
 
 
 def _before(text: str, content: Mapping[str, Any]) -> str:
-    """Return the text of a study without its space, with its comments if that can be done."""
+    """Return the text of a study without its space; TOML keeps its comments."""
+    import tomlkit  # 30 ms, and only for pages
+
     wanted = {key: value for key, value in content.items() if key != "space"}
-
-    def kept(section: re.Match[str]) -> str:
-        head = section["name"].split(".")[0].strip(" \"'")
-        if head == "study":
-            named = f"name = {_toml(wanted['study']['name'])}"
-            return re.sub(r"(?m)^\s*name\s*=[^\n]*", lambda _: named, section[0], count=1)
-        return "" if head == "space" else section[0]
-
-    cut = _HEAD.sub(kept, text)
     try:
-        if tomllib.loads(cut) == wanted:
-            return cut.rstrip() + "\n"
-    except ValueError:
+        document: Any = tomlkit.parse(text)
+        del document["space"]
+        document["study"]["name"] = wanted["study"]["name"]
+        if document.unwrap() == wanted:
+            return tomlkit.dumps(document).rstrip() + "\n"
+    except ValueError:  # it is JSON
         pass
-    return _document(wanted)
+    return tomlkit.dumps(_without_none(wanted))
 
 
-def _document(content: Mapping[str, Any]) -> str:
-    """Return a study as TOML: a table, or a list of tables, for each of its sections."""
-    lines: list[str] = []
-    for key, section in content.items():
-        for each in section if isinstance(section, Sequence) else (section,):
-            head = f"[[{_key(key)}]]" if isinstance(section, Sequence) else f"[{_key(key)}]"
-            items = [f"{_key(k)} = {_toml(v)}" for k, v in each.items() if v is not None]
-            lines += [head, *items, ""]
-    return "\n".join(lines)
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
-
-
-def _toml(value: Any) -> str:
+def _without_none(value: Any) -> Any:
+    """Return a value without the entries that JSON has as null, which TOML cannot say."""
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
-    if isinstance(value, str):  # JSON's escapes are TOML's, but for one character
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Sequence):
-        return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(value) if isinstance(value, bool) else repr(value)
+        return {k: _without_none(v) for k, v in value.items() if v is not None}
+    return [_without_none(v) for v in value] if isinstance(value, list) else value

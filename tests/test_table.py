@@ -107,7 +107,7 @@ def test_a_run_is_kept_explained_certified_and_reported(tmp_path: Path) -> None:
     assert told["parts"] == []
     assert [each["objective"] for each in told["regressions"]] == ["latency", "area"]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "What moves the objectives" in page
+    assert "Effects of the variables" in page
     assert called("report", "run", cwd=tmp_path).returncode == 0
 
 
@@ -226,14 +226,14 @@ def test_regression_finds_what_made_the_table(tmp_path: Path) -> None:
     assert latency.logarithmic
     assert not area.logarithmic
     assert latency.explained == pytest.approx(1.0, abs=1e-9)
-    effects = {e.variable: e for e in latency.effects}
-    assert [e.variable for e in latency.effects[:2]] == ["size", "kind"]
+    effects = {e.variable: e for e in latency.coefficients}
+    assert [e.variable for e in latency.coefficients[:2]] == ["size", "kind"]
     low, high = (float(t.replace(",", "")) for t in (effects["size"].low, effects["size"].high))
     assert effects["size"].change == pytest.approx((high / low) ** 0.5)
     assert (effects["kind"].low, effects["kind"].high) == ("fast", "slow")
     assert effects["kind"].change == pytest.approx(3.0)
     assert effects["idle"].weight < 1e-6
-    deep = area.effects[0]
+    deep = area.coefficients[0]
     # numpy's own least squares, of the table's variance that is not noise
     assert deep.variable == "depth"
     assert deep.change == pytest.approx(4.0 * (float(deep.high) - float(deep.low)), rel=0.02)
@@ -257,7 +257,7 @@ def test_regression_names_variables_that_move_together(tmp_path: Path) -> None:
     table = pd.DataFrame({"a": a, "twice": 2 * a, "c": c, "latency": a + c, "area": 3 - a})
     latency = regressions(dse.load(_study(tmp_path, table.to_csv(index=False))).evaluator)[0]
     assert latency.alike == ("a", "twice")
-    weights = {e.variable: e.weight for e in latency.effects}
+    weights = {e.variable: e.weight for e in latency.coefficients}
     assert weights["a"] == pytest.approx(weights["twice"], rel=1e-6)
     assert weights["c"] == pytest.approx(np.std(c) / np.std(a + c), rel=1e-6)
     assert latency.explained == pytest.approx(1.0)

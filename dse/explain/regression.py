@@ -1,4 +1,4 @@
-"""What moves the objectives of a table: least squares over its rows, and how far off that is.
+"""Regression: the effect of each variable of a table on the objectives, and how far off that is.
 
 A table has no model to change an input of. Instead a straight line is laid through all rows: each
 variable and each objective in its standard deviations, in the logarithm if it is positive and spans
@@ -28,13 +28,12 @@ _LEAST = 10  # rows below which nothing is said
 _DECADE = 10.0
 _ALIKE = 0.05  # variance, of 1, below which a combination of variables hardly varies
 _SHARE = 0.2  # of such a combination, for a variable to be a part of it
-_LEAST_VARIANCES = (1e-9, 1e-3, 1e-2, _ALIKE)  # of the directions that a line may follow
-_WORSE = 0.01  # share of the variation that a gentler line may foretell less
+_LEAST_SPREAD = 0.03  # of a direction that a line may follow, as a fraction of the widest
 _LOOSE = 0.5  # share of the variation that a line should explain before anyone relies on it
 
 
 @dataclass(frozen=True)
-class Effect:
+class Coefficient:
     """What one variable does to one objective, all other variables as they are.
 
     Parameters
@@ -77,7 +76,7 @@ class Regression:
         nothing. NaN if the objective does not vary, or there are too few rows.
     error : float
         How far off a left-out row typically is: a factor if `logarithmic`, else in the unit.
-    effects : tuple of Effect
+    coefficients : tuple of Coefficient
         The greatest weight first.
     alike : tuple of str
         Variables that move together in the table, so that what each does cannot be told.
@@ -89,7 +88,7 @@ class Regression:
     rows: int
     explained: float
     error: float
-    effects: tuple[Effect, ...]
+    coefficients: tuple[Coefficient, ...]
     alike: tuple[str, ...]
 
     @property
@@ -97,7 +96,7 @@ class Regression:
         """Whether it explains at least half of the variation."""
         return self.explained >= _LOOSE
 
-    def told(self, change: float) -> str:
+    def describe(self, change: float) -> str:
         """Return a change of the objective in words."""
         if self.logarithmic:
             return f"×{number(change)}"
@@ -178,14 +177,16 @@ def _regression(
     errors = np.sqrt(
         (len(parts) - 1) / len(parts) * ((parts - parts.mean(axis=0)) ** 2).sum(axis=0)
     )
-    effects = []
+    coefficients = []
     for i, name in enumerate(names):
         if not (terms.owners == i).any():
             continue  # it does not vary in these rows
         moved = terms.matrix[:, terms.owners == i] @ fits[0][terms.owners == i] * spread
         low, high, change = _ends(space, name, columns[name][rows], moved)
         change = float(np.exp(change)) if logarithmic else change
-        effects.append(Effect(name, float(weights[0, i]), float(errors[i]), low, high, change))
+        coefficients.append(
+            Coefficient(name, float(weights[0, i]), float(errors[i]), low, high, change)
+        )
     off = float(np.sqrt(max(1.0 - explained, 0.0)) * spread)
     return Regression(
         objective.name,
@@ -194,7 +195,7 @@ def _regression(
         count,
         explained,
         float(np.exp(off)) if logarithmic else off,
-        tuple(sorted(effects, key=lambda e: -e.weight)),
+        tuple(sorted(coefficients, key=lambda e: -e.weight)),
         tuple(names[i] for i in _alike(terms)),
     )
 
@@ -224,48 +225,24 @@ def _terms(columns: Sequence[Array], choices: NDArray[np.bool_]) -> _Terms:
 
 
 def _fitted(matrix: Array, target: Array) -> tuple[list[Array], float]:
-    """Return the coefficients of all rows, of all but each part, and the share explained.
+    """Return the coefficients of all rows, of all but each part, and the fraction explained.
 
-    By sums of products, which of parts add up: each fit takes as long as it has terms, not rows.
+    Directions in which rows hardly spread are left out: two columns that are alike share a weight.
     """
-    whole = np.column_stack([np.ones(len(target)), matrix, target])
-    shuffled = whole[np.random.default_rng(0).permutation(len(target))]
-    sums = [part.T @ part for part in np.array_split(shuffled, _PARTS)]
-    variances, directions = _spread(matrix)
-    found = [
-        _crossed(sums, directions[:, variances > least], float(target @ target))
-        for least in _LEAST_VARIANCES
-        if least == _LEAST_VARIANCES[0] or (variances <= least).any()
-    ]
-    best = max(explained for _, explained in found)
-    return next(each for each in reversed(found) if each[1] >= best - _WORSE)
-
-
-def _crossed(sums: list[Array], basis: Array, variation: float) -> tuple[list[Array], float]:
-    """Return what `_fitted` does, by the sums of products of each part of the rows.
-
-    Parameters
-    ----------
-    basis : ndarray, shape (terms, directions)
-        The directions in which coefficients may lie.
-    """
-    total = np.sum(sums, axis=0)
-    fits, missed = [_solved(total, basis)], 0.0
-    for mine in sums:
-        fit = _solved(total - mine, basis)
-        ahead = np.append(-fit, 1.0)  # the target less what is foretold
-        missed += float(ahead @ mine @ ahead)
+    shuffled = np.random.default_rng(0).permutation(len(target))
+    fits, missed = [_solved(matrix, target)], 0.0
+    for part in np.array_split(shuffled, _PARTS):
+        others = np.ones(len(target), dtype=bool)
+        others[part] = False
+        means = matrix[others].mean(axis=0), target[others].mean()
+        fit = _solved(matrix[others] - means[0], target[others] - means[1])
+        missed += float(((target[part] - means[1] - (matrix[part] - means[0]) @ fit) ** 2).sum())
         fits.append(fit)
-    return [fit[1:] for fit in fits], 1.0 - missed / variation
+    return fits, 1.0 - missed / float(target @ target)
 
 
-def _solved(sums: Array, basis: Array) -> Array:
-    """Return the coefficients of least squares, the constant first, by the sums of products."""
-    size = len(sums) - 1
-    to = np.zeros((size, 1 + basis.shape[1]))
-    to[0, 0], to[1:, 1:] = 1.0, basis
-    fit, *_ = np.linalg.lstsq(to.T @ sums[:size, :size] @ to, to.T @ sums[:size, size], rcond=1e-12)
-    return np.asarray(to @ fit)
+def _solved(matrix: Array, target: Array) -> Array:
+    return np.asarray(np.linalg.lstsq(matrix, target, rcond=_LEAST_SPREAD)[0])
 
 
 def _weights(terms: _Terms, fit: Array, count: int) -> Array:
@@ -295,23 +272,17 @@ def _ends(space: TableSpace, name: str, values: Array, moved: Array) -> tuple[st
     return ends[0], ends[1], float(moved[high] - moved[low])
 
 
-def _spread(matrix: Array) -> tuple[Array, Array]:
-    """Return how far rows spread in each direction, as variances, and the directions as columns."""
-    variances, directions = np.linalg.eigh(matrix.T @ matrix / len(matrix))
-    return variances, directions
-
-
 def _alike(terms: _Terms) -> list[int]:
     """Return the variables between which rows hardly spread."""
     found: set[int] = set()
-    variances, directions = _spread(terms.matrix)
+    variances, directions = np.linalg.eigh(terms.matrix.T @ terms.matrix / len(terms.matrix))
     for i in np.flatnonzero(variances < _ALIKE):
         owners = set(terms.owners[np.abs(directions[:, i]) > _SHARE].tolist())
         found |= owners if len(owners) > 1 else set()
     return sorted(found)
 
 
-TITLE = "What moves the objectives"
+TITLE = "Effects of the variables"
 _HOW = (
     "A straight line through the rows of the table, by least squares. A weight is how many "
     "standard deviations the objective moves as the variable moves by one of its own, the others "
@@ -336,8 +307,8 @@ def trends(found: Sequence[Regression]) -> list[Section]:
 
 def _table(regression: Regression) -> Table:
     rows = [
-        (e.variable, e.weight, e.error, e.low, e.high, regression.told(e.change))
-        for e in regression.effects
+        (e.variable, e.weight, e.error, e.low, e.high, regression.describe(e.change))
+        for e in regression.coefficients
     ]
     heads = ["variable", "weight", "standard error", "from", "to", "changes it by"]
     return Table(regression.objective, pd.DataFrame(rows, columns=heads), str(regression))

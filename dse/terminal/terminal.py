@@ -290,11 +290,11 @@ class Terminal:
             for head in ("variable", "weight", "from", "to", "changes it by"):
                 left: Literal["left", "right"] = "left" if head == "variable" else "right"
                 table.add_column(head, justify=left, overflow="fold")
-            for e in regression.effects[:_EFFECTS]:
+            for e in regression.coefficients[:_EFFECTS]:
                 weight = f"{e.weight:.2f} ± {e.error:.2f}"
-                change = regression.told(e.change)
+                change = regression.describe(e.change)
                 table.add_row(escape(e.variable), weight, escape(e.low), escape(e.high), change)
-            if regression.effects:
+            if regression.coefficients:
                 self._out.print(table)
         if alike := found[0].alike:
             self._out.print(escape(f"not told apart, for they move together: {', '.join(alike)}"))

@@ -17,7 +17,7 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Integer, Real, Space, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model import Model, Quantity
-from dse.model.expression import read_relation
+from dse.model.relation import read_relation
 
 
 def model(

@@ -15,10 +15,11 @@ from click.testing import CliRunner
 import dse
 from dse import Array, Floats, Quantity
 from dse.cli import commands
-from dse.evaluate.target import TargetError, comparisons
+from dse.evaluate.target import read_target
 from dse.explain.targets import answer
 from dse.explain.tradeoffs import find_steps
 from dse.model.amounts import amount
+from dse.model.grammar import GrammarError
 from dse.problems import InputError
 from dse.result.folder import load_result, study_of
 from tests.toy import MODEL, STUDY
@@ -233,16 +234,16 @@ def test_a_tenth_more_in_words() -> None:
 @pytest.mark.parametrize(
     ("reach", "message"),
     [
-        ("speed", ["character 6: the target ends where one of >=", "speedup >= 5 and area"]),
-        ("speed == 5", ["character 7: '==' stands where one of >="]),
-        ("speed >= 5 or area < 3", ["character 12: 'or' stands where 'and' or the end"]),
-        ("speed >= area", ["character 10: a target compares a name with a number"]),
-        ("5 < 7", ["character 1: a target compares a name with a number"]),
-        ("not speed > 5", ["character 1: 'not' stands where a name or a number"]),
+        ("speed", ["character 6: the text ends", "speedup >= 5 and area"]),
+        ("speed == 5", ["character 1:", "does not compare by =="]),
+        ("speed >= 5 or area < 3", ["joined by 'and'"]),
+        ("speed >= area", ["compares speed [1] with area [LUT]"]),
+        ("5 < 7", ["character 1:", "does not name a quantity"]),
+        ("not speed > 5", ["joined by 'and'"]),
         ("sped >= 5", ["unknown quantity 'sped'", "did you mean 'speed'?"]),
         ("area <= 5 ns", ["'area <= 5 ns'", "is a unit of time"]),
         ("heat <= 5 LUT", ["'LUT' is a unit of another kind", "heat is a number in W"]),
-        ("speed >= 'fast'", ["character 10: ''fast'' stands where a name or a number"]),
+        ("speed >= 'fast'", ["character 10: compares texts"]),
         ("", ["is empty"]),
     ],
 )
@@ -294,7 +295,8 @@ def test_reaching_refuses_what_a_front_cannot_answer() -> None:
         ("heat <= 1", "'heat' is not an objective"),
         ("speed <= 5", "does not ask for a better value"),
         ("area <= 3 s", "is a unit of time"),
-        ("speed", "the target ends"),
+        ("speed", "the text ends"),
+        ("speed / area >= 2", "is not a bound of one objective"),
     ):
         with pytest.raises(InputError) as error:
             result.reaching(text)
@@ -302,10 +304,21 @@ def test_reaching_refuses_what_a_front_cannot_answer() -> None:
 
 
 def test_comparisons_are_read_either_way_around() -> None:
-    read = [c.text for c in comparisons("a>=5 and 3 kLUT>b  and  -1<c<=7")]
+    read = [c.text for c in read_target("a>=5 and 3 kLUT>b  and  -1<c<=7")]
     assert read == ["a >= 5", "b < 3 kLUT", "c > -1", "c <= 7"]
-    with pytest.raises(TargetError):
-        comparisons("a >= 5 or b < 3")
+    with pytest.raises(GrammarError):
+        read_target("a >= 5 or b < 3")
+
+
+def test_a_target_may_relate_quantities() -> None:
+    """Arithmetic, between and units are those of constraints and filters."""
+    reach = "speed * 0.3 kLUT >= area and heat between 0 W and 0.02 kW"
+    result = study(target={"reach": reach}).run()
+    assert result.target is not None
+    front = result.front.designs.loc[list(result.target.designs)]
+    assert len(front)
+    assert (front["speed"] * 300 >= front["area"]).all()
+    assert result.certificate.stopped == "complete"
 
 
 def test_a_table_has_targets_too(tmp_path: Path) -> None:

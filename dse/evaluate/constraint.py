@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dse.evaluate.conditions import Conditions, Reduction, reduced
-from dse.model.expression import Relation
 from dse.model.quantity import Array
+from dse.model.relation import Relation
 
 
 @dataclass(frozen=True)

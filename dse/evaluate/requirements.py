@@ -8,14 +8,14 @@ requirements of the models that it compares.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable
 
 from dse.evaluate.conditions import Conditions, Reduction, in_words
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
-from dse.model.expression import Relation, converted
+from dse.model.grammar import Expression, Number
+from dse.model.relation import Relation, scaled_name
 from dse.model.requirement import ModelRequirement
 from dse.model.units import factor
 
@@ -78,13 +78,13 @@ def _in_held_units(
     """
     given = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
     defaults = {n: v for each in (*wiring.models, model) for n, v in each.defaults.items()}
-    parts: dict[str, ast.expr] = {}
+    parts: dict[str, Expression] = {}
     for name in requirement.relation.names:
         declaration = model.quantities.get(name)
         if name not in given and name in defaults:
-            parts[name] = ast.Constant(defaults[name])
+            parts[name] = Number(0, repr(float(defaults[name])))
         elif declaration is not None:
             scale, power = factor(wiring.quantities[name].unit, declaration.unit)
             if scale != 1.0 or power:
-                parts[name] = converted(name, scale, power)
+                parts[name] = scaled_name(name, scale, power)
     return requirement.relation.replaced(parts)

@@ -20,8 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.objective import Objective
-from dse.model.filter_words import Name, Number, Word, words
+from dse.model.grammar import (
+    TURNED,
+    Comparison,
+    Located,
+    Name,
+    Number,
+    comparisons_in,
+    located_error,
+    read_condition,
+    written,
+)
 from dse.model.quantity import Array
+from dse.model.relation import Relation, relation_of
 from dse.model.units import read
 from dse.problems import Problem, nearest
 
@@ -31,13 +42,12 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_TURNED = str.maketrans("<>", "><")
 EXAMPLE = "such as 'speedup >= 5 and area <= 100 kLUT'"
 """What a target looks like."""
 
 
-class Comparison(NamedTuple):
-    """A comparison as written: a name, one of >=, <=, >, <, and a number that may have a unit."""
+class BoundText(NamedTuple):
+    """A bound as written: a name, one of >=, <=, >, <, and a number that may have a unit."""
 
     name: str
     sign: str
@@ -45,12 +55,8 @@ class Comparison(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The comparison, evenly spaced."""
+        """The bound, evenly spaced."""
         return f"{quoted(self.name)} {self.sign} {self.number}"
-
-
-class TargetError(ValueError):
-    """A text is not a target; the message says what would be."""
 
 
 def quoted(name: str) -> str:
@@ -107,60 +113,42 @@ class Target:
     searched: tuple[str, ...] = ()
 
 
-def comparisons(text: str) -> list[Comparison]:
-    """Read comparisons that are joined by ``and``, in the words of `dse.model.filter`.
+def read_target(text: str) -> list[BoundText | Relation]:
+    """Read the bounds of a target, and the relations between quantities that it also asks for.
 
     Raises
     ------
-    TargetError
-        If the text is something else: a filter may say more than a target.
+    GrammarError
+        If the text is not a condition of `dse.model.grammar`, or has ``or``, ``not``, ``==`` or
+        texts in it.
 
-    >>> [c.text for c in comparisons("speedup>=5 and 100 kLUT > area and 1 < `time at 1 KiB` <= 3")]
+    >>> [b.text for b in read_target("speedup>=5 and 100 kLUT > area and 1 < `time at 1 KiB` <= 3")]
     ['speedup >= 5', 'area < 100 kLUT', '`time at 1 KiB` > 1', '`time at 1 KiB` <= 3']
+    >>> [b.text for b in read_target("lanes between 2 and 8 and speedup / area > 3")]
+    ['lanes >= 2', 'lanes <= 8', 'speedup / area > 3']
     """
-    every, at, found = words(text), 0, list[Comparison]()
-    while True:
-        left, first = _term(every[at]), len(found)
-        while every[at + 1].kind == "sign" and every[at + 1].text in _COMPARED:
-            right = _term(every[at + 2])
-            found.append(_comparison(left, every[at + 1].text, right))
-            left, at = right, at + 2
-        if len(found) == first:
-            raise _unexpected(every[at + 1], "one of >=, <=, >, <")
-        if every[at + 1].kind == "end":
-            return found
-        if every[at + 1].text != "and":
-            raise _unexpected(every[at + 1], "'and' or the end")
-        at += 2
+    return [_bound_or_relation(comparison) for comparison in comparisons_in(read_condition(text))]
 
 
-def _term(word: Word) -> Name | Number:
-    if isinstance(word.term, Name | Number):
-        return word.term
-    raise _unexpected(word, "a name or a number")
-
-
-def _comparison(left: Name | Number, sign: str, right: Name | Number) -> Comparison:
+def _bound_or_relation(comparison: Comparison) -> BoundText | Relation:
+    left, sign, right = comparison.left, comparison.sign, comparison.right
+    if sign not in _COMPARED:
+        raise located_error([Located(left.at, f"a target does not compare by {sign}")])
     if isinstance(left, Number):
-        left, right, sign = right, left, sign.translate(_TURNED)
+        left, right, sign = right, left, TURNED[sign]
     if isinstance(left, Name) and isinstance(right, Number):
-        return Comparison(left.name, sign, right.shown)
-    raise TargetError(f"character {right.at + 1}: a target compares a name with a number")
-
-
-def _unexpected(word: Word, what: str) -> TargetError:
-    stands = f"'{word.text}' stands" if word.kind != "end" else "the target ends"
-    return TargetError(f"character {word.at + 1}: {stands} where {what} was expected")
+        return BoundText(left.name, sign, written(right))
+    return relation_of(comparison)
 
 
 def asked_of(
-    comparison: Comparison, objectives: Sequence[Objective]
+    bound: BoundText, objectives: Sequence[Objective]
 ) -> tuple[Objective | None, Problem | None]:
-    """Return the objective that a comparison names, by its name or as the only one of a quantity.
+    """Return the objective that a bound names, by its name or as the only one of a quantity.
 
     None if there is none; then a problem if the name is that of several.
     """
-    name = comparison.name
+    name = bound.name
     named = [o for o in objectives if o.name == name]
     named = named or [o for o in objectives if o.quantity == name]
     if len(named) > 1:
@@ -170,22 +158,22 @@ def asked_of(
     return (named[0], None) if named else (None, None)
 
 
-def is_better(comparison: Comparison, objective: Objective) -> bool:
-    """Tell whether a comparison asks an objective for a better value: the front answers that."""
-    return (comparison.sign[0] == ">") == (objective.direction == "maximize")
+def is_better(bound: BoundText, objective: Objective) -> bool:
+    """Tell whether a bound asks an objective for a better value: the front answers that."""
+    return (bound.sign[0] == ">") == (objective.direction == "maximize")
 
 
-def bound_of(comparison: Comparison, objective: Objective, clock: float | None) -> Bound:
-    """Return the bound of an objective that a comparison asks for.
+def bound_of(bound: BoundText, objective: Objective, clock: float | None) -> Bound:
+    """Return the bound of an objective that the text asks for.
 
     Raises
     ------
     UnitError
         If its number is none, or of another unit.
     """
-    value = read(comparison.number, objective.unit, clock)
-    text = comparison._replace(name=objective.name).text
-    return Bound(objective.name, objective.unit, comparison.sign, value, text)
+    value = read(bound.number, objective.unit, clock)
+    text = bound._replace(name=objective.name).text
+    return Bound(objective.name, objective.unit, bound.sign, value, text)
 
 
 def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None:

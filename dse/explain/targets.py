@@ -18,17 +18,18 @@ from dse.evaluate.target import (
     EXAMPLE,
     Bound,
     Target,
-    TargetError,
     asked_of,
     bound_of,
-    comparisons,
     is_better,
+    read_target,
 )
 from dse.explain.benefit import paying
 from dse.explain.neighbours import Neighbours, neighbours
 from dse.explain.wording import build_of
 from dse.model.amounts import amount
+from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
+from dse.model.relation import Relation
 from dse.model.units import UnitError
 from dse.model.values import listed, number, worded
 from dse.problems import InputError, Problem, nearest
@@ -213,29 +214,34 @@ def reaching(front: Front, text: str) -> NDArray[np.bool_]:
         If the text is not a target, or one that a front cannot answer: see `dse.evaluate.target`.
     """
     try:
-        asked = comparisons(str(text))
-    except TargetError as error:
+        asked = read_target(str(text))
+    except GrammarError as error:
         raise InputError(front.source.name, [Problem("target", str(error), EXAMPLE)]) from None
     clock = front.source.constants.get("clock", (None, ""))[0]
     bounds, problems = [], []
-    for comparison in asked:
-        objective, wrong = asked_of(comparison, front.objectives)
+    for bound in asked:
+        if isinstance(bound, Relation):
+            remedy = "write it under [target] in the study, or pick from the front with where(...)"
+            message = f"'{bound.text}' is not a bound of one objective: a front has no answer"
+            problems.append(Problem("target", message, remedy))
+            continue
+        objective, wrong = asked_of(bound, front.objectives)
         if wrong is not None:
             problems.append(Problem("target", wrong.message, wrong.remedy))
         elif objective is None:
-            near = nearest(comparison.name, [o.name for o in front.objectives])
-            message = f"'{comparison.name}' is not an objective"
+            near = nearest(bound.name, [o.name for o in front.objectives])
+            message = f"'{bound.name}' is not an objective"
             remedy = f"{near}; a bound on another quantity belongs into the study's [target]"
             problems.append(Problem("target", message, remedy))
-        elif not is_better(comparison, objective):
-            message = f"'{comparison.text}' does not ask for a better value: a front has no answer"
+        elif not is_better(bound, objective):
+            message = f"'{bound.text}' does not ask for a better value: a front has no answer"
             remedy = "write it under [target] in the study, or pick from the front with where(...)"
             problems.append(Problem("target", message, remedy))
         else:
             try:
-                bounds.append(bound_of(comparison, objective, clock))
+                bounds.append(bound_of(bound, objective, clock))
             except UnitError as error:
-                problems.append(Problem("target", f"'{comparison.text}': {error}"))
+                problems.append(Problem("target", f"'{bound.text}': {error}"))
     if problems:
         raise InputError(front.source.name, problems)
     return reaches(front, bounds)

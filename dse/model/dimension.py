@@ -1,27 +1,46 @@
-"""Units of a relation: only values of one unit are added and compared.
+"""Units of comparisons: only values of one dimension are added and compared.
 
-A plain number takes the unit of what it stands beside. Products, quotients and powers combine
-units. A logarithm gives a plain number, as in ``log2(size) <= 12``. Clocks count cycles in a
-second: cycles over a clock are seconds.
+A plain number takes the unit of the other side. Products, quotients and powers combine units. A
+logarithm gives a plain number, as in ``log2(size) <= 12``. Clocks count cycles in a second: cycles
+over a clock are seconds. Values in units of different sizes are converted, seconds to cycles by the
+study's clock.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from dse.model.expression import Relation
-from dse.model.units import base
+from dse.model.grammar import Call, Comparison, Expression, Name, Number, written
+from dse.model.units import UnitError, base, clock_power, known, ratio_of, scaled
+from dse.problems import nearest
+
+CLOCK = "clock"
+"""The column, or the constant of a study, that relates cycles and seconds [Hz]."""
+_ROUNDING = 1e-9  # of scales and powers
+Units: TypeAlias = Mapping[str, str | None]
 
 
 class UnitMismatchError(ValueError):
-    """A relation adds or compares what has different units; its message names both."""
+    """A comparison adds or compares different dimensions; its message names both.
+
+    Parameters
+    ----------
+    at : int
+        The character of the text at which it is.
+    message, remedy : str
+        The problem.
+    """
+
+    def __init__(self, at: int, message: str, remedy: str = "") -> None:
+        self.at, self.remedy = at, remedy
+        super().__init__(message)
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """The unit of a part of a relation.
+    """The unit of an expression.
 
     Parameters
     ----------
@@ -48,82 +67,145 @@ _NUMBER = _Unit(1.0, {}, "1", plain=True)
 _COUNT = _Unit(1.0, {}, "1")
 
 
-def check_units(relation: Relation, units: Mapping[str, str | None]) -> None:
-    """Require that a relation adds and compares only what has one unit.
+def convert_units(comparison: Comparison, units: Units, clocked: bool = False) -> Comparison:
+    """Return a comparison of numbers without units: values in other units are converted.
 
     Parameters
     ----------
     units : mapping of str to str or None
         The unit of each name; None for a number that takes any.
+    clocked : bool
+        Whether a value `CLOCK` relates cycles and seconds.
 
     Raises
     ------
     UnitMismatchError
-        If it does not.
+        If the comparison adds or compares different dimensions, or a unit is unknown.
 
-    >>> from dse.model.expression import read_relation
-    >>> check_units(read_relation("data / width <= 64"), {"data": "B", "width": "B/cycle"})
-    >>> check_units(read_relation("data <= width"), {"data": "B", "width": "B/cycle"})
+    >>> from dse.model.grammar import read_condition
+    >>> units = {"data": "B", "width": "B/cycle"}
+    >>> print(written(convert_units(read_condition("data / width <= 1 kcycle"), units)))
+    data / width <= 1000.0
+    >>> convert_units(read_condition("data <= width"), units)
     Traceback (most recent call last):
     dse.model.dimension.UnitMismatchError: compares data [B] with width [B/cycle]
     """
-    left, right = _unit(relation.left, units), _unit(relation.right, units)
-    _same("compares {} with {}", relation.left, relation.right, left, right)
+    converter = _Converter(units, clocked or CLOCK in units)
+    sides = converter.alike("compares {} with {}", comparison.left, comparison.right)
+    return Comparison(sides[0], comparison.sign, sides[1])
 
 
-def _unit(node: ast.expr, units: Mapping[str, str | None]) -> _Unit:
-    match node:
-        case ast.Name(id=name):
-            return _declared(units[name])
-        case ast.UnaryOp(operand=operand):
-            return _unit(operand, units)
-        case ast.Call(func=ast.Name(id="log" | "log2" | "log10"), args=[argument]):
-            _unit(argument, units)
-            return _COUNT
-        case ast.Call(func=ast.Name(id="exp"), args=[argument]):
-            _pure("exp takes a plain number, not {}", argument, _unit(argument, units))
-            return _COUNT
-        case ast.Call(func=ast.Name(id="sqrt"), args=[argument]):
-            return _power(_unit(argument, units), 0.5)
-        case ast.Call(func=ast.Name(id=name), args=[first, second]):
-            one, other = _unit(first, units), _unit(second, units)
-            return _same(f"{name}() compares {{}} with {{}}", first, second, one, other)
-        case ast.Call(args=[argument]):
-            return _unit(argument, units)
-        case ast.BinOp(left=left, op=op, right=right):
-            return _combined(left, op, right, units)
-    return _NUMBER
+class _Converter:
+    def __init__(self, units: Units, clocked: bool) -> None:
+        self.units, self.clocked = units, clocked
 
+    def convert(self, node: Expression) -> tuple[Expression, _Unit]:
+        """Return an expression without units in it, and its unit."""
+        match node:
+            case Name(name=name):
+                return node, self.unit(node.at, self.units[name])
+            case Number(unit="") | Call(parts=()):
+                return node, _NUMBER
+            case Number(at=at, written=number, unit=unit):
+                return Number(at, number), self.unit(at, unit)
+            case Call():
+                return self.call(node)
+        raise UnitMismatchError(node.at, f"{written(node)} is a text, not a number")
 
-def _declared(unit: str | None) -> _Unit:
-    if unit is None:
-        return _NUMBER
-    scale, powers = base(unit)
-    return _Unit(scale, {k: v for k, v in powers.items() if v}, unit, clocked="Hz" in unit)
+    def unit(self, at: int, unit: str | None) -> _Unit:
+        if unit is None:
+            return _NUMBER
+        try:
+            scale, powers = base(unit)
+        except UnitError:
+            raise UnitMismatchError(at, f"unknown unit '{unit}'", nearest(unit, known())) from None
+        return _Unit(scale, {k: v for k, v in powers.items() if v}, unit, clocked="Hz" in unit)
 
+    def call(self, node: Call) -> tuple[Expression, _Unit]:
+        function, parts = node.function, node.parts
+        words = {
+            "+": "adds {} and {}",
+            "-": "adds {} and {}",
+            "%": "divides {} by {} for a remainder",
+            "max": "max() compares {} with {}",
+            "min": "min() compares {} with {}",
+        }.get(function)
+        if words is not None:
+            *alike, unit = self.alike(words, *parts)
+            return Call(node.at, function, tuple(alike)), unit
+        read = [self.convert(part) for part in parts]
+        units = [unit for _, unit in read]
+        return Call(node.at, function, tuple(part for part, _ in read)), self.combined(node, units)
 
-def _combined(
-    left: ast.expr, op: ast.operator, right: ast.expr, units: Mapping[str, str | None]
-) -> _Unit:
-    one, other = _unit(left, units), _unit(right, units)
-    match op:
-        case ast.Add() | ast.Sub():
-            return _same("adds {} and {}", left, right, one, other)
-        case ast.Mod():
-            return _same("divides {} by {} for a remainder", left, right, one, other)
-        case ast.Mult():
-            return _product(one, other)
-        case ast.Div() | ast.FloorDiv():
-            return _product(one, _power(other, -1.0))
-    _pure("the exponent {} is not a plain number", right, other)
-    if one.plain or not one.powers:
+    def combined(self, node: Call, units: list[_Unit]) -> _Unit:
+        """Return the unit of an operation that converts nothing."""
+        one = units[0]
+        match node.function:
+            case "log" | "log2" | "log10":
+                return _COUNT
+            case "exp":
+                _check_plain("exp takes a plain number, not {}", node.parts[0], one)
+                return _COUNT
+            case "sqrt":
+                return _power(one, 0.5)
+            case "*":
+                return _product(one, units[1])
+            case "/" | "//":
+                return _product(one, _power(units[1], -1.0))
+            case "**":
+                return self.power(node, *units)
         return one
-    try:
-        exponent = float(ast.literal_eval(right))
-    except ValueError:
-        _pure("{} has a power that is not written as a number", left, one)
-        raise AssertionError(ast.dump(left)) from None
-    return _power(one, exponent)
+
+    def power(self, node: Call, one: _Unit, other: _Unit) -> _Unit:
+        _check_plain("the exponent {} is not a plain number", node.parts[1], other)
+        if one.plain or not one.powers:
+            return one
+        exponent = node.parts[1]
+        if not isinstance(exponent, Number):
+            _check_plain("{} has a power that is not written as a number", node.parts[0], one)
+            raise AssertionError(node)
+        return _power(one, float(exponent.written))
+
+    def alike(
+        self, words: str, left: Expression, right: Expression
+    ) -> tuple[Expression, Expression, _Unit]:
+        """Return two expressions in one unit, and that unit; numbers in the text are converted."""
+        (one, first), (other, second) = self.convert(left), self.convert(right)
+        if first.plain or second.plain:
+            return one, other, second if first.plain else first
+        names = {*first.powers, *second.powers}
+        differ = {
+            name
+            for name in names
+            if abs(first.powers.get(name, 0) - second.powers.get(name, 0)) > _ROUNDING
+        }
+        if first.clocked or second.clocked:
+            differ -= {"[cycle]"}
+        if differ and (power := clock_power(second.powers, first.powers)) is not None:
+            if not self.clocked:
+                both = f"{written(left)} and {written(right)} are in seconds and cycles"
+                at = left.at if isinstance(left, Number) else right.at
+                raise UnitMismatchError(at, f"{both}, which no clock of the study relates")
+        elif differ:
+            raise _mismatch(words, left, right, first, second)
+        else:
+            power = 0
+        if isinstance(one, Number) and not isinstance(other, Number):
+            return _scaled(one, ratio_of(first.scale, second.scale), -power), other, second
+        return one, _scaled(other, ratio_of(second.scale, first.scale), power), first
+
+
+def _scaled(node: Expression, scale: float, power: float) -> Expression:
+    """Return an expression times a factor and a power of the clock."""
+    if not power:
+        if abs(scale - 1.0) <= _ROUNDING:
+            return node
+        if isinstance(node, Number):
+            return Number(node.at, repr(scaled(node.written, scale)))
+        return Call(node.at, "*", (node, Number(node.at, repr(scale))))
+    clock = Call(node.at, "**", (Name(node.at, CLOCK), Number(node.at, repr(float(power)))))
+    factor: Expression = Call(node.at, "*", (Number(node.at, repr(scale)), clock))
+    return Call(node.at, "*", (node, factor))  # the factors first: they often make a whole one
 
 
 def _product(one: _Unit, other: _Unit) -> _Unit:
@@ -143,26 +225,23 @@ def _power(unit: _Unit, exponent: float) -> _Unit:
     return _Unit(unit.scale**exponent, powers, shown, unit.plain, unit.clocked)
 
 
-def _same(words: str, left: ast.expr, right: ast.expr, one: _Unit, other: _Unit) -> _Unit:
-    """Return the unit that two parts share; that of the other for a plain number."""
-    if one.plain or other.plain:
-        return other if one.plain else one
-    differ = {
-        k
-        for k in {*one.powers, *other.powers}
-        if abs(one.powers.get(k, 0) - other.powers.get(k, 0)) > 1e-9
-    }
-    if one.clocked or other.clocked:
-        differ -= {"[cycle]"}
-    if differ or abs(one.scale - other.scale) > 1e-9 * one.scale:
-        raise UnitMismatchError(words.format(_said(left, one), _said(right, other)))
-    return one
+def _mismatch(
+    words: str, left: Expression, right: Expression, first: _Unit, second: _Unit
+) -> UnitMismatchError:
+    message = words.format(_described(left, first), _described(right, second))
+    number, other, unit = (
+        (left, right, second) if isinstance(left, Number) else (right, left, first)
+    )
+    if not (isinstance(number, Number) and isinstance(other, Name)):
+        return UnitMismatchError(right.at, message)
+    remedy = "give a plain number" if unit.shown == "1" else f"give it in {unit.shown}"
+    return UnitMismatchError(number.at, message, remedy)
 
 
-def _pure(words: str, node: ast.expr, unit: _Unit) -> None:
-    if not unit.plain and (unit.powers or abs(unit.scale - 1.0) > 1e-9):
-        raise UnitMismatchError(words.format(_said(node, unit)))
+def _check_plain(words: str, node: Expression, unit: _Unit) -> None:
+    if not unit.plain and (unit.powers or abs(unit.scale - 1.0) > _ROUNDING):
+        raise UnitMismatchError(node.at, words.format(_described(node, unit)))
 
 
-def _said(node: ast.expr, unit: _Unit) -> str:
-    return f"{ast.unparse(node)} [{unit.shown}]"
+def _described(node: Expression, unit: _Unit) -> str:
+    return written(node) if isinstance(node, Number) else f"{written(node)} [{unit.shown}]"

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_type_hints
 
-from dse.model.dimension import UnitMismatchError, check_units
-from dse.model.expression import ExpressionError, Relation, read_relation
+from dse.model.dimension import UnitMismatchError
+from dse.model.grammar import GrammarError
 from dse.model.quantity import Quantity
+from dse.model.relation import Relation, read_relation
 from dse.model.signature import declared, fields_of
 from dse.model.units import UnitError
 from dse.problems import InputError, Problem, nearest
@@ -43,7 +44,7 @@ class Requirement:
 
         Raises
         ------
-        ExpressionError
+        GrammarError
             If it is not one.
         """
         return replace(read_relation(self.relation), slack=_ROUNDING)
@@ -75,7 +76,7 @@ class ModelRequirement:
         """Return what is wrong with its units, in words; empty if nothing is."""
         relation = self.relation
         try:
-            check_units(relation, {n: quantities[n].unit for n in relation.names})
+            relation.in_units({n: quantities[n].unit for n in relation.names})
         except UnitMismatchError as error:
             return f"requires '{relation.text}', which {error}"
         except UnitError:  # an unknown unit is told of the quantity
@@ -124,7 +125,7 @@ def _problems(requirement: Requirement, known: tuple[str, ...]) -> list[Problem]
         found.append(Problem(where, "does not say what it is about", "say it of the machine"))
     try:
         names = sorted(requirement.read().names - set(known))
-    except ExpressionError as error:
+    except GrammarError as error:
         return [*found, Problem(where, str(error))]
     message = "names '{}', which the model neither takes nor gives"
     return found + [Problem(where, message.format(n), nearest(n, known)) for n in names]

@@ -67,6 +67,7 @@ _NUMBER = re.compile(
     r"[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+)?"
 )
 _LONGEST_UNIT = 60  # characters
+_ROUNDING = 1e-9  # of powers that roots gave
 _LONGEST_TEXT = 500  # characters of a number with a unit
 KNOWN_UNITS = (
     "known are B, bit, s, cycle, Hz, m, J, W, LUT, LUT4, ALM, element, call, stream…, "
@@ -197,14 +198,39 @@ def factor(given: str, wanted: str) -> tuple[float, int]:
         return 1.0, 0
     from_scale, from_dimension = _dimension(given)
     to_scale, to_dimension = _dimension(wanted)
-    power = to_dimension.get("[cycle]", 0) - from_dimension.get("[cycle]", 0)
-    moved = dict(from_dimension)
-    for name, change in (("[cycle]", power), ("[time]", -power)):
-        moved[name] = moved.get(name, 0) + change
-    if {k: v for k, v in moved.items() if v} != {k: v for k, v in to_dimension.items() if v}:
+    power = clock_power(from_dimension, to_dimension)
+    if power is None:
         raise UnitError(_misfit(given, from_dimension, wanted, to_dimension))
-    ratio = from_scale / to_scale
-    return (float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio), int(power)
+    return ratio_of(from_scale, to_scale), int(power)
+
+
+def clock_power(given: Mapping[str, float], wanted: Mapping[str, float]) -> float | None:
+    """Return the power of the clock that relates two dimensions; None if none does.
+
+    >>> clock_power({"[time]": 1}, {"[cycle]": 1}), clock_power({"[time]": 1}, {"[length]": 1})
+    (1, None)
+    """
+    power = wanted.get("[cycle]", 0) - given.get("[cycle]", 0)
+    left = {name: wanted.get(name, 0) - given.get(name, 0) for name in {*given, *wanted}}
+    for name, change in (("[cycle]", -power), ("[time]", power)):
+        left[name] = left.get(name, 0) + change
+    return None if any(abs(value) > _ROUNDING for value in left.values()) else power
+
+
+def ratio_of(given: float, wanted: float) -> float:
+    """Return a scale over another one, without the rounding of the division."""
+    ratio = given / wanted
+    return float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio
+
+
+def scaled(written: str, scale: float) -> float:
+    """Return a number times a scale, computed in decimals.
+
+    >>> scaled("0.3", 1e-6)
+    3e-07
+    """
+    with decimal.localcontext(decimal.Context(prec=40, traps=[])):
+        return float(decimal.Decimal(written) * decimal.Decimal(repr(scale)))
 
 
 _KINDS = {

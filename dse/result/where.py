@@ -1,4 +1,4 @@
-"""Designs of a result that a filter names; see `dse.model.filter` for its language."""
+"""Designs of a result that a filter names; see `dse.model.grammar` for its language."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.model.filter import CLOCK, Field, FilterError, read_filter
+from dse.model.dimension import CLOCK
+from dse.model.filter import Field, read_filter
+from dse.model.grammar import GrammarError
 from dse.problems import InputError
 from dse.result.record import Result
 
@@ -40,7 +42,7 @@ def holding(result: Result, designs: pd.DataFrame, text: str) -> NDArray[np.bool
     """
     try:
         found = read_filter(text, fields_of(result), CLOCK in result.constants)
-    except FilterError as error:
+    except GrammarError as error:
         problems = [problem.inside("where") for problem in error.problems]
         raise InputError(result.name, problems) from None
     values = {name: designs[name].to_numpy() for name in found.names if name in designs}

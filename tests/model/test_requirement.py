@@ -271,7 +271,7 @@ def test_names_of_a_requirement_are_checked_where_it_is_declared() -> None:
         "requirement 'utilisation < 1': names 'utilisation', which the model neither takes" in told
     )
     assert "did you mean 'utilization'?" in told
-    assert "requirement 'carried >': 'carried >' is not a relation" in told
+    assert "requirement 'carried >': character 10: the text ends" in told
     assert "requirement 'carried > 1': does not say what it is about" in told
 
 

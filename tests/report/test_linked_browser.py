@@ -26,7 +26,7 @@ from dse.result.record import Cut
 from tests.browser import click, console, designs, open_report, open_tab, requests
 from tests.report.examples import STUDY_TEXT, explanations, result
 
-CASES = Path(__file__).parents[1] / "filter_cases.json"
+CASES = Path(__file__).parents[1] / "model" / "filter_cases.json"
 STUDY = """# Which interface, how fast an engine.
 [study]
 name = "crypto"  # as in the report

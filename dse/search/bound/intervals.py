@@ -1,20 +1,20 @@
 """Relations over ranges: what a relation's violation may be if its quantities lie between bounds.
 
 Interval arithmetic (R. E. Moore, Interval Analysis, 1966) on the expressions of
-`dse.model.expression`. A range is a pair of arrays, the least and the greatest value; one that
+`dse.model.grammar`. A range is a pair of arrays, the least and the greatest value; one that
 holds the true values, not always the narrowest. Bounds round outwards by a few bits.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from dse.model.expression import FUNCTIONS, Relation
+from dse.model.grammar import Call, Expression, Name, Number
 from dse.model.quantity import Array
+from dse.model.relation import OPERATIONS, Relation
 
 Range: TypeAlias = tuple[Any, Any]
 """The least and the greatest value."""
@@ -61,44 +61,46 @@ def _magnitude(range_: Range) -> Range:
     return np.where(inside, 0.0, np.minimum(*ends)), np.maximum(*ends)
 
 
-def _range(node: ast.expr, ranges: Mapping[str, Range]) -> Range:
+def _range(node: Expression, ranges: Mapping[str, Range]) -> Range:
     match node:
-        case ast.Constant(value=value):
-            constant = np.float64(value)  # type: ignore[arg-type]
-            return constant, constant
-        case ast.Name(id=name):
+        case Number(written=number):
+            return np.float64(number), np.float64(number)
+        case Name(name=name):
             return ranges[name]
-        case ast.UnaryOp(op=op, operand=operand):
-            low, high = _range(operand, ranges)
-            return (-high, -low) if isinstance(op, ast.USub) else (low, high)
-        case ast.BinOp(left=left, op=op, right=right):
-            return _binary(type(op), _range(left, ranges), _range(right, ranges))
-        case ast.Call(func=ast.Name(id=name), args=args):  # all but abs rise
-            inner = [_range(argument, ranges) for argument in args]
-            if name == "abs":
-                return _magnitude(inner[0])
-            low, high = (FUNCTIONS[name](*(end[side] for end in inner)) for side in (0, 1))
-            return (low, high) if name in ("ceil", "floor", "max", "min") else _outwards(low, high)
-    raise AssertionError(ast.dump(node))
+        case Call(function=function, parts=parts):
+            return _operation_range(function, [_range(part, ranges) for part in parts])
+    raise AssertionError(node)
 
 
-def _binary(op: type[ast.operator], left: Range, right: Range) -> Range:
-    if op is ast.Add:
-        return _outwards(left[0] + right[0], left[1] + right[1])
-    if op is ast.Sub:
-        return _outwards(left[0] - right[1], left[1] - right[0])
-    if op is ast.Mult:
-        return _outwards(*_corners(np.multiply, left, right))
+def _operation_range(function: str, parts: list[Range]) -> Range:
+    match function:
+        case "+":
+            (left_low, left_high), (right_low, right_high) = parts
+            return _outwards(left_low + right_low, left_high + right_high)
+        case "-":
+            (left_low, left_high), (right_low, right_high) = parts
+            return _outwards(left_low - right_high, left_high - right_low)
+        case "negative":
+            return -parts[0][1], -parts[0][0]
+        case "abs":
+            return _magnitude(parts[0])
+        case "*":
+            return _outwards(*_corners(np.multiply, *parts))
+        case "/" | "//" | "**" | "%":
+            return _partial_range(function, *parts)
+    # each other function rises
+    low, high = (OPERATIONS[function](*(part[side] for part in parts)) for side in (0, 1))
+    return (low, high) if function in ("ceil", "floor", "max", "min") else _outwards(low, high)
+
+
+def _partial_range(function: str, left: Range, right: Range) -> Range:
+    """Return the range of an operation that is monotonic only on a part of its domain."""
     known = (left[0] == left[1]) & (right[0] == right[1])
-    if op in (ast.Div, ast.FloorDiv):
-        divide: Callable[..., Any] = np.divide if op is ast.Div else np.floor_divide
-        sound = (right[0] > 0) | (right[1] < 0)
-        return _or_unknown(known | sound, _outwards(*_corners(divide, left, right)))
-    if op is ast.Pow:
-        sound = left[0] > 0  # monotone in each argument then
-        return _or_unknown(known | sound, _outwards(*_corners(np.power, left, right)))
-    value = np.mod(left[0], right[0])
-    return _or_unknown(known, (value, value))
+    if function == "%":
+        value = np.mod(left[0], right[0])
+        return _or_unknown(known, (value, value))
+    sound = left[0] > 0 if function == "**" else (right[0] > 0) | (right[1] < 0)
+    return _or_unknown(known | sound, _outwards(*_corners(OPERATIONS[function], left, right)))
 
 
 def _corners(function: Callable[..., Any], left: Range, right: Range) -> Range:

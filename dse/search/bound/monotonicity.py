@@ -8,7 +8,6 @@ variables is seen in tables of all values, or follows from what models declare
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +18,7 @@ from dse.evaluate.constraint import Constraint
 from dse.evaluate.variables import Integer, Real
 from dse.evaluate.wiring import Key
 from dse.model.contract import Model
+from dse.model.grammar import Call, Expression, Name
 from dse.model.quantity import Array, Resource
 from dse.search.bound.cells import Axis, Extremes
 from dse.search.bound.ranges import Ranges
@@ -83,16 +83,13 @@ class _Moving:
             moves = _unknown(moves)
         return _reduced(moves, -np.inf, constraint.reduction)
 
-    def _side(self, node: ast.expr, conditions: Conditions) -> Moves:
+    def _side(self, node: Expression, conditions: Conditions) -> Moves:
         """Return how a side of a relation moves; one of several terms moves any way."""
-        if isinstance(node, ast.Name):
-            return self.of(node.id, conditions)
+        if isinstance(node, Name):
+            return self.of(node.name, conditions)
         moves = self._own("")
-        for each in ast.iter_child_nodes(node):
-            if isinstance(each, ast.expr) and not (
-                isinstance(node, ast.Call) and each is node.func
-            ):
-                moves = _both(moves, _unknown(self._side(each, conditions)))
+        for part in node.parts if isinstance(node, Call) else ():
+            moves = _both(moves, _unknown(self._side(part, conditions)))
         return moves
 
     def _own(self, name: str) -> Moves:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dse.evaluate.conditions import Conditions, Reduction
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.wiring import Wiring
-from dse.model.dimension import UnitMismatchError, check_units
-from dse.model.expression import ExpressionError, read_relation
+from dse.model.dimension import CLOCK, UnitMismatchError
+from dse.model.grammar import GrammarError
+from dse.model.relation import Relation, read_relations
 from dse.study.resolve.conditions import in_words, read_conditions
 from dse.study.resolve.context import Context, shown
 from dse.study.resolve.uncertain import asks_samples, reduction_of
 from dse.study.schema import ConstraintTable
+
+EXAMPLE = "write a relation such as 'lanes * streams <= 64' or 'area between 1 kLUT and 2 kLUT'"
+_UNITS = "dse list shows the unit of each quantity"
 
 
 def resolve_constraints(ctx: Context, wiring: Wiring) -> list[Constraint]:
@@ -40,27 +44,44 @@ def _relation(ctx: Context, wiring: Wiring, where: str, table: ConstraintTable) 
         if getattr(table, key) is not None:
             ctx.add(f"{where}.{key}", "goes with quantity, not with relation")
     try:
-        relation = read_relation(table.relation or "")
-    except ExpressionError as error:
-        ctx.add(f"{where}.relation", str(error))
+        relations = read_relations(table.relation or "")
+    except GrammarError as error:
+        ctx.add(f"{where}.relation", f"'{table.relation}': {error}", EXAMPLE)
         return []
+    constraints = []
+    for relation in relations:
+        converted = in_held_units(ctx, wiring, f"{where}.relation", relation)
+        if converted is None:
+            continue
+        at = in_words(table.at)
+        name = table.name or f"{relation.text} {at}".strip()
+        if table.name and len(relations) > 1:
+            name = f"{table.name} ({relation.text})"
+        names = sorted(relation.names)
+        reduction = _reduction(ctx, wiring, where, table, names, conditions, True)
+        constraints.append(
+            Constraint(name, "", "1", 0.0, True, converted, conditions, at, reduction)
+        )
+    return constraints
+
+
+def in_held_units(ctx: Context, wiring: Wiring, where: str, relation: Relation) -> Relation | None:
+    """Return a relation between the quantities of a study, as arrays hold them.
+
+    None is returned, and the problem noted, if a name is unknown or the dimensions differ.
+    """
     unknown = [n for n in sorted(relation.names) if n not in wiring.quantities]
     for name in unknown:
-        ctx.unknown(wiring, f"{where}.relation", name, "quantity", of_rows=True)
-    if not unknown:
-        free = {n for n, q in wiring.free.items() if q.unit == "1"}  # plain numbers
-        units = {n: None if n in free else wiring.quantities[n].unit for n in relation.names}
-        try:
-            check_units(relation, units)
-        except UnitMismatchError as error:
-            remedy = "relations are in the quantities' own units: see them with: dse list"
-            ctx.add(f"{where}.relation", f"'{relation.text}' {error}", remedy)
-    at = in_words(table.at)
-    name = table.name or f"{relation.text} {at}".strip()
+        ctx.unknown(wiring, where, name, "quantity", of_rows=True)
     if unknown:
-        return []
-    reduction = _reduction(ctx, wiring, where, table, sorted(relation.names), conditions, True)
-    return [Constraint(name, "", "1", 0.0, True, relation, conditions, at, reduction)]
+        return None
+    free = {n for n, q in wiring.free.items() if q.unit == "1"}  # plain numbers
+    units = {n: None if n in free else wiring.quantities[n].unit for n in relation.names}
+    try:
+        return relation.in_units(units, CLOCK in wiring.quantities)
+    except UnitMismatchError as error:
+        ctx.add(where, f"'{relation.text}' {error}", error.remedy or _UNITS)
+        return None
 
 
 def _reduction(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dse.evaluate.wiring import Wiring
-from dse.model.expression import ExpressionError, read_relation
+from dse.model.grammar import GrammarError, names_in, read_condition
 from dse.model.quantity import Quantity
 from dse.model.units import is_unit
 from dse.problems import closest
@@ -26,8 +26,9 @@ def free_quantities(ctx: Context, wiring: Wiring) -> dict[str, Quantity]:
     unsure = any(entry.startswith("constraint") for entry in ctx.reading.dropped)
     for table in ctx.file.constraint:
         try:
-            wanted |= read_relation(table.relation).names if table.relation else set()
-        except ExpressionError:  # told where the constraint is read
+            if table.relation:
+                wanted |= {name.name for name in names_in(read_condition(table.relation))}
+        except GrammarError:  # told where the constraint is read
             unsure = True
     wanted -= wiring.known
     if not wanted and not unsure:

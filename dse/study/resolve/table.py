@@ -15,7 +15,7 @@ from dse.evaluate.space import Choice, Space
 from dse.evaluate.table import TableSpace, variable_of
 from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
-from dse.model.expression import ExpressionError, read_relation
+from dse.model.grammar import GrammarError, names_in, read_condition
 from dse.model.quantity import Quantity
 from dse.model.units import KNOWN_UNITS, is_unit
 from dse.model.values import plural
@@ -119,10 +119,10 @@ def _check_texts(ctx: Context, file: TableStudyFile, table: DesignTable) -> None
     for where, constraint in ctx.numbered("constraint"):
         wanted.append((f"{where}.quantity", constraint.quantity or ""))
         try:
-            names = read_relation(constraint.relation).names if constraint.relation else ()
-        except ExpressionError:  # told where the constraint is read
-            names = ()
-        wanted += [(f"{where}.relation", name) for name in sorted(names)]
+            names = names_in(read_condition(constraint.relation)) if constraint.relation else ()
+            wanted += [(f"{where}.relation", name) for name in sorted({n.name for n in names})]
+        except GrammarError:  # reported where the constraint is read
+            continue
     for where, name in wanted:
         if name in table.texts:
             bad = table.not_numbers(name, file.study.missing)

@@ -12,17 +12,19 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.target import (
     EXAMPLE,
     Bound,
-    Comparison,
+    BoundText,
     Target,
-    TargetError,
     asked_of,
     bound_of,
-    comparisons,
     is_better,
     least_problem,
+    read_target,
 )
 from dse.evaluate.wiring import Wiring
+from dse.model.grammar import GrammarError
+from dse.model.relation import Relation
 from dse.model.units import UnitError
+from dse.study.resolve.constraints import in_held_units
 from dse.study.resolve.context import Context, is_unitless
 
 _REACH, _LEAST = "target.reach", "target.least"
@@ -40,13 +42,13 @@ def resolve_target(
     if wrong is not None and whole:  # of the others it is not known whether one has the name
         ctx.add(_LEAST, wrong.message, wrong.remedy)
     try:
-        asked = comparisons(table.reach)
-    except TargetError as error:
+        asked = read_target(table.reach)
+    except GrammarError as error:
         ctx.add(_REACH, str(error), EXAMPLE)
         return None, []
     bounds, constraints = [], []
-    for comparison in asked:
-        found = _read(ctx, wiring, objectives, comparison)
+    for bound in asked:
+        found = _read(ctx, wiring, objectives, bound)
         if isinstance(found, Bound):
             bounds.append(found)
         elif found is not None:
@@ -56,36 +58,41 @@ def resolve_target(
 
 
 def _read(
-    ctx: Context, wiring: Wiring, objectives: Sequence[Objective], comparison: Comparison
+    ctx: Context, wiring: Wiring, objectives: Sequence[Objective], bound: BoundText | Relation
 ) -> Bound | Constraint | None:
-    objective, wrong = asked_of(comparison, objectives)
+    if isinstance(bound, Relation):
+        relation = in_held_units(ctx, wiring, _REACH, bound)
+        if relation is None:
+            return None
+        return Constraint(bound.text, "", "1", 0.0, True, relation, {})
+    objective, wrong = asked_of(bound, objectives)
     clock = wiring.constants.get("clock")
     if wrong is not None:
         ctx.add(_REACH, wrong.message, wrong.remedy)
         return None
-    if objective is not None and is_better(comparison, objective):
+    if objective is not None and is_better(bound, objective):
         try:
-            return bound_of(comparison, objective, clock)
+            return bound_of(bound, objective, clock)
         except UnitError as error:
             remedy = f"{objective.name} is in {objective.unit}"
-            ctx.add(_REACH, f"'{comparison.text}': {error}", remedy)
+            ctx.add(_REACH, f"'{bound.text}': {error}", remedy)
             return None
-    quantity = comparison.name if objective is None else objective.quantity
+    quantity = bound.name if objective is None else objective.quantity
     if quantity not in wiring.quantities:
         ctx.unknown(wiring, _REACH, quantity, "quantity")
         return None
     unit = wiring.quantities[quantity].unit
-    plain = is_unitless(comparison.number)  # as in a filter: in the base unit
-    given = float(comparison.number) if plain else comparison.number
+    plain = is_unitless(bound.number)  # as in a filter: in the base unit
+    given = float(bound.number) if plain else bound.number
     value = ctx.number(_REACH, quantity, given, unit, clock)
     if value is None:
         return None
-    upper = comparison.sign[0] == "<"
-    if "=" not in comparison.sign:  # the next number: a constraint holds at its bound
+    upper = bound.sign[0] == "<"
+    if "=" not in bound.sign:  # the next number: a constraint holds at its bound
         value = float(np.nextafter(value, -math.inf if upper else math.inf))
     if objective is None:
-        return Constraint(comparison.text, quantity, unit, value, upper, None, {})
-    name = f"{comparison.text} {objective.condition}".strip()
+        return Constraint(bound.text, quantity, unit, value, upper, None, {})
+    name = f"{bound.text} {objective.condition}".strip()
     return Constraint(
         name,
         quantity,

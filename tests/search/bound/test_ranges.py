@@ -16,7 +16,7 @@ import dse
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.model import Model, Quantity
-from dse.model.expression import read_relation
+from dse.model.relation import read_relation
 from dse.search.bound import tables
 from dse.search.bound.intervals import violation_range
 from dse.search.bound.ranges import Ranges

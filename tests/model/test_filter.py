@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dse
-from dse.model.filter import Field, FilterError, read_filter
+from dse.model.filter import Field, read_filter
+from dse.model.grammar import GrammarError
 from tests.report.examples import result
 
 CASES: dict[str, Any] = json.loads(Path(__file__).with_name("filter_cases.json").read_text("utf-8"))
@@ -38,7 +39,7 @@ def _check(case: dict[str, Any], clocked: bool) -> None:
         holds = read_filter(case["filter"], FIELDS, clocked).holds(_values(), 6)
         assert np.flatnonzero(holds).tolist() == case["rows"]
         return
-    with pytest.raises(FilterError) as caught:
+    with pytest.raises(GrammarError) as caught:
         read_filter(case["filter"], FIELDS, clocked)
     told = [[p.where, p.message, p.remedy] for p in caught.value.problems]
     expected = [[f"character {at}", message, remedy] for at, message, remedy in case["problems"]]
@@ -66,16 +67,16 @@ def test_a_clock_that_is_a_column_is_each_designs_own() -> None:
 def test_any_text_is_a_filter_or_told(text: str) -> None:
     try:
         holds = read_filter(text, FIELDS, True).holds(_values(), 6)
-    except FilterError as error:
+    except GrammarError as error:
         assert error.problems
     else:
         assert holds.shape == (6,)
 
 
 def test_deep_and_long_filters_are_told() -> None:
-    with pytest.raises(FilterError, match="nested more than 50 levels"):
+    with pytest.raises(GrammarError, match="nested more than 50 levels"):
         read_filter("(" * 60 + "lanes < 2" + ")" * 60, FIELDS)
-    with pytest.raises(FilterError, match="longer than 2,000 characters"):
+    with pytest.raises(GrammarError, match="longer than 2,000 characters"):
         read_filter(" or ".join(["lanes < 2"] * 300), FIELDS)
 
 

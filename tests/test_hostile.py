@@ -172,7 +172,7 @@ def test_a_variable_of_countless_values_is_not_written_out_to_see_that_it_has_se
     (tmp_path / "toy_model.py").write_text(MODEL)
     (tmp_path / "study.toml").write_text(STUDY.replace("integer = [1, 64]", values))
     told = undeclared(Ranges(dse.load(tmp_path / "study.toml").evaluator))
-    assert any(each.endswith("'speed' moves with 'lanes'") for each in told) == moves
+    assert any(each.endswith("'speed' changes with 'lanes'") for each in told) == moves
 
 
 def test_costs_of_calls_below_another_function_are_told(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from dse.model.declarations import told, wrong
 from dse.model.quantity import Array, Quantity
 
 _ROWS = 1 << 14  # pairs of a call
+_FIRST = 256  # pairs of the first call that looks for a sign
 _LEAST = 1e-280  # magnitude but 0: products of smaller ones would leave the range of floats
 _DECADES = 12.0  # beyond typical values, where a domain has no end
 
@@ -42,7 +43,10 @@ def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) ->
                 _refute(every, fixed, min(_ROWS, pairs - first), rng)
 
 
-def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.Generator) -> None:
+def _inputs(
+    model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return random inputs of a model."""
     one: dict[str, Any] = {}
     for name, declared in model.inputs.items():
         if name in fixed:
@@ -50,6 +54,11 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
             one[name] = rng.choice(held, count) if isinstance(held, np.ndarray) else held
         elif isinstance(declared, Quantity):
             one[name] = drawn(declared, rng, count)
+    return one
+
+
+def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.Generator) -> None:
+    one = _inputs(model, fixed, count, rng)
     before = model(one)
     _stand(model, one, before)
     moved = dict.fromkeys(name for given in model.monotonic.values() for name in given)
@@ -60,6 +69,59 @@ def _refute(model: Model, fixed: Mapping[str, Any], count: int, rng: np.random.G
             told = contradiction(model, name, (one, other), (before, model(other)))
             if told is not None:
                 raise AssertionError(f"{model.name}: {told[1]}")
+
+
+def propose_declarations(
+    model: Model, fixed: Mapping[str, Any], pairs: int, seed: int
+) -> list[str]:
+    """Name the inputs that declarations leave out, each with the sign that pairs support.
+
+    Only outputs with a declaration count: of others, the author says nothing on purpose. An input
+    with which an output rises and falls needs no declaration.
+    """
+    proposals = []
+    for number, leaf in enumerate(model.leaves):
+        for output, declared in leaf.monotonic.items():
+            signs = {
+                name: _supported_sign(leaf, output, name, fixed, pairs, (seed, number))
+                for name, quantity in leaf.inputs.items()
+                if isinstance(quantity, Quantity) and name not in declared and name not in fixed
+            }
+            text = " ".join(f"{sign}{name}" for name, sign in signs.items() if sign)
+            if text:
+                names = ", ".join(f"'{name}'" for name, sign in signs.items() if sign)
+                proposals.append(
+                    f"{leaf.name}: the declaration of '{output}' leaves out {names}. Bounds of it "
+                    f'do not close. {pairs:,} pairs support "{text}".'
+                )
+    return proposals
+
+
+def _supported_sign(
+    model: Model,
+    output: str,
+    name: str,
+    fixed: Mapping[str, Any],
+    pairs: int,
+    seed: tuple[int, int],
+) -> str:
+    """Return the sign that no pair contradicts, the strongest first; empty if there is none."""
+    rng, left = np.random.default_rng(seed), {"=": 0, "+": 1, "-": -1}
+    quantity, done = model.quantities[name], 0
+    while done < pairs:  # a few pairs contradict most signs: doubling spares the others
+        one = _inputs(model, fixed, min(_ROWS, done + _FIRST, pairs - done), rng)
+        other = _beside(quantity, one[name], rng)
+        values = [
+            np.broadcast_to(model({**one, name: column})[output], other.shape)
+            for column in (one[name], other)
+        ]
+        rises = one[name] <= other
+        low, high = np.where(rises, *values), np.where(rises, *values[::-1])
+        left = {text: sign for text, sign in left.items() if not wrong(sign, low, high).any()}
+        if not left:
+            return ""
+        done += len(other)
+    return next(iter(left))
 
 
 def _stand(model: Model, one: Mapping[str, Any], before: Mapping[str, Array]) -> None:

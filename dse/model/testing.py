@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from dse.model.contract import Model
-from dse.model.pairs import moves_hold
+from dse.model.pairs import moves_hold, propose_declarations
 from dse.model.quantity import Array, Quantity, Resource
 from dse.model.units import is_unit
+
+
+class DeclarationWarning(UserWarning):
+    """A declaration of `dse.monotonic` leaves out an input, and bounds do not close."""
 
 
 def check_model(
@@ -30,6 +35,9 @@ def check_model(
     gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
     model equals its parts; requirements add and compare only what has one unit; no pair of inputs
     that differ in one refutes how outputs are declared to move with it (`dse.monotonic`).
+
+    An output whose declaration leaves out an input gives a `DeclarationWarning`, with the sign that
+    no pair contradicts. An output without any declaration gives none.
 
     Parameters
     ----------
@@ -74,6 +82,8 @@ def check_model(
     _nan_outside(model, columns, drawn, outputs)
     _each_input_matters(model, columns, drawn, outputs, rng)
     moves_hold(model, fixed or {}, pairs, seed)
+    for proposal in propose_declarations(model, fixed or {}, pairs, seed):
+        warnings.warn(proposal, DeclarationWarning, stacklevel=2)
 
 
 def _declarations(model: Model) -> None:

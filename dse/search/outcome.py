@@ -77,6 +77,10 @@ class Gap:
         What the bounds rest on.
     floor : mapping of str to float
         By objective, the value below which the tolerance is a share of this value.
+    unbounded : tuple of str
+        The objectives for which no finite tolerance holds yet.
+    missing : tuple of str
+        Sentences that name the declarations that the open boxes lack.
     """
 
     tolerance: float
@@ -86,6 +90,8 @@ class Gap:
     decided: float
     rests_on: tuple[Ground, ...] = ()
     floor: Mapping[str, float] = field(default_factory=dict)
+    unbounded: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ AUTO_LIMIT = 20_000_000
 
 
 _TOLERANCE = 0.01  # of a front that is bounded because nobody said how
+_NAMED = 3  # missing declarations that a message names
 _MOST = 10_000_000  # designs evaluated by a search that nobody limited
 _GUIDED = 10_000  # and at most by a guided one
 
@@ -44,8 +45,8 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
         settings, reason = _chosen(settings, evaluator, sound=not problems)
         method = settings.method
     found = method_of(method).plan(method, settings, space, objectives, problems)
-    if method == "bound" and not (settings.timeout or settings.evaluations):
-        _check_that_it_ends(evaluator, problems)
+    if method == "bound" and not problems:
+        reason = _check_bounds(settings, evaluator, problems) or reason
     if method not in ("exhaustive", "bound") and not tabled:
         reason = reason or _rather(space.size, found.evaluations)
     return replace(found, reason=reason, guided=guided)
@@ -68,12 +69,18 @@ def _rather(size: int | None, evaluations: int) -> str:
     return f'method = "exhaustive" evaluates no more than all {size:,} designs, and is certain'
 
 
-def _check_that_it_ends(evaluator: Evaluator, problems: list[Problem]) -> None:
-    never = endless(Ranges(evaluator)) if not problems else []
-    if never:
+def _check_bounds(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> str:
+    """Return the declarations that bounds lack, in words; a search that would not end is wrong."""
+    ranges = Ranges(evaluator)
+    never = endless(ranges)
+    if never and not (settings.timeout or settings.evaluations):
         remedy = "give the continuous variables steps = N, a timeout, or declare it with @monotonic"
-        message = f"bound would never end: {'; '.join(never[:3])}"
+        message = f"bound would never end: {'; '.join(never[:_NAMED])}"
         problems.append(Problem("search.method", message, remedy))
+    if never:
+        return f"bounds will not close: {'; '.join(never[:_NAMED])}"
+    slow = undeclared(ranges)
+    return f"bounds close late: {'; '.join(slow[:_NAMED])}" if slow else ""
 
 
 def _chosen(settings: Settings, evaluator: Evaluator, sound: bool) -> tuple[Settings, str]:

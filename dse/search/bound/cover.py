@@ -27,7 +27,7 @@ Marks: TypeAlias = NDArray[np.signedinteger[Any]]
 _LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
 DOUBLINGS = 12
 """Of a tolerance, by which what is not covered may miss."""
-_HUGE = 1e9
+HUGE = 1e9
 _FALL = 30.0
 _FEW = 256  # points that tell nearly what all ask for
 
@@ -290,11 +290,11 @@ def reached(
 
     def least(rows: Array, low: float) -> float:
         """Return what covers points that `low` does not, from above: to find that is quick."""
-        if len(uncovered(rows, _HUGE)):
+        if len(uncovered(rows, HUGE)):
             return np.inf
-        high = _HUGE
-        while high > 1.01 * max(low, 1 / _HUGE):
-            middle = float(np.sqrt(low * high)) if low else max(high / _FALL, 1 / _HUGE)
+        high = HUGE
+        while high > 1.01 * max(low, 1 / HUGE):
+            middle = float(np.sqrt(low * high)) if low else max(high / _FALL, 1 / HUGE)
             if len(left := uncovered(rows, middle)):
                 low, rows = middle, left
             else:

@@ -51,6 +51,7 @@ def _declared(model: Model, name: str) -> list[Ground]:
     return found or [Ground(model.name, name, "domain", domain)]
 
 
+_NAMED = 3  # missing declarations that a statement names
 KEPT = 2_000
 """Designs kept beside the front, to draw what lies behind it."""
 Places = NDArray[np.int64]
@@ -148,7 +149,7 @@ def _bounded(
         by = f"{plural(evaluated, 'evaluation')} and {plural(gap.boxes, 'bound')}"
         return (
             f"Not certified: {gap.decided:.3%} of {space} is decided, by {by}; "
-            f"{plural(len(front), 'design')} {are} non-dominated among them."
+            f"{plural(len(front), 'design')} {are} non-dominated among them.{_obstacles(gap)}"
         )
     low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
     floors = f", or of {low} for less than that," if low else ""
@@ -162,5 +163,17 @@ def _bounded(
     return (
         f"Certified within {within}: for every feasible design of {space}, one on the "
         f"front is worse by at most {each}. {were} "
-        f"evaluated, {len(front):,} {are} on the front."
+        f"evaluated, {len(front):,} {are} on the front.{_obstacles(gap)}"
     )
+
+
+def _obstacles(gap: Gap) -> str:
+    """Return the objectives without a tolerance and the missing declarations, in sentences."""
+    sentences = []
+    if gap.unbounded:
+        sentences.append(f"No tolerance holds yet for {joined(gap.unbounded)}.")
+    if gap.missing:
+        more = len(gap.missing) - _NAMED
+        others = f" and {more} more" if more > 0 else ""
+        sentences.append(f"Bounds stay open: {'; '.join(gap.missing[:_NAMED])}{others}.")
+    return "".join(f" {sentence}" for sentence in sentences)

@@ -237,7 +237,7 @@ class _Search:
                 for end in ends:
                     self.visit(taken, conditions, end)
             if move is None and self._varies_in(model, each, conditions):
-                what = f"{model.name} does not declare how '{name}' moves with '{each}'"
+                what = f"{model.name} does not declare how '{name}' changes with '{each}'"
                 self.found.append(Unknown(what, each))
 
     def _given(self, model: Model, conditions: Conditions) -> Iterator[str]:

@@ -45,8 +45,9 @@ from dse.search.bound.boxes import (
 )
 from dse.search.bound.cache import remembering
 from dse.search.bound.cells import Bounds, Boxes
-from dse.search.bound.cover import Cover, missed, reached, relaxed
+from dse.search.bound.cover import HUGE, Cover, missed, reached, relaxed
 from dse.search.bound.evidence import KEPT, bounded, first_rows, grounds, kept
+from dse.search.bound.monotonicity import undeclared
 from dse.search.bound.ranges import ranges_of
 from dse.search.bound.refutation import audit
 from dse.search.outcome import Gap, Outcome, Tolerance
@@ -234,6 +235,8 @@ class _Bounding:
                 self._decided(state),
                 grounds(self._ranges),
                 self._plan.floor,
+                self._unbounded(state),
+                tuple(undeclared(self._ranges)) if len(state.open) else (),
             ),
             self._numbered,
         )
@@ -312,6 +315,20 @@ class _Bounding:
         every = zip(self._evaluator.objectives, self._tolerance, self._amount, strict=True)
         found = {o.name: Tolerance(factor * float(s), factor * float(a)) for o, s, a in every}
         return (factor * float(self._tolerance.max()) if np.isfinite(factor) else np.inf), found
+
+    def _unbounded(self, state: _State) -> tuple[str, ...]:
+        """Return the objectives in which an open box may be better than any tolerance allows."""
+        names = [objective.name for objective in self._evaluator.objectives]
+        if not len(state.open):
+            return ()
+        if not len(state.cover):
+            return tuple(names)
+        share, amount = self._tolerance, self._amount
+        if not self._plan.apart:
+            share = np.ones(len(names))
+        worse = relaxed(state.open.ideal, HUGE * share, self._floor, HUGE * amount)
+        open_ = (worse < state.cover.points.min(axis=0)).any(axis=0)
+        return tuple(name for name, is_open in zip(names, open_, strict=True) if is_open)
 
     def _decided(self, state: _State) -> float:
         """Return which share of the space was evaluated or proven not to matter."""

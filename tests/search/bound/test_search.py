@@ -250,7 +250,7 @@ def test_a_certificate_is_put_to_the_test(tmp_path: Path) -> None:
 
 
 def test_a_search_that_would_never_end_is_refused() -> None:
-    with pytest.raises(InputError, match=r"never end: .*'cost' moves with 'size'"):
+    with pytest.raises(InputError, match=r"never end: .*'cost' changes with 'size'"):
         study(bare, None, tolerance=0.01)
     result = study(bare, None, tolerance=0.01, evaluations=500).run()
     assert not result.certificate.complete

@@ -17,6 +17,8 @@
     Designs that a model raises for: found in their batch, named, or left without a value.
 `audit`
     Models held to their contract on designs of the study, before a search.
+`sobol`
+    Points that cover the cube evenly.
 `front`
     The designs that no other dominates.
 """

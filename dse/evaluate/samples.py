@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.laws import Law
+from dse.evaluate.sobol import sobol_points
 from dse.model.quantity import Array
 
 SAMPLE = "sample of the uncertain inputs"
@@ -233,13 +234,10 @@ def draw_samples(sources: Sequence[Source], count: int, seed: int) -> Uncertaint
     than those of as many random numbers. Before them come the corners of up to six intervals, all
     else at its middle: what moves one way in each input is worst at one of them.
     """
-    from scipy.stats import qmc
-
     if not sources:
         return Uncertainty()
     widths = [len(s.labels) for s in sources]
-    sobol = qmc.Sobol(sum(widths), rng=np.random.default_rng(seed))
-    points = sobol.random_base2(max(count - 1, 0).bit_length())[:count]
+    points = sobol_points(sum(widths), max(count, 1), np.random.default_rng(seed))[:count]
     parts = np.split(points, np.cumsum(widths)[:-1], axis=1)
     intervals = [s for s in sources if s.is_interval]
     corners = 2 ** len(intervals) if 0 < len(intervals) <= _CORNERS else 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.sobol import sobol_points
 from dse.evaluate.space import Choice, Space, Values
 from dse.model.quantity import Array
 
@@ -43,10 +44,7 @@ def first(space: Space, count: int, rng: np.random.Generator) -> Array:
 
     Of the power of two that holds `count` points, the first ones.
     """
-    from scipy.stats import qmc  # slow to import
-
-    sobol = qmc.Sobol(len(space.variables), rng=rng)
-    return np.asarray(sobol.random_base2((count - 1).bit_length())[:count])
+    return sobol_points(len(space.variables), count, rng)
 
 
 def children(space: Space, parents: Array, count: int, rng: np.random.Generator) -> Array:

@@ -13,7 +13,7 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.space import Space, Values
 from dse.evaluate.wiring import Wiring
 from dse.model import Model, Quantity
-from dse.study.listing import models
+from dse.study.library import models
 
 _MOST = 3_000  # designs
 

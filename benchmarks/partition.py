@@ -22,8 +22,7 @@ import numpy as np
 from networkx.algorithms.flow import dinitz, preflow_push
 
 import dse
-from dse.study.catalog import load_catalog
-from dse.study.catalog_files import find_catalog
+from dse.study.catalog import find_catalog, load_catalog
 from objectives.partition import (
     Workloads,
     area_front,
@@ -152,7 +151,7 @@ def proven(values: dict[str, list[float]]) -> int:
     """Count the designs of the study whose optimum is proven; the study has solved them."""
     rows = load_catalog(find_catalog("memory_organisations")).rows.values()
     level, cache = (
-        np.array([float(row.figures[name].value) for row in rows])[:, None, None, None]
+        np.array([float(row.values[name].value) for row in rows])[:, None, None, None]
         for name in ("shared_level", "accelerator_cache")
     )
     axes = dict(zip(values, np.ix_(*values.values()), strict=True))

@@ -17,8 +17,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from dse.model import units
-from dse.study import schema, shown
-from dse.study.entry import Table
+from dse.study import schema
+from dse.study.schema import Table
 
 HERE = Path(__file__).parent
 PAGE = HERE / "study-format.md"
@@ -40,7 +40,7 @@ def page() -> str:
 
 def tables() -> dict[str, type[Table]]:
     """Return every table of the schema by its name."""
-    found = {**vars(schema), **vars(shown)}
+    found = vars(schema)
     return {n: t for n, t in found.items() if isinstance(t, type) and issubclass(t, Table)}
 
 

@@ -214,13 +214,13 @@ def check_command(study: Path) -> None:
     """
     from dse.api import load
     from dse.run import held_to_the_contract
-    from dse.study.settled import settled
+    from dse.study.execution import choose_search
     from dse.terminal import Terminal
 
     resolved = load(study)
     seen = held_to_the_contract(resolved, seconds=5.0)
     terminal = Terminal()
-    terminal.plan(settled(resolved))
+    terminal.plan(choose_search(resolved))
     for note in seen.values():
         terminal.note(note)
 
@@ -359,7 +359,7 @@ def list_command(name: str | None) -> None:
     NAME is a model, a quantity, a catalog, a row, or a part of such a name: models are shown with
     their inputs and outputs, and catalogs with their rows.
     """
-    from dse.study.listing import catalogs, models
+    from dse.study.library import catalogs, models
     from dse.terminal import Terminal
 
     found = models(name), catalogs(name)

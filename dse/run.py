@@ -36,9 +36,8 @@ from dse.search.outcome import Outcome
 from dse.search.reproduction import Reproduction, ReproductionError, reproduce
 from dse.search.tally import why_infeasible
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
-from dse.study.settled import METHOD, settled
+from dse.study.execution import METHOD, choose_search, workers_of
 from dse.study.study import ResolvedStudy
-from dse.study.team import team_of
 
 if TYPE_CHECKING:
     from dse.explain.explanation import Explanation
@@ -90,7 +89,7 @@ def run(
     StoppedError
         If a model raised; what was done is saved first.
     """
-    team = team_of(study, workers, cluster)
+    team = workers_of(study, workers, cluster)
     if out is None:
         with opened(study, None) as store:
             return _run(study, None, store, team, progress, {}, begins)
@@ -156,7 +155,7 @@ def _run(
         workers = _begun(study, replace(workers, until=now + study.plan.timeout, since=now))
     seen = held_to_the_contract(study, workers)
     state = checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {}
-    study = settled(study, workers, str(state.pop(METHOD, "")))
+    study = choose_search(study, workers, str(state.pop(METHOD, "")))
     if begins is not None:
         begins(study)
     chunk = study.file.run.chunk
@@ -397,7 +396,7 @@ def report(
 
     sections, failed = written(study, result)
     explanations: list[Explanation] = []
-    held, basis = Robustness(), InputProvenance(study.figures)
+    held, basis = Robustness(), InputProvenance(study.inputs)
     try:
         if explains:
             explanations, held = explain_most_important(study, result)

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from dse.model.units import read
-from dse.study.catalog import load_catalog
-from dse.study.catalog_files import find_catalog
+from dse.study.catalog import find_catalog, load_catalog
 from tests.system_simulation import System
 
 STUDY = Path(__file__).parents[1] / "studies" / "crypto.toml"
@@ -36,7 +35,7 @@ def rows(catalog: str) -> dict[str, dict[str, float]]:
     return {
         row.name: {
             name: read(figure.text, units.get(figure.unit, figure.unit), CLOCK)
-            for name, figure in row.figures.items()
+            for name, figure in row.values.items()
         }
         for row in load_catalog(find_catalog(catalog)).rows.values()
     }

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.model.units import read
-from dse.study.catalog import load_catalog
-from dse.study.catalog_files import find_catalog
+from dse.study.catalog import find_catalog, load_catalog
 from dse.testing import check_model
 from objectives.machine.area import Area, total_area
 
@@ -44,7 +43,7 @@ def test_only_the_engine_by_default() -> None:
 
 @pytest.mark.parametrize(("row", "bits"), [("lut-ram-6-input", 64)])
 def test_memory_rows_are_the_bits_of_a_lut(row: str, bits: int) -> None:
-    figure = load_catalog(find_catalog("memories")).rows[row].figures["memory_area_per_bit"]
+    figure = load_catalog(find_catalog("memories")).rows[row].values["memory_area_per_bit"]
     assert read(figure.text, "LUT/bit") * bits == 1
 
 

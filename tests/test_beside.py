@@ -11,7 +11,7 @@ import pytest
 import dse
 from dse.problems import InputError
 from dse.study.loading import load_model
-from dse.study.reach import fingerprint
+from dse.study.source_files import fingerprint
 from tests.explain.test_robustness import HEAD, ONE
 
 ROOT = Path(__file__).parents[1]
@@ -40,23 +40,27 @@ DOTTED = "import tools.inner, tools.inner as other\n" + HEAD + (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("model", [TOP, LAZY], ids=["top", "lazy"])
-def test_two_studies_have_each_their_own_helper(model: str, tmp_path: Path) -> None:
+def test_two_studies_have_each_their_own_helper(tmp_path: Path) -> None:
     paths = list(sys.path)
-    one = _study(tmp_path / "one", model, helper="FACTOR = 1.0\n")
-    two = _study(tmp_path / "two", model, helper="FACTOR = 2.0\n")
+    one = _study(tmp_path / "one", TOP, helper="FACTOR = 1.0\n")
+    two = _study(tmp_path / "two", TOP, helper="FACTOR = 2.0\n")
     assert (_best(one), _best(two)) == (50.0, 100.0)
     assert "helper" not in sys.modules
     assert sys.path == paths
     assert not list(tmp_path.rglob("__pycache__"))
 
 
-@pytest.mark.parametrize("model", [TOP, LAZY], ids=["top", "lazy"])
-def test_helpers_travel_to_processes(model: str, tmp_path: Path) -> None:
+def test_an_import_of_a_helper_in_a_function_is_refused(tmp_path: Path) -> None:
+    """Functions travel to workers by value, and only with the modules that they hold."""
+    with pytest.raises(InputError, match=r"imports 'helper' in a function\s+import files"):
+        _study(tmp_path / "one", LAZY, helper="FACTOR = 1.0\n")
+
+
+def test_helpers_travel_to_processes(tmp_path: Path) -> None:
     text = ONE + "[run]\nprocesses = true\nchunk = 10\n"
     best = []
     for name, factor in (("one", 1.0), ("two", 2.0)):
-        study = _study(tmp_path / name, model, helper=f"FACTOR = {factor}\n")
+        study = _study(tmp_path / name, TOP, helper=f"FACTOR = {factor}\n")
         (tmp_path / name / "study.toml").write_text(text)
         study = dse.load(tmp_path / name / "study.toml")
         best.append(_best(study, workers=2))

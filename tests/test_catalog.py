@@ -7,8 +7,7 @@ import pytest
 
 from dse.model.units import read
 from dse.problems import InputError
-from dse.study.catalog import Catalog, load_catalog
-from dse.study.catalog_files import find_catalog, shipped_catalogs
+from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
 
 GOOD = """
 about = "Ways to attach an engine"
@@ -49,23 +48,23 @@ def test_reads_rows_figures_and_where_each_is_from(tmp_path: Path) -> None:
     assert list(catalog.rows) == ["fast-port", "slow-card"]
     row = catalog.rows["fast-port"]
     assert (row.about, row.note, dict(row.text)) == ("a port", "of the row", {"processor": "S2"})
-    assert list(row.figures) == ["overhead", "clock", "area"]
-    assert row.figures["overhead"].value == 29_000
-    assert row.figures["overhead"].source == "A book"
-    assert row.figures["area"].source == "A guide"
-    assert row.figures["area"].note == "assumption: …"
-    assert catalog.rows["slow-card"].figures["overhead"].source == "A table"
+    assert list(row.values) == ["overhead", "clock", "area"]
+    assert row.values["overhead"].value == 29_000
+    assert row.values["overhead"].source == "A book"
+    assert row.values["area"].source == "A guide"
+    assert row.values["area"].note == "assumption: …"
+    assert catalog.rows["slow-card"].values["overhead"].source == "A table"
 
 
 def test_figures_keep_their_unit_until_they_are_read(tmp_path: Path) -> None:
     rows = load(tmp_path, GOOD).rows
-    figures = rows["fast-port"].figures
+    figures = rows["fast-port"].values
     assert (figures["clock"].value, figures["clock"].unit) == ("1.16 GHz", "GHz")
     assert (figures["overhead"].unit, figures["area"].unit) == ("", "LUT")
     assert read(figures["clock"].text, "Hz") == 1.16e9
     assert read(figures["overhead"].text, "cycle") == 29_000
     assert read(figures["area"].text, "LUT") == 900
-    assert read(rows["slow-card"].figures["overhead"].text, "cycle") == 3000
+    assert read(rows["slow-card"].values["overhead"].text, "cycle") == 3000
 
 
 def test_says_every_problem_at_once(tmp_path: Path) -> None:
@@ -89,7 +88,7 @@ def test_says_every_problem_at_once(tmp_path: Path) -> None:
     assert "Fast_Port.about: is missing" in message
     assert "Fast_Port.overhead: is a truth value, not a number" in message
     assert "Fast_Port.overhead: has no source" in message
-    assert "Fast_Port.latency.unt: is unknown in a figure" in message
+    assert "Fast_Port.latency.unt: is unknown in a value" in message
     assert "did you mean 'unit'?" in message
     assert "Fast_Port.latency: has no source" in message
     assert "port.area: has the unknown unit 'furlong'" in message
@@ -123,7 +122,7 @@ def test_refuses_what_is_no_figure(tmp_path: Path, figure: str, words: str) -> N
     [
         ("about = ", "is not TOML"),
         ('about = "x"', "has no rows"),
-        ('about = "x"\n[row]\nabout = "y"', "row: has no figures"),
+        ('about = "x"\n[row]\nabout = "y"', "row: has no values"),
         (
             'about = "x"\nsource="s"\n[row]\nabout = "y"\ntext = 3\na = 1',
             "row.text: is not a table",
@@ -137,7 +136,7 @@ def test_refuses_what_is_no_catalog(tmp_path: Path, text: str, words: str) -> No
 
 
 def test_a_file_that_cannot_be_read_is_no_traceback(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="there is no such file"):
         load_catalog(tmp_path / "absent.toml")
     (tmp_path / "latin.toml").write_bytes(b'about = "\xe9"')
     with pytest.raises(InputError, match="is not UTF-8 text"):
@@ -209,5 +208,5 @@ def test_names_of_the_literature_are_names_of_rows(tmp_path: Path) -> None:
 def test_a_unit_that_is_said_twice_is_one(tmp_path: Path, unit: str) -> None:
     figure = f'{{ value = "90 cycle/B", unit = "{unit}" }}'
     text = f'about = "x"\nsource = "y"\n[row]\nabout = "z"\ncomputational_index = {figure}\n'
-    found = load(tmp_path, text).rows["row"].figures["computational_index"]
+    found = load(tmp_path, text).rows["row"].values["computational_index"]
     assert read(found.text, "cycle/B") == 90

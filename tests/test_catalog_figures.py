@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from dse.model.units import read
-from dse.study.catalog import Catalog, load_catalog
-from dse.study.catalog_files import find_catalog, shipped_catalogs
+from dse.study.catalog import Catalog, find_catalog, load_catalog, shipped_catalogs
 
 UNITS = {
     "latency": "cycle",
@@ -41,22 +40,22 @@ def catalog(name: str) -> Catalog:
 
 
 def figure(of: Catalog, row: str, quantity: str) -> float:
-    return read(of.rows[row].figures[quantity].text, UNITS[quantity])
+    return read(of.rows[row].values[quantity].text, UNITS[quantity])
 
 
 @pytest.mark.parametrize("path", shipped_catalogs(), ids=lambda path: str(path.stem))
 def test_every_shipped_figure_is_finite_and_has_a_source(path: Path) -> None:
     for row in load_catalog(path).rows.values():
-        for name, entry in row.figures.items():
+        for name, entry in row.values.items():
             assert entry.source.strip(), f"{row.name}.{name}"
             assert math.isfinite(read(entry.text, entry.unit or "1")), f"{row.name}.{name}"
 
 
 def test_every_derived_figure_of_an_interface_says_how() -> None:
     for row in catalog("interfaces").rows.values():
-        for name, entry in row.figures.items():
+        for name, entry in row.values.items():
             assert entry.note or not entry.source.startswith("derived"), f"{row.name}.{name}"
-        assert "assumption" in row.figures["interface_area"].note
+        assert "assumption" in row.values["interface_area"].note
 
 
 SAME_QUANTITIES = ["interfaces", "accelerators", "measured", "kernels", "engines", "powers"]
@@ -66,7 +65,7 @@ SAME_QUANTITIES = ["interfaces", "accelerators", "measured", "kernels", "engines
 def test_every_row_can_stand_in_for_every_other(name: str) -> None:
     rows = list(catalog(name).rows.values())
     assert len(rows) > 1
-    assert len({frozenset(row.figures) for row in rows}) == 1
+    assert len({frozenset(row.values) for row in rows}) == 1
 
 
 # Altaf and Wood, ISCA 2017, Table 2
@@ -266,9 +265,9 @@ TABLE_I = {
 
 def test_memory_hierarchy_of_table_i() -> None:
     row = catalog("memory_hierarchies").rows["private-level1-shared-level2"]
-    got = {name: read(row.figures[name].text, unit) for name, (_, unit) in TABLE_I.items()}
+    got = {name: read(row.values[name].text, unit) for name, (_, unit) in TABLE_I.items()}
     assert got == {name: value for name, (value, _) in TABLE_I.items()}
-    assert set(row.figures) == set(TABLE_I)
+    assert set(row.values) == set(TABLE_I)
 
 
 def test_memory_organisations_are_the_five_of_kenter() -> None:
@@ -305,7 +304,7 @@ def test_powers_follow_from_their_sources() -> None:
 def test_every_power_without_a_source_is_an_assumption_and_says_what() -> None:
     for row in catalog("powers").rows.values():
         for name in ("host_idle_power", "engine_idle_power"):
-            assert row.figures[name].source == "assumption"
-        for name, entry in row.figures.items():
+            assert row.values[name].source == "assumption"
+        for name, entry in row.values.items():
             said = entry.note.startswith(("assumption", "priced by"))
             assert said or entry.source != "assumption", f"{row.name}.{name}"

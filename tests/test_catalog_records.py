@@ -8,8 +8,8 @@ import pytest
 
 from dse.model import Quantity, declared
 from dse.model.units import UnitError, read
-from dse.study.catalog import Figure, Row, load_catalog
-from dse.study.catalog_files import shipped_catalogs
+from dse.study.catalog import Row, load_catalog, shipped_catalogs
+from dse.study.input_value import InputValue
 from dse.study.loading import shipped_models
 from objectives.energy import Powers
 from objectives.machine.engine import Elements, LaneArea, Stages
@@ -47,7 +47,7 @@ ROWS = [
 ]
 
 
-def wrong(name: str, figure: Figure) -> str:
+def wrong(name: str, figure: InputValue) -> str:
     """Return what is wrong with a figure, empty if nothing is."""
     if name not in DECLARED:
         return f"no model takes '{name}'"
@@ -63,7 +63,7 @@ def wrong(name: str, figure: Figure) -> str:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_every_figure_of_a_row_is_a_quantity(row: Row) -> None:
-    assert not [said for name, figure in row.figures.items() if (said := wrong(name, figure))]
+    assert not [said for name, figure in row.values.items() if (said := wrong(name, figure))]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_every_figure_of_a_row_is_a_quantity(row: Row) -> None:
     ],
 )
 def test_a_wrong_figure_is_found(name: str, text: str, told: str) -> None:
-    assert told in wrong(name, Figure(text, "", "nowhere"))
+    assert told in wrong(name, InputValue(text, source="nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,6 @@ def test_rows_fill_their_records(catalog: str, records: Any, beside: set[str] | 
     filled = {name for record in records for name in declared(record)}
     path = next(path for path in shipped_catalogs() if path.stem == catalog)
     for row in load_catalog(path).rows.values():
-        assert set(row.figures) <= filled
+        assert set(row.values) <= filled
         if beside is not None:
-            assert filled == set(row.figures) | beside
+            assert filled == set(row.values) | beside

@@ -96,7 +96,7 @@ def test_a_rate_typed_beside_the_one_that_follows_is_refused() -> None:
 
 def test_a_variable_that_reaches_only_some_objectives_is_noted() -> None:
     notes = dse.from_mapping(crypto()).notes
-    assert "schedule_period has no part in area" in notes
+    assert "schedule_period does not affect area" in notes
 
 
 def test_streams_meet_on_the_link() -> None:

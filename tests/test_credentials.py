@@ -13,8 +13,8 @@ from dse.cli import main
 from dse.problems import InputError
 from dse.result.folder import study_of
 from dse.run import run
-from dse.study.kept import kept_text, to_toml
-from dse.study.urls import credentials, hidden, shown_url, url_problem
+from dse.study.credentials import credentials, hidden, safe_text, shown_url, url_problem
+from dse.study.toml_files import to_toml
 from tests.toy import MODEL, STUDY
 
 URL = "postgresql://me:Hunter2@db.example:5432/dse"
@@ -40,7 +40,7 @@ def test_the_kept_text_holds_no_credential_and_means_the_same(written: str) -> N
     inner = "\n[inputs]\nstorage = 5\nlimit = inf\n" + '[[objective]]\nmaximize = "é\\u007f\\"x"\n'
     text = written + inner if "[" not in written.split("\n")[0] else inner + written
     content = tomllib.loads(text)
-    kept = kept_text(text, content, toml=True)
+    kept = safe_text(text, content, toml=True)
     read = tomllib.loads(kept)
     assert "Hunter2" not in kept and "H%75nter2" not in kept
     assert "Hunter2" not in repr(read)
@@ -51,9 +51,9 @@ def test_the_kept_text_holds_no_credential_and_means_the_same(written: str) -> N
 
 def test_a_text_that_needs_no_more_stays_as_written() -> None:
     text = f"# mine\n[run]   # here\nstorage = '''{URL}'''\n[space]\nx = {{ values = [1, 2] }}\n"
-    kept = kept_text(text, tomllib.loads(text), toml=True)
+    kept = safe_text(text, tomllib.loads(text), toml=True)
     assert kept == text.replace("Hunter2", "***")
-    assert kept_text("# x\n", {}, toml=True) == "# x\n"
+    assert safe_text("# x\n", {}, toml=True) == "# x\n"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_text_that_needs_no_more_stays_as_written() -> None:
     ],
 )
 def test_no_password_of_any_url_in_the_text_is_kept(written: str) -> None:
-    kept = kept_text(written, tomllib.loads(written), toml=True)
+    kept = safe_text(written, tomllib.loads(written), toml=True)
     read = tomllib.loads(kept)
     assert "Hunter2" not in kept and "Hunter2" not in repr(read)
     assert read.keys() == {"study"}

@@ -27,7 +27,7 @@ from dse.search import cluster as clusters
 from dse.search.base import Progress
 from dse.search.versions import versions
 from dse.search.workers import EndedError, Workers
-from dse.study.team import Configured, configured
+from dse.study.execution import JoblibConfiguration, joblib_configuration
 from tests.clusters import Processes, killed, processes, until
 from tests.crashing import SEARCHES
 from tests.toy import MODEL, STUDY
@@ -183,15 +183,15 @@ def test_a_model_that_ends_worker_after_worker_is_told() -> None:
 
 
 def test_what_a_script_asks_of_joblib() -> None:
-    assert configured() == Configured()
+    assert joblib_configuration() == JoblibConfiguration()
     with joblib.parallel_config(backend="loky", n_jobs=3):
-        assert configured() == Configured("loky", 3)
+        assert joblib_configuration() == JoblibConfiguration("loky", 3)
     with joblib.parallel_config(n_jobs=2):
-        assert configured() == Configured(None, 2)
+        assert joblib_configuration() == JoblibConfiguration(None, 2)
     with joblib.parallel_config(backend="threading"):
-        assert configured() == Configured()
-        inner = joblib.Parallel(2)(joblib.delayed(configured)() for _ in range(2))
-    assert inner == [Configured(), Configured()]
+        assert joblib_configuration() == JoblibConfiguration()
+        inner = joblib.Parallel(2)(joblib.delayed(joblib_configuration)() for _ in range(2))
+    assert inner == [JoblibConfiguration(), JoblibConfiguration()]
 
 
 def test_a_scheduler_without_workers(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from scipy.optimize import nnls
 
 from dse.model import Quantity, declared
 from dse.model.units import read
-from dse.study.catalog import load_catalog
-from dse.study.catalog_files import find_catalog
+from dse.study.catalog import find_catalog, load_catalog
 from dse.testing import check_model
 from objectives.machine.engine import Elements, Engine, engine
 from objectives.machine.lanes import LanesFor, lanes_for
@@ -145,7 +144,7 @@ MEASURED: dict[str, tuple[list[tuple[float, float, float]], float, float, float]
 
 def coefficients(row: str) -> dict[str, float]:
     units = {n: q.unit for n, q in declared(engine).items() if isinstance(q, Quantity)}
-    figures = load_catalog(find_catalog("engines")).rows[row].figures
+    figures = load_catalog(find_catalog("engines")).rows[row].values
     return {name: read(figure.text, units[name]) for name, figure in figures.items()}
 
 

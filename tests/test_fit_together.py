@@ -70,7 +70,7 @@ def folder(fitted: Path, tmp_path: Path) -> Path:
 
 
 def loaded(folder: Path, given: dict[str, Any]) -> dse.Study:
-    from dse.study.kept import to_toml
+    from dse.study.toml_files import to_toml
 
     (folder / "study.toml").write_text(to_toml(given))
     return dse.load(folder / "study.toml")

@@ -311,10 +311,10 @@ def test_catalogs_set_what_the_model_takes() -> None:
     inputs = Model.from_function(optimal).inputs
     for name in ("memory_hierarchies", "memory_organisations"):
         for row in load_catalog(ROOT / "spaces" / f"{name}.toml").rows.values():
-            assert set(row.figures) - {"level1_size", "level2_size"} <= set(inputs)
+            assert set(row.values) - {"level1_size", "level2_size"} <= set(inputs)
     defaults = Model.from_function(optimal).defaults
     table1 = load_catalog(ROOT / "spaces" / "memory_hierarchies.toml").rows
-    for quantity, figure in table1["private-level1-shared-level2"].figures.items():
+    for quantity, figure in table1["private-level1-shared-level2"].values.items():
         if quantity in defaults:
             assert float(str(figure.text).split()[0]) == defaults[quantity]
 

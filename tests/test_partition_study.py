@@ -15,8 +15,7 @@ import pytest
 import dse
 from dse.model.section import Bars, Lines, Section, Table
 from dse.run import report
-from dse.study.catalog import load_catalog
-from dse.study.catalog_files import find_catalog
+from dse.study.catalog import find_catalog, load_catalog
 from objectives.partition import (
     Workloads,
     architecture_of,
@@ -140,7 +139,7 @@ def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> N
 def test_the_catalog_sets_what_the_model_reads() -> None:
     rows = load_catalog(find_catalog("memory_organisations")).rows
     assert {
-        name: {key: float(figure.value) for key, figure in row.figures.items()}
+        name: {key: float(figure.value) for key, figure in row.values.items()}
         for name, row in rows.items()
     } == ORGANISATIONS
 

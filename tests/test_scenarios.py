@@ -237,7 +237,7 @@ def test_regions_along_one_of_two_weighted_inputs_sum_the_weights_of_the_other()
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": [3, 1]}, ["weights", "2 numbers for 3 scenarios", "one a scenario"]),
+        ({"weights": [3, 1]}, ["weights", "2 numbers for 3 scenarios", "one per scenario"]),
         ({"weights": [0, 0, 0]}, ["are all 0"]),
         ({"weights": [-1, 2, 3]}, ["weights[1]", "-1", "0"]),
         ({"weights": [1e308, 1e308, 1e308]}, ["too large a sum"]),

@@ -101,66 +101,6 @@ def test_the_study_of_these_tests_has_no_problem() -> None:
     assert [o.name for o in study.evaluator.objectives] == ["short", "time", "area"]
 
 
-def test_entries_keep_their_positions_and_valid_ones_are_checked() -> None:
-    wrong = [3, {"minimize": "time", "name": 7}, {"minimize": "area", "at": {"lanes": 0}}]
-    content = changed(
-        objective=[{"minimize": "tim"}, *wrong, {"minimize": "are"}],
-        constraint=["x", {"quantity": "area", "at_most": "1 furlong"}],
-        curve=[5, {"name": "c", "axis": "sise", "real": [1, 2], "quantities": ["tme"]}],
-    )
-    assert places(content) == [
-        "objective[1].minimize",
-        "objective[2]",
-        "objective[3].name",
-        "objective[4].at.lanes",
-        "objective[5].minimize",
-        "constraint[1]",
-        "constraint[2].at_most",
-        "curve[1]",
-        "curve[2].axis",
-        "curve[2].quantities",
-    ]
-
-
-def test_a_model_that_cannot_be_loaded_hides_no_other_problem() -> None:
-    content = changed(
-        study={"name": "t", "models": ["timing", "none:cost"], "abut": "x"},
-        inputs={"size": "1 furlong", "width": 64, "clock": 1e9},
-        objective=[{"minimize": "tme"}, {"minimize": "area"}],
-        constraint=[{"quantity": "energy", "at_most": "1 parsec"}],
-        search={"method": "exhaustve"},
-        regions={"axis": "sizee", "low": 1, "high": 2},
-        curve=None,
-    )
-    found = {problem.where: problem for problem in problems(content)}
-    assert list(found) == [
-        "study.models[2]",
-        "study.abut",
-        "inputs.size",
-        "objective[1].minimize",  # but not 'area', 'energy', 'width': the other model's, perhaps
-        "constraint[1].at_most",
-        "search.method",
-        "regions.axis",
-    ]
-    assert "'parsec'" in found["constraint[1].at_most"].message
-
-
-def test_a_misspelt_model_stands_for_the_one_that_is_meant() -> None:
-    content = {
-        "study": {"name": "t", "models": ["objectives.logca:ofload"]},
-        "inputs": {"overhead": "3 kB", "latency": 1, "computational_indx": 9},
-        "space": {"acceleration": {"integer": [-2, 64]}},
-        "objective": [{"maximize": "sped"}, {"minimize": "break_even"}],
-    }
-    assert places(content) == [
-        "study.models[1]",
-        "inputs.overhead",
-        "inputs.computational_indx",
-        "space.acceleration.integer",
-        "objective[1].maximize",
-    ]
-
-
 def test_models_that_cannot_be_wired_hide_no_other_problem() -> None:
     again = {"use": "cost", "rename": {"cost": "time"}}
     closing = {"use": "cost", "rename": {"width": "time", "cost": "delay"}}
@@ -182,30 +122,6 @@ def test_models_that_cannot_be_wired_hide_no_other_problem() -> None:
         assert {"study.models", "inputs.size", "objective[2].minimize"} <= {p.where for p in found}
 
 
-def test_wanting_sections_hide_no_other_problem() -> None:
-    content = changed(space=None, inputs={"size": -1, "width": 64, "clock": 1}, search={"seed": -1})
-    assert places(content) == ["inputs.size", "search.seed", "space"]
-    content = changed(study={"name": ""}, objective=[], inputs={"size": "x"})
-    assert places(content) == ["study.name", "study.models", "objective"]
-
-
-def test_misspelt_keys_count_as_what_they_are_near_to() -> None:
-    content = changed(
-        objective=[{"maximise": "time"}, {"minimise": "are"}],
-        constraint=[{"quantty": "area", "at_mst": -1}, {"relation": "lanes * pins <= 32"}],
-    )
-    del content["study"]["name"]
-    content["study"]["nam"] = "t"
-    assert places(content) == [
-        "study.nam",
-        "objective[1].maximise",
-        "objective[2].minimise",
-        "objective[2].minimize",
-        "constraint[1].quantty",
-        "constraint[1].at_mst",
-    ]
-
-
 @pytest.mark.parametrize(
     ("place", "value", "wanted"),
     [
@@ -221,7 +137,6 @@ def test_misspelt_keys_count_as_what_they_are_near_to() -> None:
         (("objective", 0, "at"), {"sise": 1}, ["objective[1].at.sise"]),
         (("objective", 1, "over", "size"), [1, -1], ["objective[2].over.size"]),
         (("objective", 2), {"minimize": 3}, ["objective[3].minimize"]),
-        (("constraint", 0, "relation"), "lanes * pns <= 32", ["constraint[1].relation"]),
         (("constraint", 0, "relation"), 5, ["constraint[1].relation"]),
         (("study", "models", 1, "rename"), {"cst": "area"}, ["study.models[2].rename.cst"]),
         (("study", "models", 1), {"use": "cots", "rename": {"cost": "area"}}, ["study.models[2]"]),
@@ -337,38 +252,38 @@ def test_long_lists_of_problems_end_with_their_number() -> None:
     assert "more" not in str(InputError("s", [Problem(f"{i}", "is wrong") for i in range(30)]))
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"objective": [{"minimize": "time", "at": {"siez": 3}}]},
-        {"constraint": [{"relation": "siez <= 64"}]},
-        {
-            "constraint": [{"relation": "lanes * siez <= 64"}],
-            "objective": [{"minimize": "time", "at": {"size": 3}}],
-        },
-    ],
-)
-def test_a_misspelt_input_is_no_quantity_of_a_relation(changed: dict[str, Any]) -> None:
-    content: dict[str, Any] = {
-        "study": {"name": "t", "models": ["timing"]},
-        "inputs": {"siez": "4 KiB", "delay": 1},
-        "space": {"lanes": {"integer": [1, 8]}},
-        "objective": [{"minimize": "time"}],
-        **changed,
-    }
-    with pytest.raises(InputError) as caught:
-        dse.from_mapping(content, MODELS)
-    told = {problem.where: problem for problem in caught.value.problems}
-    assert "unknown input 'siez'" in str(told["inputs.siez"])
-    assert all("did you mean 'size'?" in problem.remedy for problem in told.values())
-
-
 def test_an_objective_of_an_empty_text_is_told() -> None:
     content = {
-        "study": {"name": "t", "models": ["timing", "unread"]},
+        "study": {"name": "t", "models": ["timing"]},
         "inputs": {"size": "4 KiB", "delay": 1},
         "space": {"lanes": {"integer": [1, 8]}},
         "objective": [{"minimize": ""}],
     }
     with pytest.raises(InputError, match=r"objective\[1\].minimize: is an empty text"):
         dse.from_mapping(content, MODELS)
+
+
+def test_each_stage_tells_all_its_problems() -> None:
+    """The schema first, then what the study names, then names and numbers, then the whole."""
+    stages = (
+        ({("study", "abut"): "x", ("search", "seed"): -1}, ["study.abut", "search.seed"]),
+        (
+            {("study", "models"): ["tming", "objectives:x"], ("space", "link"): {"catalog": "x"}},
+            ["study.models[1]", "study.models[2]", "space.link.catalog"],
+        ),
+        (
+            {("inputs", "size"): -1, ("objective",): [{"minimize": "tme"}, {"minimize": "are"}]},
+            ["inputs.size", "objective[1].minimize", "objective[2].minimize"],
+        ),
+        ({("inputs", "width"): None, ("search", "method"): "x"}, ["inputs"]),
+    )
+    content: dict[str, Any] = copy.deepcopy(STUDY)
+    for changes, places in reversed(stages):
+        for (section, *keys), value in changes.items():
+            if value is None:
+                del content[section][keys[0]]
+            elif keys:
+                content[section][keys[0]] = value
+            else:
+                content[section] = value
+        assert [problem.where for problem in problems(content)] == places

@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.explain.regression import regressions
 from dse.problems import InputError
-from dse.study.outside import sha256_of
+from dse.study.input_files import sha256_of
 from tests.commands import called
 
 STUDY = """

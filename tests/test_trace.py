@@ -77,7 +77,7 @@ def test_a_variable_that_moves_only_some_objectives_is_noted() -> None:
         space=space,
         objective=[{"minimize": "latency"}, {"minimize": "area"}, other],
     )
-    assert content.notes == ("size has no part in peak",)
+    assert content.notes == ("size does not affect peak",)
     assert content.run().notes == content.notes
     reach = reaches(content.evaluator)
     assert reach["lanes"].objectives == ("latency", "area", "peak")
@@ -93,7 +93,7 @@ def test_a_variable_that_only_constraints_name_is_noted() -> None:
         objective=[{"minimize": "area"}, {"maximize": "carried"}],
         constraint=[{"quantity": "utilization", "at_most": 0.5}],
     )
-    told = "call_rate has no part in any objective: constraints alone depend on it"
+    told = "call_rate affects no objective: only constraints depend on it"
     assert content.notes == (told,)
 
 
@@ -112,7 +112,7 @@ def test_the_report_shows_the_wiring_and_the_notes(tmp_path: Path) -> None:
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert '<table id="wiring">' in page
     assert "<td>input: call_rate; engine: carried</td>" in page
-    assert "<li>lanes has no part in peak</li>" in page
+    assert "<li>lanes does not affect peak</li>" in page
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_a_choice_is_held_at_an_option(rows: dse.Study) -> None:
         inline.with_inputs(device="c")
     better = inline.with_row("device", "a", acceleration=16)
     assert better.run(workers=1).best("speedup")["device"] == "a"
-    with pytest.raises(dse.InputError, match=r"no figure 'accelaration'\s+did you mean"):
+    with pytest.raises(dse.InputError, match=r"no value 'accelaration'\s+did you mean"):
         inline.with_row("device", "a", accelaration=16)
 
 
@@ -150,7 +150,7 @@ def test_one_figure_of_one_row_is_overridden(rows: dse.Study) -> None:
     assert {o: r["size"] for o, r in changed.choices["link"].items()} == {
         "slow": 3072.0, "quick": 1024.0,
     }  # fmt: skip
-    note = "space.link.override: size of slow is 3 KiB, the study's own figure"
+    note = "space.link.override: size of slow is 3 KiB, the study's own value"
     assert note in changed.notes
     assert note in changed.run(workers=1).notes
     in_the_file = 'catalog = "links", override = { slow = { size = "3 KiB" } }'
@@ -170,9 +170,9 @@ def test_one_figure_of_one_row_is_overridden(rows: dse.Study) -> None:
         (lambda s: s.with_inputs(size=1), "size: is set by the rows of space.link"),
         (lambda s: s.with_row("lnk", "slow", size=1), "is not an entry that takes rows\n.*'link'"),
         (lambda s: s.with_row("link", "slwo", size=1), "'slwo' is not an option\n.*'slow'"),
-        (lambda s: s.with_row("link", "slow", siz=1), "has no figure 'siz'\n.*'size'"),
+        (lambda s: s.with_row("link", "slow", siz=1), "has no value 'siz'\n.*'size'"),
         (lambda s: s.with_row("link", "slow", size="1 s"), "'s' is a unit of time"),
-        (lambda s: s.with_row("link", "slow"), "no figure is given"),
+        (lambda s: s.with_row("link", "slow"), "no value is given"),
         (lambda s: s.with_row("link", "slow", size=-1), "size = -1 B is outside its domain"),
     ],
 )
@@ -203,7 +203,7 @@ def test_an_input_that_changes_nothing_is_refused() -> None:
 
 def test_an_override_in_a_file_that_cannot_be_is_told(rows: dse.Study) -> None:
     for override, words in (
-        ('{ slow = { sise = "3 KiB" } }', "the row 'slow' has no figure 'sise'\n.*'size'"),
+        ('{ slow = { sise = "3 KiB" } }', "the row 'slow' has no value 'sise'\n.*'size'"),
         ('{ slwo = { size = "3 KiB" } }', "'slwo' is not an option\n.*'slow'"),
         ("{ slow = { size = [1] } }", "space.link.override.slow.size"),
     ):

@@ -11,7 +11,7 @@ from typing import Any
 
 from dse.problems import InputError, Problem, without_passwords
 from dse.search.cluster import ANSWERS, Cluster
-from dse.study.urls import hidden
+from dse.study.credentials import hidden
 
 _LOGGERS = ("asyncio", "tornado", "distributed")
 

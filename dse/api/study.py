@@ -16,7 +16,7 @@ from dse.boundary import reader
 from dse.explain.explanation import Explanation
 from dse.problems import InfeasibleError, InputError, Problem, as_path
 from dse.result.record import Result
-from dse.study import edit
+from dse.study import changes
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 
@@ -44,7 +44,7 @@ class Study(ResolvedStudy):
         InputError
             If a name is unknown or has no effect, or a value cannot be; with every problem.
         """
-        return Study(**vars(edit.with_inputs(self, inputs)))
+        return Study(**vars(changes.with_inputs(self, inputs)))
 
     def with_row(self, variable: str, row: str, **figures: Any) -> Study:
         """Return a study with other figures in one row of a catalog.
@@ -63,7 +63,7 @@ class Study(ResolvedStudy):
         InputError
             If there is no such entry, row or figure, or a value cannot be; with every problem.
         """
-        return Study(**vars(edit.with_row(self, variable, row, figures)))
+        return Study(**vars(changes.with_row(self, variable, row, figures)))
 
     def sweep(self, name: str, values: Iterable[Any], *, workers: int | None = None) -> Sweep:
         """Run the study once for each value of an input, or of a variable.

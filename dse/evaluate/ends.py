@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -12,7 +12,15 @@ from dse.evaluate.certain import without_samples
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.evaluate.samples import SAMPLE, Middle, Spread, Uncertainty, option_of, sample_conditions
+from dse.evaluate.samples import (
+    SAMPLE,
+    Sampled,
+    Spread,
+    Uncertain,
+    Uncertainty,
+    option_of,
+    sample_conditions,
+)
 from dse.evaluate.space import Choice, Space
 from dse.model.quantity import Array
 
@@ -71,9 +79,9 @@ def at_ends(evaluator: Evaluator, figures: Sequence[Ends]) -> Evaluator:
 
     def asking(asked: _Asked, names: Sequence[str]) -> _Asked:
         still = without_samples(asked)
-        plain = {n: _settled(v, moved) for n, v in still.conditions.items()}
+        plain: dict[str, Any] = {**still.conditions, **_moved_conditions(asked.conditions, moved)}
         depends = SAMPLE in wiring.needs(names, plain).names
-        if depends or any(isinstance(v, Middle) for v in plain.values()):
+        if depends or any(isinstance(v, Uncertain) for v in plain.values()):
             return replace(still, conditions=sample_conditions(plain, every))
         return replace(still, conditions=plain)
 
@@ -112,6 +120,9 @@ def _with(evaluator: Evaluator, spread: Spread, figure: Ends, column: Array) -> 
     return replace(spread, values=values)
 
 
-def _settled(bound: Any, moved: dict[str, Array]) -> Any:
-    """Return a condition, its middle if it is not moved."""
-    return float(bound) if isinstance(bound, Middle) and bound.where not in moved else bound
+def _moved_conditions(
+    conditions: Mapping[str, Any], moved: Collection[str]
+) -> dict[str, Uncertain]:
+    """Return the uncertain conditions that are moved."""
+    sampled = {n: v.uncertain for n, v in conditions.items() if isinstance(v, Sampled)}
+    return {n: u for n, u in sampled.items() if u is not None and u.source.where in moved}

@@ -29,8 +29,8 @@ class Sampled(tuple[float, ...]):
     Its hash is computed once: the key of each run of a model holds it.
     """
 
-    middle: float = np.nan
-    """What stands for it without samples."""
+    uncertain: Uncertain | None = None
+    """The number that was sampled; None for `SAMPLE`."""
     samples: int = 1
     """How many there are."""
 
@@ -45,21 +45,6 @@ class Sampled(tuple[float, ...]):
         if "_places" not in self.__dict__:
             self.__dict__["_places"] = np.array(self, dtype=np.int64)
         return self.__dict__["_places"]  # type: ignore[no-any-return]
-
-
-class Middle(float):
-    """The middle of an uncertain number, with the place where the study gives it."""
-
-    where: str = ""
-    number: int = 0
-    """Which of several numbers of that place."""
-
-    @classmethod
-    def at(cls, value: float, where: str, number: int = 0) -> Middle:
-        """Return a middle and its place."""
-        found = cls(value)
-        found.where, found.number = where, number
-        return found
 
 
 def option_of(variable: str) -> str:
@@ -153,6 +138,15 @@ class Source:
         """The middle of each number."""
         middle = self.law.middle
         return np.atleast_1d(np.asarray(middle, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Uncertain:
+    """An uncertain number: its middle, its source, and its position among the source's numbers."""
+
+    middle: float
+    source: Source
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -257,10 +251,10 @@ def sample_conditions(conditions: Mapping[str, Any], uncertainty: Uncertainty) -
     each = max((len(v) for v in conditions.values() if isinstance(v, tuple)), default=1)
     found: dict[str, Any] = {}
     for name, bound in conditions.items():
-        if isinstance(bound, Middle):
-            values = uncertainty.values[bound.where][:, 0]
+        if isinstance(bound, Uncertain):
+            values = uncertainty.values[bound.source.where][:, bound.number]
             found[name] = Sampled(np.repeat(values, each).tolist())
-            found[name].middle = bound  # which keeps its place in mind
+            found[name].uncertain = bound
         else:
             found[name] = bound * samples if isinstance(bound, tuple) else bound
     found[SAMPLE] = Sampled(np.repeat(np.arange(samples, dtype=np.float64), each).tolist())
@@ -282,7 +276,7 @@ def certain(conditions: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, bound in conditions.items():
         if isinstance(bound, Sampled):
-            found[name] = bound.middle
+            found[name] = bound.uncertain.middle if bound.uncertain else np.nan
         else:
             found[name] = bound[:each] if isinstance(bound, tuple) else bound
     del found[SAMPLE]

@@ -30,7 +30,7 @@ from dse.explain.wording import value_words
 from dse.model.quantity import Array
 from dse.model.values import change, worded
 from dse.result.record import Result
-from dse.study.left_out import left_out
+from dse.study.alternatives import alternatives
 from dse.study.study import ResolvedStudy
 
 _SEEN = 1.01  # a smaller factor is not worth a word
@@ -238,7 +238,7 @@ def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Adv
     found: list[list[Advice]] = [[] for _ in range(count)]
     every = evaluator.space.columns(points)
     labels = evaluator.space.labels(points)
-    for name, rows in left_out(study).items():
+    for name, rows in alternatives(study).items():
         own = {n: v for n, v in every.items() if n != option_of(name)}
         for option, values in rows.items():
             columns = own | {n: np.full(count, value) for n, value in values.items()}

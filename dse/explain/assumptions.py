@@ -20,7 +20,7 @@ from dse.evaluate.ends import Ends, at_ends
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.laws import Law
-from dse.evaluate.samples import Middle, Source, Uncertainty
+from dse.evaluate.samples import Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.evaluate.wiring import ModelError
@@ -29,7 +29,7 @@ from dse.explain.sensitivity import common
 from dse.model.quantity import Array, Quantity
 from dse.problems import InputError
 from dse.result.record import Result
-from dse.study.resolve.figures import Stated
+from dse.study.resolve.study_inputs import StudyInput
 from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
@@ -45,7 +45,7 @@ class Check:
 
     Parameters
     ----------
-    figure : Stated
+    figure : StudyInput
     ends : (float, float)
         The range that it was moved in, in its unit.
     told : str
@@ -59,7 +59,7 @@ class Check:
         The ends at which the recommended design is no longer on the front.
     """
 
-    figure: Stated
+    figure: StudyInput
     ends: tuple[float, float]
     told: str
     moves: float
@@ -82,7 +82,7 @@ def check_assumptions(
     ModelError
         If a model raises for the designs as they are.
     """
-    ranges = [(f, *r) for f in study.figures if (r := range_of(study, f)) is not None]
+    ranges = [(f, *r) for f in study.inputs if (r := range_of(study, f)) is not None]
     if not ranges or not len(result.front) or isinstance(study.evaluator.space, TableSpace):
         return ()
     numbers = _designs(result, recommended, 1 + 2 * len(ranges))
@@ -100,19 +100,19 @@ def check_assumptions(
     return tuple(sorted(found, key=lambda c: (-c.moves, c.figure.label)))
 
 
-def _is_clock(figure: Stated) -> bool:
+def _is_clock(figure: StudyInput) -> bool:
     """Tell whether a figure converts others, which are then read anew."""
     return figure.name == "clock" and not figure.variable
 
 
-def range_of(study: ResolvedStudy, figure: Stated) -> tuple[tuple[float, float], str] | None:
+def range_of(study: ResolvedStudy, figure: StudyInput) -> tuple[tuple[float, float], str] | None:
     """Return the ends of a figure's range, and how the study gives it; empty if it does not.
 
     None if the figure is neither assumed nor uncertain, or if it cannot be moved: a file, or 0.
     """
-    if isinstance(figure.value, Middle):
-        source = next(s for s in study.uncertainty.sources if s.where == figure.value.where)
-        return _ends_of(study.uncertainty, source, figure.value.number), source.told
+    if figure.uncertain is not None:
+        source, number = figure.uncertain.source, figure.uncertain.number
+        return _ends_of(study.uncertainty, source, number), source.told
     if figure.provenance != "assumed" or not math.isfinite(figure.value) or figure.value == 0:
         return None
     low, high = sorted((figure.value / FACTOR, figure.value * FACTOR))
@@ -155,8 +155,8 @@ def _designs(result: Result, recommended: int | None, changes: int) -> list[int]
     return numbers[: max(1, int(budget / changes))]
 
 
-def _asked(figure: Stated, ends: tuple[float, float]) -> Ends:
-    where = figure.value.where if figure.bound and isinstance(figure.value, Middle) else ""
+def _asked(figure: StudyInput, ends: tuple[float, float]) -> Ends:
+    where = figure.uncertain.source.where if figure.bound and figure.uncertain else ""
     return Ends(figure.name, float(figure.value), ends, figure.variable, figure.option, where)
 
 
@@ -206,7 +206,7 @@ def _clock_moved(study: ResolvedStudy, points: Points, ends: tuple[float, float]
 
 def _check(
     evaluator: Evaluator,
-    ranged: tuple[Stated, tuple[float, float], str],
+    ranged: tuple[StudyInput, tuple[float, float], str],
     moved: _Moved,
     kept: int | None,
 ) -> Check:

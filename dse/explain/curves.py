@@ -10,7 +10,7 @@ import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
 from dse.model.quantity import Array
-from dse.study.resolve.curves import CurvePlan
+from dse.study.resolve.plots import CurvePlan
 from dse.study.study import ResolvedStudy
 
 Better: TypeAlias = Literal["lower", "higher"] | None

@@ -12,8 +12,8 @@ import pandas as pd
 from dse.explain.assumptions import Check
 from dse.model.section import Section, Table
 from dse.model.values import as_data, listed, plural, show, worded
-from dse.study.provenance import PROVENANCES, Provenance, worst
-from dse.study.resolve.figures import Stated
+from dse.study.input_value import PROVENANCES, Provenance, worst
+from dse.study.resolve.study_inputs import StudyInput
 
 TITLE = "Where the numbers come from"
 _NAMED = 3  # figures to check, and defaults, in the answer
@@ -34,13 +34,13 @@ class InputProvenance:
 
     Parameters
     ----------
-    figures : tuple of Stated
+    figures : tuple of StudyInput
         All that the result depends on.
     checks : tuple of Check
         Those that may be off, what moves the front most first; empty if there was no time.
     """
 
-    figures: tuple[Stated, ...]
+    figures: tuple[StudyInput, ...]
     checks: tuple[Check, ...] = ()
 
     @property
@@ -153,14 +153,14 @@ def _table(found: InputProvenance) -> Table:
     return Table(title, table, note)
 
 
-def _others(found: InputProvenance) -> list[Stated]:
+def _others(found: InputProvenance) -> list[StudyInput]:
     """Return the figures that were not moved, the worst founded first."""
     moved = {id(check.figure) for check in found.checks}
     rest = [figure for figure in found.figures if id(figure) not in moved]
     return sorted(rest, key=lambda figure: -PROVENANCES.index(figure.provenance))
 
 
-def _row(figure: Stated, check: Check | None = None) -> dict[str, object]:
+def _row(figure: StudyInput, check: Check | None = None) -> dict[str, object]:
     value = "" if np.isnan(figure.value) else show(figure.value, figure.unit or "1")
     row: dict[str, object] = {
         "figure": worded(figure.label),
@@ -196,7 +196,7 @@ def provenance_data(found: InputProvenance) -> dict[str, Any]:
     return {"figures": as_data(data)}
 
 
-def _plain(figure: Stated) -> Mapping[str, object]:
+def _plain(figure: StudyInput) -> Mapping[str, object]:
     keys: Sequence[str] = ("name", "label", "value", "unit", "provenance", "source", "objectives")
     return {key: getattr(figure, key) for key in keys} | {"value": float(figure.value)}
 

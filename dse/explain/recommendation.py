@@ -548,7 +548,7 @@ def assess_inputs(study: ResolvedStudy, result: Result, effort: bool = True) -> 
     """
     recommended = next(iter(designs_of(study, result)), None)
     checks = check_assumptions(study, result, recommended) if effort else ()
-    return InputProvenance(study.figures, checks)
+    return InputProvenance(study.inputs, checks)
 
 
 def _best(result: Result) -> list[int]:

@@ -17,7 +17,7 @@ from dse.evaluate.wiring import Key
 from dse.explain.sensitivity import common, gain, improvable, improved
 from dse.model.quantity import Array, Quantity
 from dse.model.values import listed, show, worded
-from dse.study.resolve.regions import RegionsPlan, Rule
+from dse.study.resolve.plots import RegionsPlan, Rule
 
 _GRID = 241  # points along the axis between which a cut-off is looked for
 _TOGETHER, _AHEAD = 4_096, 5  # points at which models are run at once, about; halvings ahead

@@ -17,7 +17,7 @@ from dse.evaluate.wiring import Key, Wiring, among
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
-from dse.study.resolve.regions import Rule
+from dse.study.resolve.plots import Rule
 
 Kind: TypeAlias = Literal["within your space", "another part", "not yours to change"]
 """Who sets an input: a variable; the row that a variable chooses; or the study is given it."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.problems import Problem, nearest
-from dse.study.table_file import DesignTable
+from dse.study.design_table import DesignTable
 
 
 def by_problems(

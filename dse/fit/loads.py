@@ -14,7 +14,7 @@ from dse.fit.queue import FEWEST, MOST, Load, LoadFit, fit_load, lowest
 from dse.model.units import UnitError, base, factor
 from dse.model.values import as_data, listed, number, plural, show
 from dse.problems import InputError, Problem
-from dse.study.table_file import DesignTable, read_table
+from dse.study.design_table import DesignTable, read_table
 
 _IN_FLIGHT = ("queue_depth", "in_flight")
 _OFFERED = ("offered_total", "offered")

@@ -16,7 +16,7 @@ from dse.model.quantity import Array
 from dse.model.units import UnitError, factor
 from dse.model.values import listed, show
 from dse.problems import InputError, Problem, closest, nearest
-from dse.study.table_file import DesignTable, read_table
+from dse.study.design_table import DesignTable, read_table
 
 _WANTED = "granularity_B, host_s and accelerated_s, or one of the two times"
 _SIZE, _OUT, _HOST, _DEVICE = "granularity", "granularity_out", "host", "accelerated"

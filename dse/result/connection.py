@@ -17,7 +17,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 
 from dse.result.database import StorageError
 from dse.result.writing import write_bytes
-from dse.study.urls import hidden, is_masked, is_server, shown_url
+from dse.study.credentials import hidden, is_masked, is_server, shown_url
 
 _BUSY = 60.0
 """Seconds that a file is waited for which somebody else holds, such as a dashboard that reads."""

@@ -10,7 +10,7 @@ from typing import Any
 from dse.model.values import listed
 from dse.problems import InputError, Problem
 from dse.result.writing import sweep, write_bytes
-from dse.study.outside import Outside
+from dse.study.input_files import Outside
 from dse.study.study import ResolvedStudy
 
 

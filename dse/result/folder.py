@@ -23,10 +23,10 @@ from dse.result.copies import noted_of, places_outside
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
 from dse.result.writing import write_json, write_whole
-from dse.study.outside import MARKER as MARKER
-from dse.study.outside import Outside, sha256_of
-from dse.study.reading import read_toml
+from dse.study.input_files import MARKER as MARKER
+from dse.study.input_files import Outside, sha256_of
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
+from dse.study.toml_files import read_toml
 
 FORMAT = 4
 """Version of the folder's layout."""

@@ -38,7 +38,7 @@ from dse.result.connection import (
 from dse.result.database import StorageError
 from dse.search.asking import distributions, quiet
 from dse.search.outcome import Outcome
-from dse.study.urls import shown_url
+from dse.study.credentials import shown_url
 
 REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""

@@ -1,19 +1,39 @@
-"""Studies: from a file to something that can be evaluated, with every problem told at once.
+"""Studies: from a file to an evaluator, with all problems of a stage at once.
 
 `study`
     A study that is read and resolved.
-`reading`, `schema` (with `entry`, `shown`), `faults`
-    The file: its tables, what may stand in them, and what is wrong with them in words.
+`toml_files`
+    TOML files, read with limits and written.
+`schema`
+    The tables that may stand in a study file.
+`schema_errors`
+    Errors of the schema in words.
+`findings`
+    Places in a study file, with their problems and notes.
 `resolve`
-    From tables to an evaluator, section by section.
-`loading` (with `beside`, `reach`)
-    Code that a study names: models and sections of the report, and what they import.
-`kept`, `plain`, `urls`
-    A study as it may be kept and shown; what scripts give as plain values.
-`catalog`, `catalog_files`
-    Rows of figures, and where their files are.
-`listing`
-    What there is to use.
-`team`
-    Who works on a study.
+    The stages from tables to an evaluator.
+`input_value`
+    Numbers with their unit, provenance, source and distribution.
+`catalog`
+    Catalogs: where they are, and their entries.
+`design_table`
+    Tables of designs, and of measurements.
+`input_files`
+    The files of inputs, and those that a run does not copy.
+`loading`
+    Loading of the code that a study names.
+`source_files`
+    The files of that code, and digests of functions.
+`credentials`
+    Database URLs, and texts without passwords.
+`changes`
+    Studies with other inputs.
+`alternatives`
+    Catalog entries that a study leaves out.
+`library`
+    Installed models and catalogs.
+`draft`
+    First drafts of studies.
+`execution`
+    The workers and the search method of a study.
 """

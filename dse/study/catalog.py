@@ -1,16 +1,16 @@
-"""Catalogs: rows of figures that belong together, read from TOML; every figure has a source.
+"""Catalogs: entries of input values that belong together, each with a source, read from TOML.
 
-A figure is kept as it is written, value and unit; what reads it knows the quantity's base unit and
-converts it there (`dse.model.units.read` takes a figure's `text`).
+A value is kept as it is written; `dse.model.units.read` converts its `text` to the base unit.
 """
 
 from __future__ import annotations
 
 import datetime
+import importlib.metadata
+import importlib.util
 import math
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,82 +19,33 @@ import numpy as np
 
 from dse.boundary import reader
 from dse.model.units import KNOWN_UNITS, UnitError, base, is_unit, split
-from dse.problems import InputError, Problem, check_regular, nearest
-from dse.study.provenance import PROVENANCES, Origin, Provenance, sourced
+from dse.problems import InputError, Problem, nearest
+from dse.study.input_value import PROVENANCES, InputValue, Provenance
+from dse.study.toml_files import read_toml
 
-_BYTES = 1 << 28  # of a file
+ENTRY_POINTS = "dse.catalogs"
+"""Entry-point group of the packages that offer catalogs."""
+_LOOKED_AT = 1 << 20  # characters of a file that are searched for [study]
 _FILE_KEYS = ("about", "source", "provenance", "note")
 _ROW_KEYS = ("about", "note", "source", "provenance", "text", "together")
-_FIGURE_KEYS = ("value", "unit", "source", "provenance", "note")
+_VALUE_KEYS = ("value", "unit", "source", "provenance", "note")
 _ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
 _KINDS = {bool: "a truth value", list: "a list", dict: "a table", datetime.date: "a date"}
 _EXAMPLE = 'such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """One number, as it is written in the file.
-
-    Parameters
-    ----------
-    value : float or str
-        The number, or a text with a number and a unit.
-    unit : str
-        The unit that is written with it; empty if the value is in the quantity's base unit.
-    source : str
-        Where it is from: its own source, else the row's, else the catalog's.
-    note : str
-        How to read it.
-    provenance : Provenance
-        How well it is founded: its own, else the row's, else the catalog's, else assumed.
-    """
-
-    value: float | str
-    unit: str
-    source: str
-    note: str = ""
-    provenance: Provenance = "assumed"
-
-    @property
-    def text(self) -> str:
-        """Number and unit as one text, for `dse.model.units.read`.
-
-        >>> Figure(900.0, "LUT", "a book").text, Figure("1.16 GHz", "GHz", "a book").text
-        ('900.0 LUT', '1.16 GHz')
-        """
-        if isinstance(self.value, str):
-            return self.value
-        return f"{self.value!r} {self.unit}".rstrip()
-
-    @property
-    def given(self) -> float | str:
-        """As a study would give it: the text, or if it has no unit a number, in the base unit.
-
-        It has its origin with it (`dse.study.provenance.origin_of`).
-
-        >>> Figure(900.0, "", "a book").given, Figure("1.16 GHz", "GHz", "a book").given
-        (900.0, '1.16 GHz')
-        """
-        text, origin = self.text, Origin(self.provenance, self.source)
-        try:
-            number, _, unit = split(text)
-        except UnitError:
-            return sourced(text, origin)
-        return sourced(text if unit else number, origin)
-
-
-@dataclass(frozen=True, slots=True)
 class Together:
-    """How figures of a row vary together, as a fit leaves them uncertain.
+    """How values of a row vary together, as a fit leaves them uncertain.
 
     Parameters
     ----------
     of : tuple of str
-        The figures.
+        The values.
     normal : tuple of str
         Those that are normal themselves; of the others the logarithm is.
     covariance : tuple of tuple of float
-        Of the figures or their logarithms, without units.
+        Of the values or their logarithms, without units.
     """
 
     of: tuple[str, ...]
@@ -112,19 +63,19 @@ class Row:
         Words joined by ``-``; a ``+`` or ``-`` may end it, as in the literature's ``SL2+``.
     about : str
         What it is.
-    figures : mapping of str to Figure
+    values : mapping of str to InputValue
         By quantity name.
     text : mapping of str to str
         Facts that are not numbers.
     note, source : str
         Of the row as a whole; empty if not given.
     together : Together or None
-        How its figures vary together, if that is known.
+        How its values vary together, if that is known.
     """
 
     name: str
     about: str
-    figures: Mapping[str, Figure]
+    values: Mapping[str, InputValue]
     text: Mapping[str, str]
     note: str = ""
     source: str = ""
@@ -142,7 +93,7 @@ class Catalog:
     path : Path
         The file.
     about, source : str
-        What the rows are; the source of the figures that name none.
+        What the rows are; the source of the values that name none.
     rows : mapping of str to Row
         By row name, in the order of the file.
     """
@@ -163,18 +114,7 @@ def load_catalog(path: Path) -> Catalog:
     InputError
         If the file cannot be read or used; it lists every problem.
     """
-    try:
-        check_regular(path, _BYTES)
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        problem = Problem("", f"cannot be read: {error.strerror or error}")
-        raise InputError(str(path), [problem]) from error
-    except UnicodeDecodeError as error:
-        problem = Problem("", f"is not UTF-8 text: {error}", "save it as UTF-8")
-        raise InputError(str(path), [problem]) from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, too
-        problem = Problem("", f"is not TOML: {error}", "see https://toml.io for the syntax")
-        raise InputError(str(path), [problem]) from error
+    _, content = read_toml(path)
     problems: list[Problem] = []
     about = _text(content, "about", "", problems, needed="what the rows are, in a sentence")
     source = _text(content, "source", "", problems)
@@ -211,21 +151,21 @@ def _row(
     note = _text(table, "note", name, problems)
     own_source = _text(table, "source", name, problems)
     provenance = _provenance(table, name, provenance, problems)
-    figures = {}
+    values = {}
     for key, given in table.items():
         if key not in _ROW_KEYS:
-            figure = _figure(f"{name}.{key}", given, own_source or source, provenance, problems)
-            if figure is not None:
-                figures[key] = figure
+            value = _value(f"{name}.{key}", given, own_source or source, provenance, problems)
+            if value is not None:
+                values[key] = value
     if all(key in _ROW_KEYS for key in table):
-        problems.append(Problem(name, "has no figures", f"quantity = figure, {_EXAMPLE}"))
+        problems.append(Problem(name, "has no values", f"quantity = value, {_EXAMPLE}"))
     text = _facts(name, table.get("text", {}), problems)
-    together = _together(name, table, figures, problems) if "together" in table else None
-    return Row(name, about, figures, text, note, own_source, together)
+    together = _together(name, table, values, problems) if "together" in table else None
+    return Row(name, about, values, text, note, own_source, together)
 
 
 def _together(
-    name: str, table: Mapping[str, Any], figures: Mapping[str, Figure], problems: list[Problem]
+    name: str, table: Mapping[str, Any], values: Mapping[str, InputValue], problems: list[Problem]
 ) -> Together | None:
     given, where = table["together"], f"{name}.together"
     example = '{ of = ["overhead", "acceleration"], covariance = [[0.01, 0.0], [0.0, 0.02]] }'
@@ -236,9 +176,9 @@ def _together(
         problems.append(Problem(where, "is not names and a covariance", example))
         return None
     for each in (*of, *normal):
-        if each not in figures or (each in normal and each not in of):
+        if each not in values or (each in normal and each not in of):
             problems.append(
-                Problem(where, f"the row has no figure '{each}'", nearest(str(each), figures))
+                Problem(where, f"the row has no value '{each}'", nearest(str(each), values))
             )
             return None
     square = matrix.shape == (len(of), len(of)) and len(set(of)) == len(of) > 0
@@ -258,9 +198,9 @@ def _facts(name: str, given: Any, problems: list[Problem]) -> dict[str, str]:
     return {key: _text(given, key, f"{name}.text", problems) for key in given}
 
 
-def _figure(
+def _value(
     where: str, given: Any, source: str, provenance: Provenance, problems: list[Problem]
-) -> Figure | None:
+) -> InputValue | None:
     key = where.rsplit(".", 1)[-1]
     if not key.isidentifier():
         problems.append(
@@ -269,26 +209,28 @@ def _figure(
     table = given if isinstance(given, dict) else {"value": given}
     before = len(problems)
     problems.extend(
-        Problem(f"{where}.{name}", "is unknown in a figure", nearest(name, _FIGURE_KEYS))
+        Problem(f"{where}.{name}", "is unknown in a value", nearest(name, _VALUE_KEYS))
         for name in table
-        if name not in _FIGURE_KEYS
+        if name not in _VALUE_KEYS
     )
     note = _text(table, "note", where, problems)
     source = _text(table, "source", where, problems) or source
     provenance = _provenance(table, where, provenance, problems)
     unit = _text(table, "unit", where, problems)
     if "value" not in table:
-        problems.append(Problem(where, "has no value", f"a figure is {_EXAMPLE}"))
+        problems.append(Problem(where, "has no value", f"a value is {_EXAMPLE}"))
     else:
-        value, unit = _value(where, table["value"], unit, problems)
+        value, unit = _number(where, table["value"], unit, problems)
     if not source:
         problems.append(
-            Problem(where, "has no source", "give 'source' to the figure, its row or the catalog")
+            Problem(where, "has no source", "give 'source' to the value, its row or the catalog")
         )
-    return Figure(value, unit, source, note, provenance) if len(problems) == before else None
+    return (
+        InputValue(value, unit, provenance, source, note=note) if len(problems) == before else None
+    )
 
 
-def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[float | str, str]:
+def _number(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[float | str, str]:
     """Return value and unit as written, having found fault with what is neither."""
     value: float | str = math.nan
     if isinstance(given, str):
@@ -296,27 +238,23 @@ def _value(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[
         try:
             number, _, written = split(given)
         except UnitError as error:
-            problems.append(Problem(where, str(error), f"a figure is {_EXAMPLE}"))
+            problems.append(Problem(where, str(error), f"a value is {_EXAMPLE}"))
             return value, unit
         if written and unit and not _alike(written, unit):
             problems.append(
                 Problem(where, f"has two units, {written!r} and {unit!r}", "give one of them")
             )
-        if unit and not written:
+        if not written:
             value = number
         unit = unit or written
     elif isinstance(given, int | float) and not isinstance(given, bool):
-        try:
-            value = number = float(given)
-        except OverflowError:
-            problems.append(Problem(where, "is too large a number", f"a figure is {_EXAMPLE}"))
-            return value, unit
+        value = number = float(given)
     else:
         kind = _KINDS.get(type(given), type(given).__name__)
-        problems.append(Problem(where, f"is {kind}, not a number", f"a figure is {_EXAMPLE}"))
+        problems.append(Problem(where, f"is {kind}, not a number", f"a value is {_EXAMPLE}"))
         return value, unit
     if math.isnan(number):
-        problems.append(Problem(where, "is not a number (nan)", f"a figure is {_EXAMPLE}"))
+        problems.append(Problem(where, "is not a number (nan)", f"a value is {_EXAMPLE}"))
     if unit and not is_unit(unit):
         problems.append(
             Problem(
@@ -339,7 +277,7 @@ def _alike(one: str, other: str) -> bool:
 def _provenance(
     table: Mapping[str, Any], where: str, around: Provenance, problems: list[Problem]
 ) -> Provenance:
-    """Return how well figures are founded, as their table says, else as what is around it says."""
+    """Return how well values are founded, as their table says, else as what is around it says."""
     given = table.get("provenance", around)
     for provenance in PROVENANCES:
         if given == provenance:
@@ -366,3 +304,101 @@ def _text(
     if needed and not given.strip():
         problems.append(Problem(place, "is missing", f'{key} = "…": {needed}'))
     return given
+
+
+# Finding catalogs: in the study's folder, or in an installed package that offers some
+
+
+def find_catalog(name: str, folder: Path | None = None) -> Path:
+    """Find a catalog by name.
+
+    Parameters
+    ----------
+    name : str
+        ``"interfaces"``: ``interfaces.toml`` in the study's folder, else in a package that offers
+        catalogs. ``"mine.toml"``: that file in the study's folder.
+    folder : Path, optional
+        The study's folder.
+
+    Raises
+    ------
+    InputError
+        If there is none, or the file lies outside the study's folder.
+    """
+    if name.endswith(".toml"):
+        return _in_folder(name, folder)
+    if folder is not None and re.fullmatch(r"[\w.-]+", name):
+        path = folder / f"{name}.toml"
+        if path.is_file():
+            return _in_folder(path.name, folder)
+    shipped = shipped_catalogs()
+    for path in shipped:
+        if path.stem == name:
+            return path
+    known = [path.stem for path in (*_files(folder), *shipped) if not _is_study(path)]
+    remedies = [nearest(name, known) or "no catalogs are known", *_silent_packages()]
+    raise InputError("catalog", [Problem("", f"there is no catalog {name!r}", "; ".join(remedies))])
+
+
+def shipped_catalogs() -> list[Path]:
+    """Return the catalogs of every installed package that offers some, by package and name.
+
+    A package offers its ``*.toml`` files by an entry point of the group ``dse.catalogs``, whose
+    value is the package's name. No package is imported for it.
+    """
+    return [path for _, folder in _packages() for path in _files(folder)]
+
+
+def _in_folder(name: str, folder: Path | None) -> Path:
+    if folder is None:
+        problem = Problem("", f"{name!r} names a file in a study's folder, and there is no study")
+        raise InputError("catalog", [problem])
+    root = folder.resolve()
+    path = (root / name).resolve()
+    if not path.is_relative_to(root):
+        remedy = f"copy it into {root}: a study reads files of its own folder only"
+        raise InputError("catalog", [Problem("", f"{name!r} lies outside the study", remedy)])
+    if path.exists() and not path.is_file():
+        raise InputError("catalog", [Problem("", f"{name!r} is not a regular file")])
+    if not path.is_file():
+        remedy = nearest(name, [file.name for file in _files(folder) if not _is_study(file)])
+        remedy = remedy or f"{root} holds no catalogs"
+        raise InputError("catalog", [Problem("", f"there is no file {name!r}", remedy)])
+    return path
+
+
+def _packages() -> Iterable[tuple[str, Path | None]]:
+    """Yield each package that offers catalogs, and its folder if one is found."""
+    points = importlib.metadata.entry_points(group=ENTRY_POINTS)
+    for package in sorted({point.value for point in points}):
+        try:
+            found = importlib.util.find_spec(package)
+        except (ImportError, ValueError):
+            found = None
+        locations = list(found.submodule_search_locations or ()) if found else []
+        yield package, Path(locations[0]) if locations else None
+
+
+def _files(folder: Path | None) -> list[Path]:
+    files = folder.glob("*.toml") if folder is not None else ()
+    return sorted(file for file in files if file.is_file())  # a pipe would be waited for
+
+
+def _is_study(path: Path) -> bool:
+    """Tell whether a file beside a study is another study."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        text = file.read(_LOOKED_AT)
+    return re.search(r"^\s*\[study\]", text, re.MULTILINE) is not None
+
+
+def _silent_packages() -> list[str]:
+    """Return a sentence for each package that should hold catalogs but does not."""
+    sentences = []
+    for package, folder in _packages():
+        if folder is None:
+            sentences.append(f"the package {package!r}, which offers catalogs, is not found")
+        elif not _files(folder):
+            sentences.append(
+                f"{folder} answers to the package name {package!r} and holds no catalogs"
+            )
+    return sentences

@@ -13,8 +13,7 @@ from typing import Any
 
 from dse.model.units import read
 from dse.problems import InputError, Problem, closest, nearest
-from dse.study.catalog import Catalog, Row, load_catalog
-from dse.study.catalog_files import find_catalog
+from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
 from dse.study.loading import load_function
 
 QUESTIONS = {
@@ -30,7 +29,7 @@ _COSTS = {
     "latency_per_byte": ("cycle/B", ("interface_latency_per_byte", "interface_overhead_per_byte")),
     "shared_link": ("1", ("shared_link",)),
 }
-_COST_FIGURES = tuple(name for _, names in _COSTS.values() for name in names)
+_COST_VALUES = tuple(name for _, names in _COSTS.values() for name in names)
 
 
 def example(target: Path) -> str:
@@ -107,14 +106,14 @@ def from_kernel(
     attached = _named(links, interfaces or usual, "--interface", problems)
     if problems or row is None or platform is None:
         raise InputError("dse new", problems)
-    clock = read(platform.figures["clock"].text, "Hz")
+    clock = read(platform.values["clock"].text, "Hz")
     text: str = _draft("kernel")(
         target.stem,
         kernel=(row.name, _said(row, sources=True)),
         host=(platform.name, _said(platform, sources=True)),
-        clock=(platform.figures["clock"].text, clock),
+        clock=(platform.values["clock"].text, clock),
         engines=[(each.name, _said(each)) for each in chosen],
-        interfaces=[(each.name, _said(each, () if chosen else _COST_FIGURES)) for each in attached],
+        interfaces=[(each.name, _said(each, () if chosen else _COST_VALUES)) for each in attached],
         costs={each.name: _costs(each, clock) for each in attached},
         work=_work(row, clock),
     )
@@ -235,15 +234,15 @@ def _named(
 
 
 def _said(row: Row, used: Sequence[str] = (), sources: bool = False) -> str:
-    """Return what a row is, perhaps its sources, and which figures (of those used) are assumed."""
+    """Return what a row is, perhaps its sources, and which values (of those used) are assumed."""
     assumed = [
         name
-        for name, figure in row.figures.items()
-        if "assumption" in figure.note + figure.source and name in (used or row.figures)
+        for name, value in row.values.items()
+        if "assumption" in value.note + value.source and name in (used or row.values)
     ]
     said = [row.about]
     if sources:
-        said += list(dict.fromkeys(figure.source for figure in row.figures.values()))
+        said += list(dict.fromkeys(value.source for value in row.values.values()))
     if assumed:
         said.append(f"assumed: {', '.join(assumed)}")
     return "; ".join(said)
@@ -252,12 +251,12 @@ def _said(row: Row, used: Sequence[str] = (), sources: bool = False) -> str:
 def _costs(row: Row, clock: float) -> dict[str, float]:
     """Return LogCA's costs of an interface, in cycles of a host of this clock [Hz]."""
     return {
-        cost: sum(read(row.figures[n].text, unit, clock) for n in names if n in row.figures)
+        cost: sum(read(row.values[n].text, unit, clock) for n in names if n in row.values)
         for cost, (unit, names) in _COSTS.items()
     }
 
 
 def _work(kernel: Row, clock: float) -> tuple[float, float]:
     """Return the host's work for a byte [cycle/B], and the exponent with which it grows."""
-    index = read(kernel.figures["computational_index"].text, "cycle/B", clock)
-    return index, read(kernel.figures["complexity"].text, "1")
+    index = read(kernel.values["computational_index"].text, "cycle/B", clock)
+    return index, read(kernel.values["complexity"].text, "1")

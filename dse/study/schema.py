@@ -1,25 +1,141 @@
-"""The study file's schema: what may stand in it, checked by pydantic before anything is loaded."""
+"""The schema of a study file: its tables, checked by pydantic before anything is loaded."""
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, Tag
-
-from dse.study.entry import Finite, Name, Number, Table, WeightsTable
-from dse.study.shown import BottleneckTable, CurveTable, RegionsTable, ReportTable
-from dse.study.uncertain import (
-    ConstraintReduce,
-    Figure,
-    OriginTable,
-    Share,
-    Sourced,
-    SourcedTable,
-    UncertainTable,
-    UncertaintyTable,
-    is_sourced,
-    is_uncertain,
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    Tag,
+    ValidationInfo,
+    field_validator,
 )
+from pydantic_core import PydanticCustomError
+
+from dse.study.input_value import SOURCED, InputValue, Provenance
+
+# Numbers, names and weights
+
+Finite = Annotated[StrictFloat, Field(allow_inf_nan=False)]
+Number = StrictInt | Finite | StrictStr
+"""A number in the quantity's base unit, or a text with a unit, such as ``"1 KiB"``."""
+
+
+Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
+"""The name of a quantity."""
+Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
+"""How much each of some scenarios counts."""
+WeightsTable = Annotated[
+    Annotated[Weights, Tag("one list")] | Annotated[dict[str, Weights], Tag("by input")],
+    Discriminator(lambda value: "by input" if isinstance(value, dict) else "one list"),
+]
+
+
+class Table(BaseModel):
+    """A table of the study file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+# Numbers with a provenance, and uncertain numbers
+
+Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
+"""The lesser and the greater of two numbers."""
+LAWS = ("between", "uniform", "normal", "lognormal", "triangular")
+"""The keys that say how a number is uncertain: one of them is given."""
+_LAW_KEYS = (*LAWS, "deviation", "factor")
+NO_SOURCE = "no_source"
+"""Type of the error of a figure that must have a source."""
+
+
+class OriginTable(Table):
+    """Where a figure is from."""
+
+    provenance: Provenance = Field("assumed", description="how well it is founded")
+    source: StrictStr = Field(
+        "", validate_default=True, description="what it is taken from; not of derived and assumed"
+    )
+
+    @field_validator("source")
+    @classmethod
+    def _is_told(cls, source: str, info: ValidationInfo) -> str:
+        """Require a source of what is not this study's own."""
+        provenance = info.data.get("provenance")
+        if provenance in SOURCED and not source.strip():
+            kind = "is from a data sheet" if provenance == "data sheet" else f"is {provenance}"
+            told = "is missing: what {kind} has a source"
+            raise PydanticCustomError(NO_SOURCE, told, {"kind": kind})
+        return source
+
+
+class SourcedTable(OriginTable):
+    """A number that says where it is from."""
+
+    value: Number = Field(description="the number")
+
+
+class UncertainTable(OriginTable):
+    """A number that is not known exactly."""
+
+    between: Ends | None = Field(None, description="[low, high]: no more is known than its ends")
+    uniform: Ends | None = Field(None, description="[low, high]: each number alike")
+    normal: Number | None = Field(None, description="the mean; with deviation")
+    deviation: Number | None = Field(None, description="of normal: the standard deviation")
+    lognormal: Number | None = Field(None, description="the median; with factor")
+    factor: StrictInt | StrictFloat | None = Field(
+        None, description="of lognormal: by which factor one standard deviation moves it"
+    )
+    triangular: Annotated[list[Number], Field(min_length=3, max_length=3)] | None = Field(
+        None, description="[low, likeliest, high]"
+    )
+
+
+def input_value(given: float | str | SourcedTable | UncertainTable) -> InputValue:
+    """Return a number of a study with its provenance, its source and its distribution."""
+    if isinstance(given, SourcedTable):
+        return InputValue(given.value, "", given.provenance, given.source)
+    if isinstance(given, UncertainTable):
+        return InputValue(math.nan, "", given.provenance, given.source, given)
+    return InputValue(given)
+
+
+def _number_kind(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return _KIND_OF.get(type(value), "number")
+    if {*_LAW_KEYS} & value.keys():
+        return "uncertain"
+    return "sourced" if {"value", "provenance", "source"} & value.keys() else None
+
+
+Numeric = Annotated[
+    Annotated[Number, Tag("number")]
+    | Annotated[SourcedTable, Tag("sourced")]
+    | Annotated[UncertainTable, Tag("uncertain")],
+    Discriminator(_number_kind),
+]
+"""A number, one that says its provenance, or one that is uncertain."""
+Share = Annotated[str, Field(strict=True, pattern=r"^\s*\d+(\.\d+)?\s*%\s*$")]
+"""A share of the samples, such as ``"95 %"``."""
+ConstraintReduce = Literal["mean", "worst"] | Share
+
+
+class UncertaintyTable(Table):
+    """How often uncertain inputs are drawn."""
+
+    samples: StrictInt = Field(
+        512, ge=2, le=100_000, description="of all uncertain inputs together, by search.seed"
+    )
+
+
+# Models, inputs and variables
 
 
 class ModelUse(Table):
@@ -39,7 +155,7 @@ class CatalogRow(Table):
     rename: dict[str, Name] = Field(
         default_factory=dict, description="the row's own name = name in this study"
     )
-    override: dict[str, Figure] = Field(
+    override: dict[str, Numeric] = Field(
         default_factory=dict, description="figures of the study's own, by their names in this study"
     )
     uncertain: StrictBool = Field(
@@ -93,7 +209,7 @@ class CatalogTable(Table):
     rename: dict[str, Name] = Field(
         default_factory=dict, description="the rows' own name = name in this study"
     )
-    override: dict[str, dict[str, Figure]] = Field(
+    override: dict[str, dict[str, Numeric]] = Field(
         default_factory=dict,
         description="by row: figures of the study's own, by their names in this study",
     )
@@ -105,7 +221,7 @@ class CatalogTable(Table):
 class RowsTable(Table):
     """One of the rows written here; a row sets all its quantities together."""
 
-    rows: dict[str, dict[str, Figure]] = Field(
+    rows: dict[str, dict[str, Numeric]] = Field(
         min_length=1, description="option = { quantity = number, … }; all set the same quantities"
     )
 
@@ -129,27 +245,36 @@ _VARIABLES: dict[str, type[Table]] = {
     "rows": RowsTable,
     "subsets": SubsetsTable,
 }
-KINDS = frozenset(
-    {*_VARIABLES, "row", "file", "number", "renamed", "model", "uncertain", "sourced"}
-)
-"""Words that pydantic puts into places, for the kinds of an entry."""
+_INPUTS: dict[str, type[Table]] = {
+    "row": CatalogRow,
+    "file": ResourceFile,
+    "uncertain": UncertainTable,
+    "sourced": SourcedTable,
+}
+KINDS: dict[str, type[Table] | None] = {
+    **_VARIABLES,
+    **_INPUTS,
+    "renamed": ModelUse,
+    "number": None,
+    "model": None,
+    "one list": None,
+    "by input": None,
+}
+"""The tables that an entry may be, by the words that pydantic puts into the places of errors."""
+_KIND_OF: dict[type, str] = {table: kind for kind, table in KINDS.items() if table is not None}
 
 
-def _kind(value: Any) -> str | None:
-    found = [kind for kind in _VARIABLES if isinstance(value, dict) and kind in value]
-    if not found and isinstance(value, Table):
-        return next(kind for kind, table in _VARIABLES.items() if isinstance(value, table))
-    return found[0] if len(found) == 1 else None
+def _variable_kind(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return _KIND_OF.get(type(value))
+    kinds = [kind for kind in _VARIABLES if kind in value]
+    return kinds[0] if len(kinds) == 1 else None
 
 
-def _input_kind(value: Any) -> str:
-    if isinstance(value, ResourceFile) or (isinstance(value, dict) and "file" in value):
-        return "file"
-    if is_uncertain(value):
-        return "uncertain"
-    if is_sourced(value):
-        return "sourced"
-    return "row" if value and isinstance(value, dict | CatalogRow) else "number"
+def _input_kind(value: Any) -> str | None:
+    if not isinstance(value, dict) or not {"file", "catalog", "row"} & value.keys():
+        return _number_kind(value)
+    return "file" if "file" in value else "row"
 
 
 def _model_kind(value: Any) -> str:
@@ -163,7 +288,7 @@ VariableTable = Annotated[
     | Annotated[CatalogTable, Tag("catalog")]
     | Annotated[RowsTable, Tag("rows")]
     | Annotated[SubsetsTable, Tag("subsets")],
-    Discriminator(_kind),
+    Discriminator(_variable_kind),
 ]
 ModelEntry = Annotated[
     Annotated[StrictStr, Tag("model")] | Annotated[ModelUse, Tag("renamed")],
@@ -174,9 +299,12 @@ InputTable = Annotated[
     | Annotated[CatalogRow, Tag("row")]
     | Annotated[ResourceFile, Tag("file")]
     | Annotated[UncertainTable, Tag("uncertain")]
-    | Annotated[Sourced, Tag("sourced")],
+    | Annotated[SourcedTable, Tag("sourced")],
     Discriminator(_input_kind),
 ]
+
+
+# What is studied, asked and searched
 
 
 class StudyTable(Table):
@@ -205,7 +333,7 @@ class ObjectiveTable(Table):
     name: StrictStr | None = Field(
         None, min_length=1, description="of the column; the quantity and its conditions if absent"
     )
-    at: dict[str, Figure] = Field(
+    at: dict[str, Numeric] = Field(
         default_factory=dict, description="inputs bound for this objective alone"
     )
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
@@ -231,7 +359,7 @@ class ConstraintTable(Table):
     at_least: Number | None = Field(None, description="its least value")
     relation: StrictStr | None = Field(None, description='such as "lanes * streams <= 64"')
     name: StrictStr | None = Field(None, min_length=1, description="in messages and the report")
-    at: dict[str, Figure] = Field(
+    at: dict[str, Numeric] = Field(
         default_factory=dict, description="inputs bound for this constraint alone"
     )
     reduce: ConstraintReduce | None = Field(
@@ -292,6 +420,61 @@ class RunTable(Table):
     storage: StrictStr | None = Field(None, description="an Optuna database URL")
 
 
+# The report
+
+
+class BottleneckTable(Table):
+    """When an input counts as a bottleneck: LogCA's rule by default."""
+
+    factor: Annotated[StrictInt | Finite, Field(gt=1)] = Field(
+        10.0, description="by which an input is improved"
+    )
+    threshold: Annotated[StrictInt | Finite, Field(gt=0)] = Field(
+        0.2, description="the share by which an objective must then improve"
+    )
+
+
+class RegionsTable(Table):
+    """The axis along which optimization regions are drawn."""
+
+    axis: StrictStr = Field(description="an input that no model gives")
+    low: Number = Field(description="where it begins")
+    high: Number = Field(description="where it ends")
+    objective: StrictStr | None = Field(None, description="the first one if absent")
+
+
+class CurveTable(Table):
+    """Quantities to draw along an input, for the designs that matter most."""
+
+    name: StrictStr = Field(min_length=1, description="of the picture")
+    axis: StrictStr = Field(description="an input that no model gives")
+    values: list[Number] | None = Field(None, min_length=2, description="its values; or as follows")
+    integer: Annotated[list[StrictInt], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="[low, high]: whole numbers between them"
+    )
+    real: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = Field(
+        None, description="[low, high]: numbers between them"
+    )
+    log: StrictBool = Field(False, description="spread evenly in the logarithm")
+    quantities: list[StrictStr] = Field(min_length=1, max_length=8, description="what is drawn")
+    at: dict[str, Number] = Field(
+        default_factory=dict, description="inputs bound for this curve alone"
+    )
+
+
+class ReportTable(Table):
+    """What the report shows beside the front."""
+
+    sections: list[StrictStr] = Field(
+        default_factory=list,
+        max_length=16,
+        description="functions that write sections: module:function, or file.py:function",
+    )
+
+
+# The whole file
+
+
 class StudyFile(Table):
     """A study: models, inputs, space, objectives, constraints and how to search."""
 
@@ -347,51 +530,25 @@ def file_of(content: Any) -> type[StudyFile]:
     return TableStudyFile if isinstance(study, dict) and "table" in study else StudyFile
 
 
-_ENTRIES: dict[str, type[Table]] = {
+SECTIONS: dict[str, type[Table]] = {
     "study": StudyTable,
-    "study.models.*": ModelUse,
-    "inputs.*": CatalogRow,
-    "objective.*": ObjectiveTable,
-    "constraint.*": ConstraintTable,
+    "objective": ObjectiveTable,
+    "constraint": ConstraintTable,
     "target": TargetTable,
     "uncertainty": UncertaintyTable,
     "search": SearchTable,
     "run": RunTable,
     "bottlenecks": BottleneckTable,
     "regions": RegionsTable,
-    "curve.*": CurveTable,
+    "curve": CurveTable,
     "report": ReportTable,
 }
-INPUTS: dict[str, type[Table]] = {
-    "file": ResourceFile,
-    "uncertain": UncertainTable,
-    "sourced": SourcedTable,
-}
+"""The tables of the sections that have keys of their own."""
 LISTS = frozenset({"study.models", "objective", "constraint", "curve", "report.sections"})
-"""Sections whose entries are told by their positions."""
-NAMED = frozenset({"inputs", "space", "columns"})
-"""Sections whose entries have names."""
-
-
-def table_at(path: str, value: Any) -> type[Table] | None:
-    """Return the table that stands at a path such as ``"objective.*"``, ``*`` for any entry."""
-    if path == "space.*":
-        return _VARIABLES.get(_kind(value) or "")
-    if path == "inputs.*" and (found := INPUTS.get(_input_kind(value))):
-        return found
-    if path == "":
-        study = value.get("study")
-        models = isinstance(study, dict) and "models" in study
-        return file_of(value) if models else TableStudyFile
-    if path == "study" and ("table" in value or "models" not in value):
-        return TableStudyTable  # a key may be table, misspelt
-    return _ENTRIES.get(path)
+"""Sections whose entries have positions."""
 
 
 def json_schema(of_table: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of a study file, or of a study of a table, for editors."""
     schema = (TableStudyFile if of_table else StudyFile).model_json_schema()
-    for table in (schema, *schema.get("$defs", {}).values()):
-        if table.get("type") == "object" and "properties" in table:
-            table["additionalProperties"] = False
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

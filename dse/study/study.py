@@ -22,18 +22,16 @@ from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.outcome import Tolerance
 from dse.search.plan import plan
-from dse.study.faults import in_order
-from dse.study.kept import deciding, kept_text, to_toml
-from dse.study.outside import Outside, places, sha256_of
-from dse.study.plain import plain
-from dse.study.reading import parse, read_toml, unfit
-from dse.study.resolve import resolve
-from dse.study.resolve.context import Context, is_unitless, without_unit
-from dse.study.resolve.curves import CurvePlan
-from dse.study.resolve.figures import Stated
-from dse.study.resolve.regions import RegionsPlan, Rule
+from dse.study.credentials import deciding_content, safe_text, shown_url, url_problem
+from dse.study.findings import Findings, Place
+from dse.study.input_files import Outside, places, sha256_of
+from dse.study.resolve import Resolved, resolve
+from dse.study.resolve.plots import CurvePlan, RegionsPlan, Rule
+from dse.study.resolve.scope import Scope
+from dse.study.resolve.study_inputs import StudyInput
 from dse.study.schema import SearchTable, StudyFile
-from dse.study.urls import shown_url, url_problem
+from dse.study.schema_errors import parse_file
+from dse.study.toml_files import as_content, check_content, read_toml, to_toml
 
 T = TypeVar("T")
 
@@ -81,8 +79,8 @@ class ResolvedStudy:
         What the models require and the study cannot tell, with what is lacking.
     uncertainty : Uncertainty
         What is uncertain, and its samples.
-    figures : tuple of Stated
-        The figures that its results depend on, with where they are from.
+    inputs : tuple of StudyInput
+        The input values that its results depend on, with their provenance.
     digest : str
         A digest of all that decides the result, as it was when the study was read: what the text
         says, the files that models, catalogs and profiles came from, what a target adds to the
@@ -108,7 +106,7 @@ class ResolvedStudy:
     target: Target | None
     unchecked: tuple[str, ...]
     uncertainty: Uncertainty
-    figures: tuple[Stated, ...]
+    inputs: tuple[StudyInput, ...]
     digest: str
 
     @property
@@ -187,11 +185,8 @@ def study_of_mapping(
     problems = _not_mappings(content, models)
     if problems:
         raise InputError("study", problems)
-    problems += unfit(content)
-    if problems:
-        raise InputError("study", problems)
-    raw = plain(content, "", problems)
-    if problems:
+    raw = as_content(content, "", problems)
+    if problems or (problems := check_content(raw)):
         raise InputError("study", problems)
     return _study(raw, json.dumps(raw, indent=1), None, models or {}, elsewhere or {})
 
@@ -237,56 +232,45 @@ def _not_mappings(content: Any, models: Any) -> list[Problem]:
     return problems
 
 
-def _settings(
-    table: SearchTable, objectives: Sequence[Objective], problems: list[Problem]
-) -> Settings:
+def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope) -> Settings:
     """Return what the study asks of its search, texts with units read."""
     units = {objective.name: objective.unit for objective in objectives}
-    tolerance, apart = 0.0, {}
+    place = Place("search")
+    tolerance, apart, floor = Tolerance(), {}, {}
     if isinstance(table.tolerance, dict):
-        for name, where, given in _by_objective("tolerance", table.tolerance, units, problems):
-            apart[name] = _tolerance(given, units[name], where, problems)
+        for name, given in _by_objective(scope, place / "tolerance", table.tolerance, units):
+            where = place / "tolerance" / name
+            apart[name] = _tolerance(scope, where, name, given, units[name])
     else:
-        tolerance = _tolerance(table.tolerance, "1", "search.tolerance", problems).share
-    floor = {}
-    for name, where, given in _by_objective("floor", table.floor, units, problems):
-        floor[name] = _number(given, units[name], where, problems)
-        if floor[name] < 0:
-            problems.append(Problem(where, f"is {given}", "give 0 or more"))
-    own = {"tolerance": tolerance, "apart": apart, "floor": floor}
+        tolerance = _tolerance(scope, place / "tolerance", "tolerance", table.tolerance, "1")
+    for name, given in _by_objective(scope, place / "floor", table.floor, units):
+        floor[name] = _amount(scope, place / "floor" / name, name, given, units[name])
+    own = {"tolerance": tolerance.share, "apart": apart, "floor": floor}
     return Settings(**{**dict(table), **own})
 
 
 def _by_objective(
-    key: str, given: Mapping[str, T], units: Mapping[str, str], problems: list[Problem]
-) -> Iterator[tuple[str, str, T]]:
-    """Yield the name of each objective that has a value, where it stands, and the value."""
+    scope: Scope, place: Place, given: Mapping[str, T], units: Mapping[str, str]
+) -> Iterator[tuple[str, T]]:
+    """Yield the name of each objective that has a value, and the value."""
     for name, value in given.items():
-        where = f"search.{key}.{name}"
         if name in units:
-            yield name, where, value
+            yield name, value
         else:
-            remedy = nearest(name, units)
-            problems.append(Problem(where, f"'{name}' is not an objective", remedy))
+            scope.add(place / name, f"'{name}' is not an objective", nearest(name, units))
 
 
-def _tolerance(given: float | str, unit: str, where: str, problems: list[Problem]) -> Tolerance:
-    """Read a tolerance: a share, or an amount if it has the unit of the objective."""
-    if isinstance(given, str) and unit != "1" and not _is_share(given):
-        amount = _number(given, unit, where, problems)
-        if amount < 0:
-            problems.append(Problem(where, f"is {given}", "give 0 or more"))
-        return Tolerance(0.0, amount)
-    before = len(problems)
-    share = _number(given, "1", where, problems)
-    if len(problems) > before:
-        return Tolerance(0.01)  # any: it is told that what was given is none
-    if not 0 <= share <= 10:
-        problems.append(Problem(where, f"is {share:g}", "allowed: 0 to 10"))
-    return Tolerance(share)
+def _tolerance(scope: Scope, place: Place, name: str, given: float | str, unit: str) -> Tolerance:
+    """Read a tolerance: a fraction, or an amount if it has the unit of the objective."""
+    if isinstance(given, str) and unit != "1" and not _is_fraction(given):
+        return Tolerance(0.0, _amount(scope, place, name, given, unit))
+    fraction = scope.number(place, name, given, "1")
+    if fraction is not None and not 0 <= fraction <= 10:
+        scope.add(place, f"is {fraction:g}", "allowed: 0 to 10")
+    return Tolerance(0.01 if fraction is None else fraction)
 
 
-def _is_share(given: str) -> bool:
+def _is_fraction(given: str) -> bool:
     try:
         read(given, "1")
     except UnitError:
@@ -294,17 +278,11 @@ def _is_share(given: str) -> bool:
     return True
 
 
-def _number(given: float | str, unit: str, where: str, problems: list[Problem]) -> float:
-    if not isinstance(given, str):
-        return float(given)
-    if unit != "1" and is_unitless(given):
-        problems.append(Problem(where, *without_unit(given, unit)))
-        return 0.0
-    try:
-        return read(given, unit)
-    except UnitError as error:
-        problems.append(Problem(where, str(error)))
-        return 0.0
+def _amount(scope: Scope, place: Place, name: str, given: float | str, unit: str) -> float:
+    value = scope.number(place, name, given, unit)
+    if value is not None and value < 0:
+        scope.add(place, f"is {given}", "give 0 or more")
+    return value or 0.0
 
 
 def _study(
@@ -314,30 +292,29 @@ def _study(
     functions: Mapping[str, Callable[..., Any]],
     elsewhere: Mapping[str, Path],
 ) -> ResolvedStudy:
-    source = str(path) if path else "study"
-    problems: list[Problem] = []
-    reading = parse(raw, problems)
-    file = reading.file
+    """Return the study of a content, in stages; each reports all its problems at once."""
+    findings = Findings(str(path) if path else "study", raw)
+    file = parse_file(raw, findings)
     folder = path.parent.absolute() if path else None  # a model may change where paths begin
-    context = Context(reading, folder, functions, problems, elsewhere=elsewhere)
-    resolved = resolve(context)
-    settings = _settings(file.search, resolved.evaluator.objectives, problems)
-    chosen = plan(settings, resolved.evaluator, problems)
-    if file.run.storage is not None and (wrong := url_problem(file.run.storage)):
-        problems.append(wrong)
-    if problems or chosen is None:
-        raise InputError(source, in_order(problems, raw))
+    resolved = resolve(file, folder, functions, elsewhere, findings)
+    chosen = _plan(file, resolved, findings)
+    files = sorted({*resolved.files, *resolved.section_files})
     try:
-        code = {path: sha256_of(path) for path in sorted({*context.files, *context.report_files})}
+        code = {path: sha256_of(path) for path in files}
     except OSError as error:
         message = f"{error.filename} cannot be read: {error.strerror or error}"
-        raise InputError(source, [Problem("", message)]) from None
-    outside = {key: Outside.of(*noted, code) for key, noted in context.outside.items()}
-    text, target = kept_text(text, raw, toml=path is not None), resolved.target
-    searched = target.searched if target else ()
+        raise InputError(findings.source, [Problem("", message)]) from None
+    outside = {key: Outside.of(*noted, code) for key, noted in resolved.outside.items()}
+    searched = resolved.target.searched if resolved.target else ()
+    digest = _digest(
+        deciding_content(raw),
+        {path: code[path] for path in resolved.files},
+        folder,
+        [*resolved.fingerprints, *searched, *places(outside)],
+    )
     return ResolvedStudy(
         file=file,
-        text=text,
+        text=safe_text(text, raw, toml=path is not None),
         content=raw,
         functions=functions,
         path=path,
@@ -347,21 +324,34 @@ def _study(
         regions=resolved.regions,
         curves=resolved.curves,
         sections=resolved.sections,
-        target=target,
+        target=resolved.target,
         unchecked=resolved.unchecked,
         uncertainty=resolved.uncertainty,
-        figures=resolved.figures,
-        notes=tuple(context.notes),
+        inputs=resolved.inputs,
+        notes=tuple(findings.notes),
         code=code,
         folder=folder,
         outside=outside,
-        digest=_digest(
-            deciding(raw),
-            {path: code[path] for path in context.files},
-            folder,
-            [*context.fingerprints, *searched, *places(outside)],
-        ),
+        digest=digest,
     )
+
+
+def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> Plan:
+    """Return how the space is searched; the last stage of reading a study."""
+    evaluator = resolved.evaluator
+    scope = Scope(evaluator.wiring, findings)
+    settings = _settings(file.search, evaluator.objectives, scope)
+    problems: list[Problem] = []
+    chosen = plan(settings, evaluator, problems)
+    if file.run.storage is not None and (wrong := url_problem(file.run.storage)):
+        problems.append(wrong)
+    for problem in problems:
+        section, *keys = problem.where.split(".")
+        findings.add(Place(section, tuple(keys)), problem.message, problem.remedy)
+    findings.finish_stage()
+    if chosen is None:
+        raise AssertionError("a plan is missing without a problem")
+    return chosen
 
 
 def _digest(

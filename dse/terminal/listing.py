@@ -13,8 +13,9 @@ from rich.text import Text
 from dse.model.quantity import Quantity, Resource
 from dse.model.values import number
 from dse.problems import printable
-from dse.study.catalog import Catalog, Figure, Row
-from dse.study.listing import Listed
+from dse.study.catalog import Catalog, Row
+from dse.study.input_value import InputValue
+from dse.study.library import Listed
 from dse.terminal.shown import escape
 
 
@@ -46,10 +47,10 @@ def asked(
         yield f"[bold]quantity {escape(name)}[/]"
         yield from _lines("given by", [(model, _declared(q)) for model, q in given.items()])
         yield from _lines("taken by", [(model, _declared(q)) for model, q in taken.items()])
-    rows = [(c, r) for c in catalogs for r in c.rows.values() if name in r.figures]
+    rows = [(c, r) for c in catalogs for r in c.rows.values() if name in r.values]
     yield from _lines(
         "given by rows of catalogs",
-        [(f"{c.name} {r.name}", _figure(r.figures[name])) for c, r in rows],
+        [(f"{c.name} {r.name}", _value(r.values[name])) for c, r in rows],
     )
     exact = whole or given or taken or any(name in (c.name, *c.rows) for c in catalogs)
     if not exact and not rows:
@@ -93,19 +94,19 @@ def _catalog(catalog: Catalog, rows: Iterable[Row]) -> Iterator[RenderableType]:
         yield Padding(
             f"[bold]{escape(row.name)}[/]  {escape(row.about)}", (0, 0, 0, 2), expand=False
         )
-        figures = ", ".join(f"{name} = {_figure(each)}" for name, each in row.figures.items())
-        yield _indented(f"[dim]{escape(figures)}[/]", 4)
+        values = ", ".join(f"{name} = {_value(value)}" for name, value in row.values.items())
+        yield _indented(f"[dim]{escape(values)}[/]", 4)
 
 
 def _indented(text: str | Text, columns: int = 2) -> Padding:
     return Padding(text, (0, 0, 0, columns), expand=False)
 
 
-def _figure(figure: Figure) -> str:
-    """Return a figure as people write it; one without a unit has none."""
-    if isinstance(figure.value, str):
-        return figure.value
-    return f"{number(figure.value, 6)} {'' if figure.unit == '1' else figure.unit}".rstrip()
+def _value(given: InputValue) -> str:
+    """Return an input value as people write it."""
+    if isinstance(given.value, str):
+        return given.value
+    return f"{number(given.value, 6)} {'' if given.unit == '1' else given.unit}".rstrip()
 
 
 def hanging(kind: str, text: str, width: int = 11, indent: int = 2) -> Iterator[RenderableType]:

@@ -36,7 +36,7 @@ from dse.result.refutation import Refutation
 from dse.search.base import UNLIMITED, Progress
 from dse.search.outcome import share
 from dse.study.catalog import Catalog
-from dse.study.listing import Listed, near
+from dse.study.library import Listed, near
 from dse.study.study import ResolvedStudy
 from dse.terminal.best import best_designs
 from dse.terminal.listing import asked, hanging, overview

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.measured_accuracy import MEASURED, section
 from dse.model.units import read
 from dse.study.catalog import load_catalog
-from dse.study.catalog_files import find_catalog
+from dse.study.catalog import find_catalog
 from objectives.accelerometer import core_wait, host_speedup, offload_time
 from objectives.communication import load_dataflow
 from objectives.communication.analysis import local_or_global
@@ -27,7 +27,7 @@ from tests.docs.pages import ROOT, first_number, is_rounded, read_page, read_tab
 
 def inputs_of(catalog: str, entry: str, units: dict[str, str]) -> dict[str, float]:
     """Return input values of a catalog entry in the given units."""
-    values = load_catalog(find_catalog(catalog)).rows[entry].figures
+    values = load_catalog(find_catalog(catalog)).rows[entry].values
     return {name: read(values[name].text, unit) for name, unit in units.items()}
 
 

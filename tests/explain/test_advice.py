@@ -11,7 +11,7 @@ import pytest
 import dse
 from dse.explain.advice import GIVEN, PART, SPACE, Advice, keeping
 from dse.explain.explanation import Explanation, explain
-from dse.study.left_out import left_out
+from dse.study.alternatives import alternatives
 from tests.explain.examples import content, machine, study
 
 ROOT = Path(__file__).parents[2]
@@ -120,7 +120,7 @@ def test_kinds_are_told_apart_by_who_sets_an_input() -> None:
 
 def test_parts_are_rows_left_out_that_compute_the_same() -> None:
     crypto = dse.load(ROOT / "studies" / "crypto.toml")
-    rows = left_out(crypto)
+    rows = alternatives(crypto)
     assert "engine" not in rows  # of AES there are these two; SHA and cosine do something else
     assert "queued-port" in rows["interface"]
     assert not rows["interface"].keys() & set(crypto.choices["interface"])

@@ -14,7 +14,7 @@ import pytest
 import dse
 from dse.explain.assumptions import distance
 from dse.explain.recommendation import assess_inputs
-from dse.study.kept import to_toml
+from dse.study.toml_files import to_toml
 
 ASSUMED = {"latency_per_byte": 0.5, "latency": "1.2 us", "complexity": 1.1}
 
@@ -140,7 +140,7 @@ def test_an_assumed_clock_moves_all_that_is_given_in_seconds() -> None:
 def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> None:
     study = dse.from_mapping(content())
     result = study.run(tmp_path / "run")
-    provenances = {f.label: (f.provenance, f.source) for f in study.figures}
+    provenances = {f.label: (f.provenance, f.source) for f in study.inputs}
     assert provenances["clock"] == ("data sheet", "a manual")
     assert provenances["computational_index"] == ("measured", "a log")
     assert provenances["overhead of near"] == ("derived", "a sum")
@@ -191,8 +191,8 @@ def test_defaults_and_tiers_are_named() -> None:
 def test_which_program_is_asked_about_is_no_figure() -> None:
     """A default chose the only program of a profile, and counted as assumed."""
     study = dse.load(Path(__file__).parents[2] / "studies" / "compress.toml")
-    assert "workload" not in [figure.label for figure in study.figures]
-    assert "shared_store" in [figure.label for figure in study.figures if figure.default]
+    assert "workload" not in [figure.label for figure in study.inputs]
+    assert "shared_store" in [figure.label for figure in study.inputs if figure.default]
 
 
 def test_the_distance_of_fronts_is_a_share() -> None:
@@ -262,10 +262,12 @@ def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
         dse.from_mapping(made)
     (problem,) = raised.value.problems
     assert problem.where == "objective[1].at.granularity"
-    assert f"'{next(iter(said))}' has no effect: what is asked is no figure" in problem.message
+    assert (
+        f"'{next(iter(said))}' has no effect: a condition is not an input value" in problem.message
+    )
     # what is not known exactly is a figure wherever it stands
     made["objective"][0]["at"]["granularity"] = {"between": [512, 2048]} | said
-    assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).figures]
+    assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).inputs]
 
 
 def test_a_bad_origin_of_a_row_is_told_once() -> None:
@@ -274,7 +276,7 @@ def test_a_bad_origin_of_a_row_is_told_once() -> None:
     with pytest.raises(dse.InputError) as raised:
         dse.from_mapping(made)
     assert "space.engine.rows.far.overhead" in str(raised.value)
-    assert "value, provenance, source" in str(raised.value)
+    assert "source" in str(raised.value)
     assert len(raised.value.problems) == 1, raised.value
 
 
@@ -289,7 +291,7 @@ def test_a_catalog_says_provenance_for_figures_rows_and_the_file(tmp_path: Path)
     made = content()
     made["space"]["engine"] = {"catalog": "mine.toml"}
     (tmp_path / "study.toml").write_text(to_toml(made))
-    provenances = {f.label: f.provenance for f in dse.load(tmp_path / "study.toml").figures}
+    provenances = {f.label: f.provenance for f in dse.load(tmp_path / "study.toml").inputs}
     assert [provenances[f"overhead of {row}"] for row in "abc"] == [
         "data sheet",
         "derived",

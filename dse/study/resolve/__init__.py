@@ -1,31 +1,37 @@
-"""From a study's tables to an evaluator: every problem of every section at once.
+"""From a study's tables to an evaluator, in stages: each reports all its problems at once.
 
-`models`, `rows`
-    What the study names: code, and rows of catalogs.
-`inputs`, `variables`, `free`
-    What sets quantities: constants, the space, and quantities that only relations name.
-`objectives`, `constraints`, `target`
-    What is asked of designs.
-`conditions`, `weights`
-    Under which conditions, and how much each counts.
-`uncertain`, `drawing`
-    What is not known exactly, and its samples.
-`figures`
-    All figures that are given, with where they are from.
-`regions`, `curves`, `sections`
-    What the report draws and writes beside the front.
+`models`
+    Code: models and sections of the report.
+`entries`
+    Entries of catalogs.
+`scope`
+    The names and numbers of a study.
+`inputs`
+    Fixed inputs, the clock and files.
+`variables`
+    The space.
+`objectives`
+    Objectives with their conditions, scenarios and weights.
+`constraints`
+    Constraints, relations, free quantities and the target.
+`uncertainty`
+    Distributions and samples of uncertain inputs.
+`plots`
+    Optimization regions and curves.
 `table`
-    All of it for a study of a table, which has columns in the place of models.
-`checks`, `contradictions`
-    What the whole must satisfy.
-`context`
-    What all of these share: the problems, and what could not be read.
+    A study of a table, which has columns in the place of models.
+`checks`
+    Checks of the whole study.
+`study_inputs`
+    The input values that results depend on.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 from dse.evaluate.conflicts import conflicts
 from dse.evaluate.evaluator import Evaluator
@@ -35,110 +41,156 @@ from dse.evaluate.space import Space
 from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
 from dse.model.section import Writer
+from dse.study.findings import Findings, Place
+from dse.study.input_value import InputValue
 from dse.study.resolve.checks import (
-    check_dead,
+    check_effects,
     check_given_twice,
     check_missing,
-    check_overrides,
-    note_reach,
+    effect_notes,
+    override_notes,
 )
-from dse.study.resolve.constraints import resolve_constraints
-from dse.study.resolve.context import Context
-from dse.study.resolve.contradictions import check_contradictions
-from dse.study.resolve.curves import CurvePlan, resolve_curves
-from dse.study.resolve.drawing import spreads, with_samples
-from dse.study.resolve.figures import Stated, stated
-from dse.study.resolve.free import free_quantities
-from dse.study.resolve.inputs import resolve_constants
-from dse.study.resolve.models import resolve_models
+from dse.study.resolve.constraints import (
+    check_contradictions,
+    free_quantities,
+    resolve_constraints,
+    resolve_target,
+)
+from dse.study.resolve.entries import load_entries
+from dse.study.resolve.inputs import resolve_inputs
+from dse.study.resolve.models import check_sections, load_code
 from dse.study.resolve.objectives import resolve_objectives
-from dse.study.resolve.regions import RegionsPlan, resolve_regions
-from dse.study.resolve.sections import check_sections, resolve_sections
+from dse.study.resolve.plots import (
+    CurvePlan,
+    RegionsPlan,
+    check_curves,
+    resolve_curves,
+    resolve_regions,
+)
+from dse.study.resolve.scope import Scope
+from dse.study.resolve.study_inputs import StudyInput, list_inputs
 from dse.study.resolve.table import resolve_table
-from dse.study.resolve.target import resolve_target
+from dse.study.resolve.uncertainty import Sampling, sample_study
 from dse.study.resolve.variables import resolve_variables
-from dse.study.schema import TableStudyFile
+from dse.study.schema import StudyFile, TableStudyFile
 
 
-class Resolved(NamedTuple):
-    """What a study file comes to."""
+@dataclass(frozen=True)
+class Resolved:
+    """The parts of a resolved study; see `dse.study.study.ResolvedStudy`.
+
+    Parameters
+    ----------
+    files, section_files : tuple of Path
+        The files that decide its result, and those of sections of the report.
+    fingerprints : tuple of str
+        Of functions that a script gave.
+    outside : mapping of str to (str, Path, list of Path)
+        Inputs that a run does not copy.
+    """
 
     evaluator: Evaluator
-    regions: RegionsPlan | None
-    curves: tuple[CurvePlan, ...]
-    sections: tuple[tuple[str, Writer], ...]
-    unchecked: tuple[str, ...]
-    target: Target | None
-    uncertainty: Uncertainty
-    figures: tuple[Stated, ...]
-
-
-def resolve(ctx: Context) -> Resolved:
-    """Resolve everything; if `ctx.problems` says what is wrong, then as far as it can be."""
-    if isinstance(ctx.file, TableStudyFile):
-        evaluator, target = resolve_table(ctx, ctx.file)
-        none = Uncertainty()
-        return Resolved(evaluator, None, (), resolve_sections(ctx), (), target, none, ())
-    return _of_models(ctx)
-
-
-def _of_models(ctx: Context) -> Resolved:
-    wiring = _wiring(ctx)
-    sections = resolve_sections(ctx)
-    wrong = conflicts(wiring)
-    ctx.problems += wrong
-    wiring = replace(wiring, free=free_quantities(ctx, wiring))
-    wiring = replace(wiring, constants=resolve_constants(ctx, wiring))
-    space = Space(resolve_variables(ctx, wiring))
-    wiring, space = spreads(ctx, replace(wiring, varied=frozenset(space.quantities())), space)
-    check_given_twice(ctx, wiring, space)
-    check_overrides(ctx, wiring)
-    before = len(ctx.problems)
-    objectives = resolve_objectives(ctx, wiring)
-    constraints = resolve_constraints(ctx, wiring)
-    target, searched = resolve_target(ctx, wiring, objectives)
-    constraints += searched
-    check_contradictions(ctx, constraints)
-    drawn = with_samples(ctx, wiring, space, objectives, constraints)
-    wiring, objectives, constraints, uncertainty = drawn
-    judged = tuple(objectives), tuple(constraints)
-    evaluator = Evaluator(wiring, space, *judged, ctx.file.run.on_error)
+    target: Target | None = None
+    regions: RegionsPlan | None = None
+    curves: tuple[CurvePlan, ...] = ()
+    sections: tuple[tuple[str, Writer], ...] = ()
     unchecked: tuple[str, ...] = ()
-    if not wrong and not ctx.incomplete:
-        also, unchecked = required_constraints(wiring, evaluator.requests())
-        constraints += also
-        evaluator = replace(evaluator, constraints=tuple(constraints))
-    dropped = {entry.partition(".")[0] for entry in ctx.reading.dropped}
-    dropped |= {table.partition("[")[0] for table in ctx.reading.lost}
-    every_target = len(ctx.problems) == before and not dropped & {"objective", "constraint"}
-    if not wrong and not ctx.incomplete:
-        check_missing(ctx, wiring, objectives, constraints)
-        if (
-            every_target
-            and "space" not in dropped
-            and space.variables.keys() == ctx.file.space.keys()
-        ):
-            check_dead(ctx, wiring, space, objectives, constraints)
-    check_sections(ctx, wiring, sections)
-    regions = resolve_regions(ctx, wiring, objectives)
-    curves = resolve_curves(ctx, wiring)
-    figures: tuple[Stated, ...] = ()
-    if not ctx.problems:
-        note_reach(ctx, evaluator)
-        figures = stated(ctx, evaluator)
-    return Resolved(
-        evaluator, regions, tuple(curves), sections, unchecked, target, uncertainty, figures
+    uncertainty: Uncertainty = field(default_factory=Uncertainty)
+    inputs: tuple[StudyInput, ...] = ()
+    files: tuple[Path, ...] = ()
+    section_files: tuple[Path, ...] = ()
+    fingerprints: tuple[str, ...] = ()
+    outside: Mapping[str, tuple[str, Path, list[Path]]] = field(default_factory=dict)
+
+
+def resolve(
+    file: StudyFile,
+    folder: Path | None,
+    functions: Mapping[str, Callable[..., Any]],
+    elsewhere: Mapping[str, Path],
+    findings: Findings,
+) -> Resolved:
+    """Resolve a study.
+
+    Parameters
+    ----------
+    folder : Path or None
+        The study's own folder.
+    functions : mapping of str to callable
+        The models that a script gave.
+    elsewhere : mapping of str to Path
+        Where inputs lie that are not where the text says.
+
+    Raises
+    ------
+    InputError
+        With every problem of the first stage that has one.
+    """
+    # Stage 1: what the study names exists.
+    code = load_code(file, folder, functions, findings)
+    sections = tuple((reference, write) for _, reference, write in code.sections)
+    if isinstance(file, TableStudyFile):
+        evaluator, target, path = resolve_table(file, folder, findings)
+        own = {"sections": sections, "files": (path,), "section_files": code.section_files}
+        return Resolved(evaluator, target, **own)  # type: ignore[arg-type]
+    entries = load_entries(file, folder, findings)
+    findings.finish_stage()
+
+    # Stage 2: each name is known, and each number is one that its quantity may have.
+    wiring = Wiring(code.models, {}, frozenset())
+    for problem in conflicts(wiring):
+        findings.add(Place(problem.where), problem.message, problem.remedy)
+    wiring = replace(wiring, free=free_quantities(file, wiring, entries))
+    inputs = resolve_inputs(file, wiring, entries, folder, elsewhere, findings)
+    wiring = replace(wiring, constants=inputs.constants)
+    scope = Scope(wiring, findings, inputs.limits)
+    variables = resolve_variables(file, scope, entries, inputs)
+    space = Space(variables.space)
+    wiring = replace(wiring, varied=frozenset(space.quantities()))
+    sampling = Sampling(inputs.values, variables.rows)
+    if not findings.count:
+        wiring, space = sampling.prepare(wiring, space)
+    scope = replace(scope, wiring=wiring)
+    bound: dict[Place, InputValue] = {}
+    objectives = resolve_objectives(file, scope, bound)
+    constraints = resolve_constraints(file, scope, bound)
+    target, of_target = resolve_target(file, scope, objectives)
+    constraints += of_target
+    regions = resolve_regions(file, scope, objectives)
+    curves = resolve_curves(file, scope)
+    check_given_twice(findings, wiring, space)
+    findings.finish_stage()
+
+    # Stage 3: the whole is consistent.
+    findings.notes += override_notes(file)
+    check_contradictions(findings, constraints)
+    wiring, objectives, constraints, uncertainty = sample_study(
+        file, findings, sampling, wiring, objectives, constraints
     )
-
-
-def _wiring(ctx: Context) -> Wiring:
-    """Return the models, and keep in mind what of the study could not be read at all."""
-    models = Wiring(resolve_models(ctx), {}, frozenset())
-    dropped = ctx.reading.dropped
-    ctx.unseen |= "study.models" in dropped
-    for entry in dropped:
-        section, _, name = entry.partition(".")
-        if section in ("inputs", "space"):
-            ctx.doubtful.add(name)
-            ctx.unread |= name not in models.known and name != "clock"
-    return models
+    if regions is not None:
+        sampled = next(o for o in objectives if o.name == regions.objective.name)
+        regions = replace(regions, objective=sampled)
+    evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints), file.run.on_error)
+    required, unchecked = required_constraints(wiring, evaluator.requests())
+    constraints += required
+    evaluator = replace(evaluator, constraints=tuple(constraints))
+    check_missing(findings, wiring, objectives, constraints)
+    check_effects(file, findings, wiring, space, objectives, constraints)
+    check_sections(code, wiring, file.inputs, findings)
+    check_curves(scope, curves)
+    findings.finish_stage()
+    findings.notes += effect_notes(evaluator)
+    return Resolved(
+        evaluator,
+        target,
+        regions,
+        tuple(curves),
+        sections,
+        unchecked,
+        uncertainty,
+        list_inputs(evaluator, inputs, variables, bound),
+        (*code.model_files, *entries.files, *inputs.files),
+        code.section_files,
+        code.fingerprints,
+        inputs.outside,
+    )

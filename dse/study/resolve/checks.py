@@ -1,9 +1,8 @@
-"""What the whole must satisfy: nothing missing, nothing given twice, no dead knob."""
+"""Checks of the whole study: nothing missing, nothing given twice, every variable has an effect."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.constraint import Constraint
@@ -12,80 +11,59 @@ from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.trace import reaches
 from dse.evaluate.wiring import Wiring
-from dse.study.resolve.context import Context, shown
-from dse.study.resolve.uncertain import in_words
-from dse.study.schema import CatalogRow, CatalogTable
-from dse.study.uncertain import UncertainTable
+from dse.study.findings import Findings, Place
+from dse.study.resolve.scope import shown
+from dse.study.resolve.uncertainty import describe_distribution
+from dse.study.schema import CatalogRow, CatalogTable, StudyFile, UncertainTable, input_value
 
 _NAMED = 3  # targets in a message
 
 
-def check_given_twice(ctx: Context, wiring: Wiring, space: Space) -> None:
-    """Require that no quantity has two origins."""
-    owner: dict[str, str] = dict.fromkeys(wiring.constants, "[inputs]")
+def check_given_twice(findings: Findings, wiring: Wiring, space: Space) -> None:
+    """Check that no quantity is set at two places."""
+    owner: dict[str, Place] = {name: Place("inputs") for name in wiring.constants}
     for key, variable in space.variables.items():
         names = next(iter(variable.rows.values())) if isinstance(variable, Choice) else [key]
+        place = Place("space") / key
         for name in names:
             if name in owner:
-                ctx.add(
-                    f"space.{key}",
-                    f"'{name}' is given twice: by space.{key} and by {owner[name]}",
-                    "leave one out",
-                )
-            owner[name] = f"space.{key}"
-    for name, where in owner.items():
+                other = str(owner[name]) if owner[name].steps else "[inputs]"
+                message = f"'{name}' is given twice: by {place} and by {other}"
+                findings.add(place, message, "leave one out")
+            owner[name] = place
+    for name, place in owner.items():
         if name in wiring.producers:
             model = wiring.producers[name].name
-            ctx.add(
-                f"inputs.{name}" if where == "[inputs]" else where,
+            where = str(place) if place.steps else "[inputs]"
+            findings.add(
+                place if place.steps else place / name,
                 f"'{name}' is given twice: by {where} and by {model}, as its output",
                 f"leave it out and take what {model} gives, leave that model out, "
                 f'or rename its output: rename = {{ {name} = "another_name" }}',
             )
 
 
-def check_overrides(ctx: Context, wiring: Wiring) -> None:
-    """Require that a model takes what the study sets of a row, and note it."""
-    overridden = [
-        (f"{section}.{key}.override", option, name, number)
-        for section, entries in (("inputs", ctx.file.inputs), ("space", ctx.file.space))
-        for key, entry in entries.items()
-        for option, numbers in _overrides(entry).items()
-        for name, number in numbers.items()
-    ]
-    for where, option, name, number in overridden:
-        if name in wiring.quantities:
-            told = in_words(number) if isinstance(number, UncertainTable) else shown(number)
-            text = f"{name} of {option} is {told}, the study's own figure"
-            ctx.notes.append(f"{where}: {text}")
-        elif name not in ctx.doubtful and not ctx.incomplete:
-            ctx.add(f"{where}.{name}", f"no model takes '{name}'", "leave it out")
-
-
-def _overrides(entry: Any) -> Mapping[str, Mapping[str, float | str | UncertainTable]]:
-    if isinstance(entry, CatalogRow):
-        return {entry.row: entry.override}
-    return entry.override if isinstance(entry, CatalogTable) else {}
-
-
 def check_missing(
-    ctx: Context, wiring: Wiring, objectives: list[Objective], constraints: list[Constraint]
+    findings: Findings,
+    wiring: Wiring,
+    objectives: Sequence[Objective],
+    constraints: Sequence[Constraint],
 ) -> None:
-    """Require that every input that a target needs has an origin."""
-    wanted: dict[str, tuple[str, list[str]]] = {}
-    for target, names, binding in targets(objectives, constraints):
+    """Check that the study sets every input that a target needs."""
+    missing: dict[str, tuple[str, list[str]]] = {}
+    for target, names, binding in _targets(objectives, constraints):
         for name, by in wiring.needs(names, binding).missing.items():
-            if name not in ctx.doubtful:
-                wanted.setdefault(name, (by, []))[1].append(target)
-    for name, (by, needing) in wanted.items():
+            missing.setdefault(name, (by, []))[1].append(target)
+    for name, (by, needing) in missing.items():
         needed = f", needed by {by}" if by else ""
         more = f" and {len(needing) - _NAMED} more" if len(needing) > _NAMED else ""
-        message = f"missing input '{name}'{_what(wiring, name)}{needed} for "
-        ctx.add("inputs", message + ", ".join(needing[:_NAMED]) + more, _remedy(wiring, name))
+        message = f"missing input '{name}'{_describe_input(wiring, name)}{needed} for "
+        message += ", ".join(needing[:_NAMED]) + more
+        findings.add(Place("inputs"), message, _remedy(wiring, name))
 
 
-def _what(wiring: Wiring, name: str) -> str:
-    """Return what an input is, in brackets."""
+def _describe_input(wiring: Wiring, name: str) -> str:
+    """Return the unit and the meaning of an input, in brackets."""
     if name in wiring.resources:
         return f" ({wiring.resources[name].about})"
     if name in wiring.quantities:
@@ -101,59 +79,74 @@ def _remedy(wiring: Wiring, name: str) -> str:
     return f"give {name} in [inputs], in [space], or under at{domain}"
 
 
-def check_dead(
-    ctx: Context,
+def check_effects(
+    file: StudyFile,
+    findings: Findings,
     wiring: Wiring,
     space: Space,
-    objectives: list[Objective],
-    constraints: list[Constraint],
+    objectives: Sequence[Objective],
+    constraints: Sequence[Constraint],
 ) -> None:
-    """Require that every variable matters to a target, and every objective to a variable.
-
-    Every target and variable must have been read: what was left out may be what matters.
-    """
+    """Check that every variable affects a target, and every objective depends on a variable."""
     used: set[str] = set()
     owners = space.quantities()
-    for target, names, binding in targets(objectives, constraints):
+    for target, names, binding in _targets(objectives, constraints):
         live = set(wiring.needs(names, binding).names) - set(binding)
         used |= live
         if not live & set(owners) and target.startswith("objective"):
-            ctx.add(
-                "space",
-                f"no variable changes {target}: every design gives the same",
-                "add a variable that it depends on, or leave the objective out",
-            )
+            message = f"no variable changes {target}: every design gives the same"
+            remedy = "add a variable that it depends on, or leave the objective out"
+            findings.add(Place("space"), message, remedy)
     for key in space.variables:
         if not used & {q for q, owner in owners.items() if owner == key}:
-            reach = sorted(used & (set(wiring.quantities) - set(wiring.producers)))
-            ctx.add(
-                f"space.{key}",
-                "dead knob: no objective and no constraint depends on it",
-                f"they depend on {', '.join(reach)}" if reach else "",
-            )
+            inputs = sorted(used & (set(wiring.quantities) - set(wiring.producers)))
+            message = "has no effect: no objective and no constraint depends on it"
+            remedy = f"they depend on {', '.join(inputs)}" if inputs else ""
+            findings.add(Place("space") / key, message, remedy)
     for name in wiring.constants:
-        if name not in used and name in ctx.file.inputs and name != "clock":  # it converts texts
-            ctx.notes.append(unused(name))
+        if name not in used and name in file.inputs and name != "clock":  # it converts texts
+            findings.note(unused_note(name))
 
 
-def unused(name: str) -> str:
+def unused_note(name: str) -> str:
     """Return the note that an input has no effect."""
     return f"inputs.{name} is not used by any objective or constraint"
 
 
-def note_reach(ctx: Context, evaluator: Evaluator) -> None:
-    """Note the variables that move some objectives alone, or none."""
+def effect_notes(evaluator: Evaluator) -> Iterator[str]:
+    """Yield a note on each variable that affects some objectives only, or none."""
     for key, reach in reaches(evaluator).items():
         if not reach.objectives:
-            ctx.notes.append(f"{key} has no part in any objective: constraints alone depend on it")
+            yield f"{key} affects no objective: only constraints depend on it"
         elif reach.unmoved:
-            ctx.notes.append(f"{key} has no part in {', '.join(reach.unmoved)}")
+            yield f"{key} does not affect {', '.join(reach.unmoved)}"
 
 
-def targets(
-    objectives: list[Objective], constraints: list[Constraint]
+def override_notes(file: StudyFile) -> Iterator[str]:
+    """Yield a note on each value of a catalog entry that the study replaces."""
+    for section, entries in (("inputs", file.inputs), ("space", file.space)):
+        for key, entry in entries.items():
+            if isinstance(entry, CatalogRow):
+                overrides = {entry.row: entry.override}
+            elif isinstance(entry, CatalogTable):
+                overrides = dict(entry.override)
+            else:
+                continue
+            for option, numbers in overrides.items():
+                for name, number in numbers.items():
+                    text = (
+                        describe_distribution(number)
+                        if isinstance(number, UncertainTable)
+                        else shown(input_value(number).written)
+                    )
+                    place = Place(section) / key / "override"
+                    yield f"{place}: {name} of {option} is {text}, the study's own value"
+
+
+def _targets(
+    objectives: Sequence[Objective], constraints: Sequence[Constraint]
 ) -> list[tuple[str, tuple[str, ...], Conditions]]:
-    """Return every target: what it is, the quantities it needs, what is bound for it."""
+    """Return every target: its name, the quantities that it needs, and its conditions."""
     found: list[tuple[str, tuple[str, ...], Conditions]] = []
     for objective in objectives:
         found.append((f"objective '{objective.name}'", (objective.quantity,), objective.conditions))

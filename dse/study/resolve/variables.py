@@ -1,89 +1,82 @@
-"""Variables: what the space may set, checked against the quantities' domains."""
+"""Variables: the space, checked against the domains of the quantities."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
-from dse.evaluate.wiring import Wiring
 from dse.model.values import plural, show
 from dse.problems import nearest
-from dse.study.catalog import Figure, Together
-from dse.study.provenance import origin_of
-from dse.study.resolve.context import Context, declarations
-from dse.study.resolve.rows import rows_of, together_of
-from dse.study.resolve.uncertain import read_figure, read_together
+from dse.study.findings import Place
+from dse.study.input_value import InputValue
+from dse.study.resolve.entries import Entries, Rows
+from dse.study.resolve.inputs import Inputs
+from dse.study.resolve.scope import Scope, declarations
+from dse.study.resolve.uncertainty import resolve_fit, resolve_value
 from dse.study.schema import (
     CatalogTable,
     IntegerTable,
     RealTable,
     RowsTable,
+    StudyFile,
     SubsetsTable,
     ValuesTable,
+    input_value,
 )
-from dse.study.uncertain import UncertainTable
 
-Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
-Written: TypeAlias = Mapping[str, Mapping[str, float | str | UncertainTable]]
-"""For each option, its quantities and their numbers as written."""
-_MOST_PARTS = 12
+_Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
+_MAX_PARTS = 12  # parts of which each subset is an option
 _EXACT = 2**53  # whole numbers are floats without loss up to there
 
 
-def resolve_variables(ctx: Context, wiring: Wiring) -> dict[str, Variable]:
+@dataclass(frozen=True)
+class Variables:
+    """The variables of a study.
+
+    Parameters
+    ----------
+    space : mapping of str to Variable
+        By name.
+    rows : mapping of str to Rows
+        The input values of the rows that a variable chooses, in base units, by option.
+    """
+
+    space: Mapping[str, Variable]
+    rows: Mapping[str, Rows]
+
+
+def resolve_variables(file: StudyFile, scope: Scope, entries: Entries, inputs: Inputs) -> Variables:
     """Read ``[space]``; a variable with a problem is left out."""
-    variables: dict[str, Variable] = {}
-    for key, table in ctx.file.space.items():
+    space: dict[str, Variable] = {}
+    chosen: dict[str, Rows] = {}
+    for key, table in file.space.items():
+        place = Place("space") / key
         variable: Variable | None = None
         if isinstance(table, CatalogTable | RowsTable):
-            variable = _choice(ctx, wiring, key, table)
+            rows = _resolve_rows(scope, place, key, table, entries)
+            if rows:
+                chosen[key] = rows
+                numbers = {o: {n: float(v.value) for n, v in r.items()} for o, r in rows.items()}
+                variable = Choice(numbers)
         elif isinstance(table, SubsetsTable):
-            variable = _subsets(ctx, wiring, f"space.{key}", table)
-        elif key in wiring.quantities:
-            variable = _numeric(ctx, wiring, key, table)
+            variable = _subsets(scope, place, table, inputs)
+        elif key in scope.wiring.quantities:
+            variable = _numeric(scope, place, key, table)
         else:
-            _undeclared(ctx, wiring, key, table)
+            scope.add_unknown(place, key, "variable")
+            kind, numbers_ = _numbers(table)
+            for i, number in enumerate(numbers_):
+                scope.check_text(place / kind / i, number)
         if variable is not None:
-            variables[key] = variable
-    return variables
+            space[key] = variable
+    return Variables(space, chosen)
 
 
-def _undeclared(ctx: Context, wiring: Wiring, key: str, table: Numeric) -> None:
-    """Check what can be checked of a variable that no model takes."""
-    ctx.unknown(wiring, f"space.{key}", key, "variable")
-    kind, numbers = _numbers(table)
-    for i, number in enumerate(numbers):
-        ctx.readable(f"space.{key}.{kind}[{i + 1}]", number)
-
-
-def _numeric(ctx: Context, wiring: Wiring, key: str, table: Numeric) -> Variable | None:
-    """Read a variable that is a number; None, and a problem, if it cannot be."""
-    kind, written = _numbers(table)
-    where = f"space.{key}.{kind}"
-    unit = wiring.quantities[key].unit
-    clock = wiring.constants.get("clock")
-    read = [
-        ctx.number(f"{where}[{i + 1}]", key, number, unit, clock)
-        for i, number in enumerate(written)
-    ]
-    numbers = [number for number in read if number is not None]
-    ctx.doubtful.add(key)  # if it is left out, it is not missing as well
-    if len(numbers) < len(read):
-        return None
-    if isinstance(table, ValuesTable):
-        return _values(ctx, wiring, where, key, numbers)
-    if not _range(ctx, wiring, where, key, numbers, table.log):
-        return None
-    if isinstance(table, IntegerTable):
-        return _integer(ctx, where, numbers, table)
-    return _real(ctx, wiring, where, key, numbers, table)
-
-
-def _numbers(table: Numeric) -> tuple[str, Sequence[float | str]]:
+def _numbers(table: _Numeric) -> tuple[str, Sequence[float | str]]:
     """Return the key of a variable's numbers, and the numbers."""
     match table:
         case ValuesTable():
@@ -94,133 +87,138 @@ def _numbers(table: Numeric) -> tuple[str, Sequence[float | str]]:
             return "real", table.real
 
 
-def _values(
-    ctx: Context, wiring: Wiring, where: str, key: str, numbers: Sequence[float]
-) -> Values | None:
-    twice = next((v for v in numbers if numbers.count(v) > 1), None)
-    if twice is not None:
-        ctx.add(where, f"{show(twice, wiring.quantities[key].unit)} is listed twice")
+def _numeric(scope: Scope, place: Place, key: str, table: _Numeric) -> Variable | None:
+    """Read a variable that is a number; None, after a problem, if it cannot be."""
+    kind, written = _numbers(table)
+    unit = scope.wiring.quantities[key].unit
+    read = [scope.number(place / kind / i, key, n, unit) for i, n in enumerate(written)]
+    numbers = [number for number in read if number is not None]
+    if len(numbers) < len(read):
         return None
-    inside = ctx.in_domain(wiring, where, key, np.array(numbers))
-    return Values(tuple(numbers)) if inside else None
-
-
-def _range(
-    ctx: Context, wiring: Wiring, where: str, key: str, bounds: Sequence[float], log: bool
-) -> bool:
-    """Require two bounds of a quantity's domain, in order."""
-    low, high = bounds
-    unit = wiring.quantities[key].unit
-    if low > high:
-        ctx.add(
-            where,
-            f"low = {show(low, unit)} is greater than high = {show(high, unit)}",
-            f"write {where.rpartition('.')[2]} = [low, high], the lesser first",
-        )
-        return False
-    if math.isinf(low) or math.isinf(high):
-        ctx.add(where, "a bound is infinite", "give finite bounds")
-        return False
-    if log and low <= 0:
-        message = f"low = {show(low, unit)} has no logarithm"
-        ctx.add(where, message, "with log = true, low must be greater than 0")
-        return False
-    return ctx.in_domain(wiring, where, key, np.array([low, high]))
-
-
-def _integer(
-    ctx: Context, where: str, bounds: Sequence[float], table: IntegerTable
-) -> Integer | None:
-    if max(abs(bound) for bound in bounds) > _EXACT:
-        ctx.add(where, "a bound is beyond 2^53", "whole numbers are exact up to there")
+    if isinstance(table, ValuesTable):
+        twice = next((v for v in numbers if numbers.count(v) > 1), None)
+        if twice is not None:
+            scope.add(place / kind, f"{show(twice, unit)} is listed twice")
+            return None
+        inside = scope.in_domain(place / kind, key, np.array(numbers))
+        return Values(tuple(numbers)) if inside else None
+    low, high = numbers
+    if not _check_range(scope, place / kind, key, low, high, table.log):
         return None
-    low, high = (int(bound) for bound in bounds)
-    return Integer(low, high, table.step, table.log)
-
-
-def _real(
-    ctx: Context,
-    wiring: Wiring,
-    where: str,
-    key: str,
-    bounds: Sequence[float],
-    table: RealTable,
-) -> Real | None:
-    low, high = bounds
-    if any(quantity.integer for quantity, _ in declarations(wiring, key)):
-        ctx.add(where, f"{key} is a whole number", "write integer = [low, high]")
+    if isinstance(table, IntegerTable):
+        if max(abs(low), abs(high)) > _EXACT:
+            message, remedy = "a bound is beyond 2^53", "whole numbers are exact up to there"
+            scope.add(place / kind, message, remedy)
+            return None
+        return Integer(int(low), int(high), table.step, table.log)
+    if any(quantity.integer for quantity, _ in declarations(scope.wiring, key)):
+        scope.add(place / kind, f"{key} is a whole number", "write integer = [low, high]")
         return None
     if table.steps == 1 and low < high:
-        ctx.add(f"space.{key}.steps", "one step cannot hold both bounds", "give steps >= 2")
+        scope.add(place / "steps", "one step cannot hold both bounds", "give steps >= 2")
         return None
     return Real(low, high, table.log, 1 if low == high else table.steps)
 
 
-def _choice(
-    ctx: Context, wiring: Wiring, key: str, table: CatalogTable | RowsTable
-) -> Choice | None:
-    """Read a variable that chooses a row; None, and a problem, if it cannot be."""
-    before = len(ctx.problems)
-    where, held = f"space.{key}", dict[str, Together]()
+def _check_range(scope: Scope, place: Place, key: str, low: float, high: float, log: bool) -> bool:
+    """Check that two bounds are in order and in the quantity's domain."""
+    unit = scope.wiring.quantities[key].unit
+    if low > high:
+        message = f"low = {show(low, unit)} is greater than high = {show(high, unit)}"
+        scope.add(place, message, f"write {place.steps[-1]} = [low, high], the lesser first")
+        return False
+    if log and low <= 0:
+        message = f"low = {show(low, unit)} has no logarithm"
+        scope.add(place, message, "with log = true, low must be greater than 0")
+        return False
+    return scope.in_domain(place, key, np.array([low, high]))
+
+
+def _resolve_rows(
+    scope: Scope, place: Place, key: str, table: CatalogTable | RowsTable, entries: Entries
+) -> Rows:
+    """Read the rows of a variable; empty, after a problem, if it has none that a model takes."""
+    known = scope.wiring.quantities
+    fits = entries.fits["space"].get(key, {})
     if isinstance(table, RowsTable):
-        where = f"{where}.rows"
-        written = _written_here(ctx, wiring, where, table)
+        place /= "rows"
+        written = {o: {n: input_value(v) for n, v in row.items()} for o, row in table.rows.items()}
+        for option, row in written.items():
+            for name in row.keys() - known.keys():
+                scope.add_unknown(place / option / name, name, "input")
+                scope.check_text(place / option / name, row[name].written)
     else:
-        written = _of_catalog(ctx, where, table)
-        held = together_of(ctx, where, table) if written else {}
-    names = _common(ctx, wiring, where, written)
-    ctx.origins |= {(key, o, n): origin_of(v) for o, row in written.items() for n, v in row.items()}
-    rows = {o: _row(ctx, wiring, f"{where}.{o}", n, names) for o, n in written.items()}
-    for option, together in held.items():
-        if option in rows:
-            read_together(ctx, wiring, f"{where}.{option}", together, rows[option])
-    if written and not names and len(ctx.problems) == before and not ctx.unseen:
-        every = {name for numbers in written.values() for name in numbers}
+        written = entries.rows["space"][key]
+        for option, own in table.override.items():
+            for name in own.keys() - known.keys():
+                where = place / "override" / option / name
+                scope.add(where, f"no model takes '{name}'", "leave it out")
+    names = _common_quantities(scope, place, written)
+    if written and not names:
+        every = sorted({name for row in written.values() for name in row})
         message = "no model takes any quantity that its rows set"
-        ctx.add(where, message, f"rows set: {', '.join(sorted(every))}")
-    if len(ctx.problems) > before or not names or any(len(r) < len(names) for r in rows.values()):
-        ctx.doubtful.update(names)
-        return None
-    return Choice(rows)
+        scope.add(place, message, f"rows set: {', '.join(every)}")
+    rows: Rows = {}
+    for option, row in written.items():
+        values: dict[str, InputValue] = {}
+        for name in (n for n in row if n in names):
+            value = resolve_value(scope, place / option / name, name, row[name])
+            if value is not None:
+                values[name] = value
+        if option in fits:
+            values |= resolve_fit(scope, place / option, fits[option], values)
+        rows[option] = values
+    return rows if names else {}
 
 
-def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> Choice | None:
-    """Read a variable that chooses a subset of named parts; None, and a problem, if it cannot be.
+def _common_quantities(scope: Scope, place: Place, written: Rows) -> set[str]:
+    """Return the quantities that rows set and that a model takes; check that all rows do."""
+    sets = {o: row.keys() & scope.wiring.quantities.keys() for o, row in written.items()}
+    every = set[str]().union(*sets.values())
+    for option, names in sets.items():
+        if absent := sorted(every - names):
+            scope.add(
+                place / option,
+                f"does not set {', '.join(absent)}, which other options set",
+                "all options of a variable set the same quantities: leave it out, or add them",
+            )
+    return every
 
-    Its options are named by their parts, in the order of the resource.
-    """
+
+def _subsets(scope: Scope, place: Place, table: SubsetsTable, inputs: Inputs) -> Choice | None:
+    """Read a variable whose options are subsets of the named parts of a file."""
     name = table.subsets
-    ctx.doubtful.add(name)
-    if name not in ctx.parts:
-        if name not in wiring.quantities:
-            ctx.unknown(wiring, f"{where}.subsets", name, "quantity")
-        elif not ctx.problems:
-            remedy = f"those that do: {', '.join(ctx.parts) or 'none'}"
-            ctx.add(f"{where}.subsets", f"'{name}' chooses no named parts", remedy)
+    if name not in inputs.parts:
+        if name not in scope.wiring.quantities:
+            scope.add_unknown(place / "subsets", name, "quantity")
+        elif not scope.findings.count:
+            remedy = f"those that do: {', '.join(inputs.parts) or 'none'}"
+            scope.add(place / "subsets", f"'{name}' chooses no named parts", remedy)
         return None
-    parts, wrong = ctx.parts[name], len(ctx.problems)
+    parts, before = inputs.parts[name], scope.findings.count
     for part in table.of or ():
-        if part not in parts and part in ctx.kept:
-            why, remedy = ctx.kept[part]
-            ctx.add(f"{where}.of", f"'{part}' is not to choose: {why}", remedy)
+        if part not in parts and part in inputs.unavailable:
+            reason, remedy = inputs.unavailable[part]
+            scope.add(place / "of", f"'{part}' is not to choose: {reason}", remedy)
         elif part not in parts:
-            ctx.add(f"{where}.of", f"there is no part '{part}' to choose", nearest(part, parts))
+            message = f"there is no part '{part}' to choose"
+            scope.add(place / "of", message, nearest(part, parts))
     bits = [bit for bit, part in enumerate(parts) if table.of is None or part in table.of]
-    if len(bits) > _MOST_PARTS:
+    if len(bits) > _MAX_PARTS:
         message = f"{len(bits)} parts have {2 ** len(bits):,} subsets"
-        ctx.add(where, message, f"name {_MOST_PARTS} of them at most: of = [...]")
+        scope.add(place, message, f"name {_MAX_PARTS} of them at most: of = [...]")
         return None
-    if len(ctx.problems) > wrong or not bits:
+    if scope.findings.count > before or not bits:
         return None
-    for included, without in ctx.included.get(name, {}).items():
+    for included, without in inputs.included.get(name, {}).items():
         if table.of is not None and set(table.of) <= set(without) - {included}:
-            told = f"names neither '{included}', which is included, nor what needs that"
-            ctx.notes.append(f"{where}.of: {told}")
+            text = f"names neither '{included}', which is included, nor what needs that"
+            scope.findings.note(f"{place / 'of'}: {text}")
     most = len(bits) if table.most is None else table.most
     if table.least > min(most, len(bits)):
         some = plural(len(bits), "part")
         message = f"no subset of {some} has {table.least} or more and {most} or fewer"
-        ctx.add(where, message, "give least <= most")
+        scope.add(place, message, "give least <= most")
         return None
     rows: dict[str, Mapping[str, float]] = {}
     for number in range(2 ** len(bits)):
@@ -230,65 +228,3 @@ def _subsets(ctx: Context, wiring: Wiring, where: str, table: SubsetsTable) -> C
         text = " + ".join(parts[bit] for bit in chosen) or "none"
         rows[text] = {name: float(sum(1 << bit for bit in chosen))}
     return Choice(rows, SUBSET)
-
-
-def _written_here(ctx: Context, wiring: Wiring, where: str, table: RowsTable) -> Written:
-    for option, figures in table.rows.items():
-        for name, number in figures.items():
-            if name not in wiring.quantities:
-                place = f"{where}.{option}.{name}"
-                ctx.unknown(wiring, place, name, "input")
-                if not isinstance(number, UncertainTable):
-                    ctx.readable(place, number)
-    return table.rows
-
-
-def _of_catalog(ctx: Context, where: str, table: CatalogTable) -> Written:
-    options = table.options or []
-    if twice := next((o for o in options if options.count(o) > 1), None):
-        ctx.add(f"{where}.options", f"'{twice}' is listed twice")
-    rows = rows_of(ctx, where, table)
-    return {
-        o: {n: _given(table, o, n, figure) for n, figure in figures.items()}
-        for o, figures in rows.items()
-    }
-
-
-def _given(
-    table: CatalogTable, option: str, name: str, figure: Figure
-) -> float | str | UncertainTable:
-    """Return a figure of a row: what the study says of it if it is uncertain, else the row's."""
-    own = table.override.get(option, {}).get(name)
-    return own if isinstance(own, UncertainTable) else figure.given
-
-
-def _common(ctx: Context, wiring: Wiring, where: str, written: Written) -> set[str]:
-    """Return the quantities that rows set and that a model takes; requirement that all rows do."""
-    sets = {option: set(numbers) & set(wiring.quantities) for option, numbers in written.items()}
-    every = set[str]().union(*sets.values())
-    for option, names in sets.items():
-        if absent := sorted(every - names):
-            ctx.add(
-                f"{where}.{option}",
-                f"does not set {', '.join(absent)}, which other options set",
-                "all options of a variable set the same quantities: leave it out, or add them",
-            )
-    return every
-
-
-def _row(
-    ctx: Context,
-    wiring: Wiring,
-    where: str,
-    numbers: Mapping[str, float | str | UncertainTable],
-    names: set[str],
-) -> dict[str, float]:
-    """Read the numbers of a row that some model takes; those with a problem are left out."""
-    clock = wiring.constants.get("clock")
-    found: dict[str, float] = {}
-    for name, number in numbers.items():
-        if name in names:
-            value = read_figure(ctx, wiring, f"{where}.{name}", name, number, clock)
-            if value is not None:
-                found[name] = value
-    return found

@@ -1,11 +1,16 @@
-"""Database URLs: their form, their credentials, and how they are shown."""
+"""Credentials: the form of database URLs, and texts without the passwords in them."""
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import unquote, unquote_plus
 
-from dse.problems import HIDDEN, Problem
+from dse.problems import HIDDEN, Problem, without_passwords
+from dse.study.toml_files import to_toml
 
 _PORT = re.compile(r"[^:]*(:\d*)?")  # a host, and a port
 _FORM = re.compile(
@@ -97,3 +102,69 @@ def _split(rest: str) -> tuple[str, str, str]:
     if not at and not host.startswith("[") and not _PORT.fullmatch(host):
         return rest, "", ""  # the @ was forgotten: what follows the colon is not a port
     return login, at, place
+
+
+# The text of a study without credentials
+
+
+def safe_text(text: str, content: Mapping[str, Any], toml: bool) -> str:
+    """Return a study's text with the storage's URL as it is shown, and no password in any other.
+
+    The text stays as written if nothing else has to change. Otherwise, such as for a URL with
+    escapes or a password in a comment, it is written again from the content.
+
+    Parameters
+    ----------
+    text : str
+        The study's text.
+    content : mapping
+        The content of the text.
+    toml : bool
+        Whether it is TOML; else JSON.
+    """
+    run = content.get("run")
+    url = run.get("storage") if isinstance(run, Mapping) else None
+    wanted, masked, secrets = _masked(content), without_passwords(text), set[str]()
+    if isinstance(url, str):
+        wanted["run"]["storage"] = shown_url(url)
+        masked, secrets = without_passwords(text.replace(url, shown_url(url))), credentials(url)
+    elif masked == text and repr(wanted) == repr(content):
+        return text
+    read: Callable[[str], Any] = tomllib.loads if toml else json.loads
+    if not any(secret in masked for secret in secrets) and _holds(read, masked, wanted):
+        return masked
+    return to_toml(wanted) if toml else json.dumps(wanted, indent=1)
+
+
+def deciding_content(content: Mapping[str, Any]) -> str:
+    """Return, as JSON, the part of a study's content that decides its result.
+
+    It leaves out passwords, the time limit, and the target, whose constraints `resolve` adds.
+    """
+    run, search = content.get("run"), content.get("search")
+    decides = _masked({name: table for name, table in content.items() if name != "target"})
+    if isinstance(run, Mapping) and isinstance(run.get("storage"), str):
+        decides["run"]["storage"] = shown_url(run["storage"])
+    if isinstance(search, Mapping):
+        decides["search"].pop("timeout", None)
+        if not decides["search"]:
+            decides.pop("search")
+    return json.dumps(decides, default=str)
+
+
+def _masked(value: Any) -> Any:
+    match value:
+        case str():
+            return without_passwords(value)
+        case Mapping():
+            return {_masked(k): _masked(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_masked(v) for v in value]
+    return value
+
+
+def _holds(read: Callable[[str], Any], text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return repr(read(text)) == repr(wanted)  # as texts, for NaN is not equal to itself
+    except ValueError:
+        return False

@@ -1,4 +1,4 @@
-"""Studies with other inputs: what a script changes of a study, as if it stood in its file."""
+"""Changes of a study by a script: other inputs, variables and values of rows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ import numpy as np
 from dse.evaluate.variables import Choice, held
 from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
-from dse.study.catalog import load_catalog
-from dse.study.catalog_files import find_catalog
-from dse.study.plain import plain
-from dse.study.resolve.checks import unused
+from dse.study.catalog import find_catalog, load_catalog
+from dse.study.resolve.checks import unused_note
 from dse.study.schema import CatalogRow, TableStudyFile
 from dse.study.study import ResolvedStudy, rewritten
+from dse.study.toml_files import as_content
 
 
 def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy:
     """Return a study in which some inputs are others, and some variables held at one value.
 
-    A figure that a row of ``[inputs]`` sets becomes one of the study's own.
+    A value that a row of ``[inputs]`` sets becomes one of the study's own.
 
     Parameters
     ----------
@@ -44,7 +43,10 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
     known = {*study.evaluator.wiring.known, *inputs, *space, *rows, "clock"}
     setters = {q: key for key, rows in study.choices.items() for r in rows.values() for q in r}
     for name, value in given.items():
-        value = plain(value, name, problems)
+        before = len(problems)
+        value = as_content(value, name, problems)
+        if len(problems) > before:
+            continue
         if name in space:
             space[name] = _held(name, space[name], value, problems)
         elif name in setters:
@@ -65,7 +67,7 @@ def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy
         raise InputError(_source(study), [*problems, *error.problems]) from None
     if problems:
         raise InputError(_source(study), problems)
-    idle = [name for name in given if unused(name) in changed.notes]
+    idle = [name for name in given if unused_note(name) in changed.notes]
     if idle:
         message = "changes nothing: what depends on it binds it, by at or over, or nothing does"
         raise InputError(_source(study), [Problem(name, message) for name in idle])
@@ -88,8 +90,8 @@ def _beyond(study: ResolvedStudy, changed: ResolvedStudy, names: Iterable[str]) 
             yield f"space.{name}: {show(value, unit)} is {where}, the space of the study"
 
 
-def with_row(study: ResolvedStudy, key: str, row: str, figures: Mapping[str, Any]) -> ResolvedStudy:
-    """Return a study in which some figures of a row are others.
+def with_row(study: ResolvedStudy, key: str, row: str, values: Mapping[str, Any]) -> ResolvedStudy:
+    """Return a study in which some values of a row are others.
 
     Parameters
     ----------
@@ -97,43 +99,43 @@ def with_row(study: ResolvedStudy, key: str, row: str, figures: Mapping[str, Any
         The entry of ``[space]`` or ``[inputs]`` that takes the row.
     row : str
         The row's name.
-    figures : mapping of str to Any
+    values : mapping of str to Any
         By quantity: what a file would hold, such as ``"1 us"``.
 
     Raises
     ------
     InputError
-        If there is no such entry, row or figure, or a value cannot be; with every problem.
+        If there is no such entry, row or value, or a value cannot be; with every problem.
     """
     problems: list[Problem] = []
-    own = {name: plain(value, name, problems) for name, value in figures.items()}
+    own = {name: as_content(value, name, problems) for name, value in values.items()}
     if not own:
-        problems.append(Problem(row, "no figure is given", 'such as latency="1 us"'))
+        problems.append(Problem(row, "no value is given", 'such as latency="1 us"'))
     for section in ("space", "inputs"):
         entries = study.content.get(section, {})
         entry = entries.get(key)
         if not problems and isinstance(entry, Mapping) and {"catalog", "rows"} & entry.keys():
-            changed = _with_figures(f"{section}.{key}", entry, row, own, problems)
+            changed = _with_values(f"{section}.{key}", entry, row, own, problems)
             if not problems:
                 return rewritten(study, {**study.content, section: {**entries, key: changed}})
     raise InputError(_source(study), problems or [_without_rows(study, key)])
 
 
-def _with_figures(
+def _with_values(
     where: str,
     entry: Mapping[str, Any],
     row: str,
     own: Mapping[str, Any],
     problems: list[Problem],
 ) -> dict[str, Any]:
-    """Return an entry whose row has other figures."""
+    """Return an entry whose row has other values."""
     if "rows" in entry:
         if row not in entry["rows"]:
             problems.append(Problem(where, f"has no row '{row}'", nearest(row, entry["rows"])))
             return {}
         before = entry["rows"][row]
         problems += [
-            Problem(where, f"the row '{row}' has no figure '{name}'", nearest(name, before))
+            Problem(where, f"the row '{row}' has no value '{name}'", nearest(name, before))
             for name in own
             if name not in before
         ]
@@ -156,13 +158,13 @@ def _without_rows(study: ResolvedStudy, key: str) -> Problem:
 
 
 def _set_by_rows(study: ResolvedStudy) -> dict[str, str]:
-    """Return for each figure that a row of ``[inputs]`` sets the entry that takes the row."""
+    """Return for each value that a row of ``[inputs]`` sets the entry that takes the row."""
     folder = study.path.parent if study.path else None
     found: dict[str, str] = {}
     for key, entry in study.file.inputs.items():
         if isinstance(entry, CatalogRow):
             catalog = load_catalog(find_catalog(entry.catalog, folder))
-            names = (entry.rename.get(n, n) for n in catalog.rows[entry.row].figures)
+            names = (entry.rename.get(n, n) for n in catalog.rows[entry.row].values)
             found |= dict.fromkeys(names, key)
     return found
 

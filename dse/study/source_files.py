@@ -1,7 +1,7 @@
-"""What code reaches: the files that it imports, transitively, within its own package or folder.
+"""Source files: those that code imports, transitively, within its own package or folder.
 
-Read from the import statements, those in functions included, and never from what happens to be
-loaded: the answer is the same in every process. A package's ``__init__`` counts if a name is
+They are read from the import statements, those in functions included, and never from loaded
+modules: the answer is the same in every process. A package's ``__init__`` counts if a name is
 imported from it, and not because a module in it is: it is a table of contents then.
 """
 
@@ -13,6 +13,7 @@ import hashlib
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypeAlias
@@ -54,7 +55,7 @@ def imports(text: bytes, module: str, package: bool) -> tuple[str, ...]:
     """
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # told when it is imported
+    except (SyntaxError, ValueError):  # the import raises it
         return ()
     here = module.split(".") if package else module.split(".")[:-1]
     found: dict[str, None] = {}
@@ -67,6 +68,31 @@ def imports(text: bytes, module: str, package: bool) -> tuple[str, ...]:
             names = [f"{base}.{alias.name}" if base else alias.name for alias in node.names]
             found |= dict.fromkeys([*([base] if base else []), *names])
     return tuple(found)
+
+
+def nested_imports(text: bytes, module: str, package: bool) -> set[str]:
+    r"""Return the dotted names that the functions of a module's text import.
+
+    >>> nested_imports(b"import a\ndef f():\n    import b", "top", False)
+    {'b'}
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return set()
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    texts = (ast.unparse(function).encode() for function in functions)
+    return {name for inner in texts for name in imports(inner, module, package)}
+
+
+def is_installed(name: str, folder: Path) -> bool:
+    """Tell whether a name is an installed module's: a file of a study's folder hides none."""
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return True
+    here = {folder, Path.cwd()}
+    paths = [p for p in sys.path if Path(p or ".").resolve() not in here]
+    return PathFinder.find_spec(top, paths) is not None
 
 
 def under(folder: Path, name: str) -> Path | None:
@@ -86,7 +112,7 @@ def under(folder: Path, name: str) -> Path | None:
 def code_of(modules: Iterable[str]) -> set[Path]:
     """Return the files that imported modules reach, each in its own top-level package.
 
-    A module outside all packages reaches what lies beside it, but not all of ``site-packages``.
+    A module outside all packages reaches what lies next to it, but not all of ``site-packages``.
     """
     found: set[Path] = set()
     by_top: dict[str, dict[str, Path]] = {}

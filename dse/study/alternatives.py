@@ -1,4 +1,4 @@
-"""What a study's catalogs offer beside what the study chose from: rows that could stand in."""
+"""Alternatives: catalog entries that a study leaves out and that could replace its own."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dse.evaluate.variables import Choice
 from dse.evaluate.wiring import Wiring
 from dse.model.units import UnitError, read
 from dse.problems import InputError
-from dse.study.catalog import Catalog, Row, load_catalog
-from dse.study.catalog_files import find_catalog
-from dse.study.resolve.context import declarations
+from dse.study.catalog import Catalog, Row, find_catalog, load_catalog
+from dse.study.resolve.scope import declarations
 from dse.study.schema import CatalogTable
 from dse.study.study import ResolvedStudy
 
@@ -18,7 +17,7 @@ KERNEL = "kernel"
 """The fact of a row that says what it computes."""
 
 
-def left_out(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
+def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
     """Return for each variable that chooses a catalog's row the rows that the study leaves out.
 
     Those alone that set all that the variable's own rows set, in the domain of every model that
@@ -64,17 +63,17 @@ def _others(
 def _values(
     row: Row, rename: Mapping[str, str], wanted: Mapping[str, float], wiring: Wiring
 ) -> dict[str, float]:
-    """Return the wanted figures of a row that models can take."""
+    """Return the wanted values of a row that models can take."""
     clock = wiring.constants.get("clock")
     found = {}
-    for key, figure in row.figures.items():
+    for key, value in row.values.items():
         name = rename.get(key, key)
         if name not in wanted:
             continue
         try:
-            value = read(figure.text, wiring.quantities[name].unit, clock)
-        except (UnitError, OverflowError):
+            number = read(value.text, wiring.quantities[name].unit, clock)
+        except UnitError:
             continue
-        if all(q.contains_all(value * scale) for q, scale in declarations(wiring, name)):
-            found[name] = value
+        if all(q.contains_all(number * scale) for q, scale in declarations(wiring, name)):
+            found[name] = number
     return found

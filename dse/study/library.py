@@ -1,4 +1,4 @@
-"""What there is to use: models with their quantities, catalogs with their rows."""
+"""The library: installed models with their quantities, and catalogs with their entries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from dse.model.contract import Model
 from dse.problems import closest
-from dse.study.catalog import Catalog, load_catalog
-from dse.study.catalog_files import shipped_catalogs
+from dse.study.catalog import Catalog, load_catalog, shipped_catalogs
 from dse.study.loading import shipped_models
 
 
@@ -52,7 +51,7 @@ def catalogs(name: str | None = None) -> list[Catalog]:
         names = [
             catalog.name,
             *catalog.rows,
-            *(f for r in catalog.rows.values() for f in r.figures),
+            *(f for r in catalog.rows.values() for f in r.values),
         ]
         if name is None or any(name in n for n in names):
             found.append(catalog)
@@ -67,5 +66,5 @@ def near(name: str) -> str | None:
         known |= names | {listed.model.name, listed.model.name.rpartition(":")[2]}
     for catalog in catalogs():
         known |= {catalog.name, *catalog.rows}
-        known |= {figure for row in catalog.rows.values() for figure in row.figures}
+        known |= {name for row in catalog.rows.values() for name in row.values}
     return closest(name, known)

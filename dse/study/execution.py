@@ -1,0 +1,99 @@
+"""Execution of a study: its workers (threads, processes or a cluster), and its search method."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import NamedTuple
+
+import joblib
+
+from dse.evaluate.failures import DesignError
+from dse.search import cost
+from dse.search.cluster import Cluster, is_in_a_task
+from dse.search.versions import packages
+from dse.search.workers import ALONE, LateError, Workers
+from dse.study.loading import is_of_a_study
+from dse.study.study import ResolvedStudy
+
+
+def workers_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None) -> Workers:
+    """Return who works on a study: a cluster, what a script asks of joblib, or as the study says.
+
+    Parameters
+    ----------
+    count : int, optional
+        Threads or processes.
+    cluster : Cluster, optional
+        Who works, whatever else is said.
+
+    Raises
+    ------
+    InputError
+        If the cluster has no workers, or others than here; see `Cluster.check`.
+    """
+    table = study.file.run
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    given = (
+        joblib_configuration() if cluster is None else JoblibConfiguration("dask", None, cluster)
+    )
+    if given.cluster is not None:
+        modules = {model.function.__module__ for model in study.evaluator.wiring.models}
+        given.cluster.check(packages(name for name in modules if not is_of_a_study(name)))
+        cluster = given.cluster
+        return Workers(cluster.threads, "dask", cluster=cluster, apart=table.processes)
+    chosen = given.backend or ("loky" if table.processes else "threading")
+    return Workers(count or given.jobs or table.workers or cores or 1, chosen)
+
+
+class JoblibConfiguration(NamedTuple):
+    """What `joblib.parallel_config` says around a call; None if it does not say."""
+
+    backend: str | None = None
+    jobs: int | None = None
+    cluster: Cluster | None = None
+
+
+def joblib_configuration() -> JoblibConfiguration:
+    """Return what a script asks of joblib around a run; nothing in what joblib itself spreads."""
+    backend, jobs = joblib.parallel.get_active_backend(prefer="threads")  # loky only if asked for
+    name = type(backend).__name__
+    if backend.nesting_level:
+        return JoblibConfiguration()
+    if client := getattr(backend, "client", None):
+        if is_in_a_task():
+            return JoblibConfiguration("threading", 1)  # the cluster must not wait for itself
+        return JoblibConfiguration("dask", None, Cluster(client, client.scheduler.address))
+    _, jobs = joblib.parallel.get_active_backend()
+    count = None if jobs is None else joblib.effective_n_jobs(jobs)
+    return JoblibConfiguration("loky" if name == "LokyBackend" else None, count)
+
+
+METHOD = "method"
+"""What a checkpoint calls the method that it is of."""
+
+
+def choose_search(study: ResolvedStudy, workers: Workers = ALONE, began: str = "") -> ResolvedStudy:
+    """Return a study with its search method, which may follow from the speed of its models.
+
+    Parameters
+    ----------
+    workers : Workers
+        If processes work, models are run in one of them.
+    began : str
+        The method that an earlier run began with, which goes on; empty if there is none.
+    """
+    plan = study.plan
+    if plan.guided is None or began == plan.method:
+        return study
+    if began:
+        return replace(study, plan=cost.guided(plan, study.evaluator))
+    try:
+        pace = workers.alone(cost.pace, study.evaluator)
+    except (DesignError, LateError):  # the search reports it
+        return study
+    found = cost.settled(plan, study.evaluator, pace)
+    if found is plan:
+        return study
+    note = f"{found.method} search was chosen: {found.reason}"
+    return replace(study, plan=found, notes=(*study.notes, note))

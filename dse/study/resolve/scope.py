@@ -1,0 +1,170 @@
+"""The names and numbers of a study: what models know, and how numbers become base units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dse.evaluate.wiring import Wiring
+from dse.model.quantity import Floats, Quantity
+from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, split
+from dse.model.values import show
+from dse.problems import closest, nearest
+from dse.study.findings import Findings, Place
+
+_USUAL = {"Hz": "GHz", "B": "KiB", "s": "ns", "LUT": "kLUT", "W": "mW", "J": "nJ", "B/s": "GB/s"}
+"""Units in which people usually give quantities of a base unit."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a name means in a study, and which numbers it may have.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The models and their quantities.
+    findings : Findings
+        Takes the problems.
+    limits : mapping of str to (float, str)
+        The greatest values of quantities that number the parts of a file, with a remedy.
+    texts : frozenset of str
+        The columns of a table that hold texts.
+    table : str
+        The table of designs, if the study has one in the place of models.
+    """
+
+    wiring: Wiring
+    findings: Findings
+    limits: Mapping[str, tuple[float, str]] = field(default_factory=dict)
+    texts: frozenset[str] = frozenset()
+    table: str = ""
+
+    @property
+    def clock(self) -> float | None:
+        """The clock that converts cycles and seconds [Hz]; NaN if the study's clock is wrong."""
+        clock: float | None = self.wiring.constants.get("clock")
+        return clock
+
+    def add(self, place: Place, message: str, remedy: str = "") -> None:
+        """Add a problem."""
+        self.findings.add(place, message, remedy)
+
+    def number(self, place: Place, name: str, given: float | str, unit: str) -> float | None:
+        """Return a number in a unit; None, after a problem, if it is not a finite number of it."""
+        if isinstance(given, str) and unit != "1" and is_unitless(given):
+            self.add(place, *missing_unit(given, unit))
+            return None
+        try:
+            value = read(given, unit, self.clock) if isinstance(given, str) else float(given)
+        except UnitError as error:
+            kind = "a plain number" if unit == "1" else f"a number in {unit}"
+            self.add(place, str(error), f"{name} is {kind}, or a text with a unit of its kind")
+            return None
+        if math.isnan(value) and self.clock is not None and math.isnan(self.clock):
+            return None  # the clock has a problem already
+        if not math.isfinite(value):
+            message = "NaN is not a value" if math.isnan(value) else f"{given!r} is not finite"
+            self.add(place, message, f"{name} is in {unit}")
+            return None
+        return value
+
+    def value(self, place: Place, name: str, given: float | str) -> float | None:
+        """Return a number that a quantity may be; None, after a problem, if it may not."""
+        value = self.number(place, name, given, self.wiring.quantities[name].unit)
+        return value if value is not None and self.in_domain(place, name, value) else None
+
+    def in_domain(self, place: Place, name: str, values: Floats) -> bool:
+        """Check values against the domain of every model that takes this quantity."""
+        for quantity, scale in declarations(self.wiring, name):
+            x = np.atleast_1d(np.asarray(values, dtype=np.float64)) * scale
+            if not quantity.contains_all(x):
+                bad = float(x[~quantity.contains(x)][0])
+                self.add(
+                    place,
+                    f"{name} = {show(bad, quantity.unit)} is outside its domain",
+                    f"{quantity.about} [{quantity.unit}] is in {quantity.domain()}",
+                )
+                return False
+        greatest, remedy = self.limits.get(name, (math.inf, ""))
+        given = float(np.max(np.asarray(values, dtype=np.float64), initial=-math.inf))
+        if given > greatest:
+            self.add(place, f"{name} = {given:,.0f} chooses what is not there", remedy)
+            return False
+        return True
+
+    def check_text(self, place: Place, given: Any) -> None:
+        """Check that a number of an unknown quantity has a known unit."""
+        try:
+            unit = split(given)[2] if isinstance(given, str) else ""
+        except UnitError as error:
+            self.add(place, str(error))
+            return
+        if not is_unit(unit):
+            self.add(place, f"unknown unit {unit!r}", KNOWN_UNITS)
+
+    def add_unknown(self, place: Place, name: str, kind: str) -> None:
+        """Add the problem that no model knows a name, with the nearest one and its unit."""
+        known = self.wiring.known | self.texts | {"clock"}
+        if name in self.texts:
+            return  # a column of texts, which `dse.study.resolve.table` reports
+        near = closest(name, known)
+        remedy = f"did you mean '{near}'?" if near else nearest(name, known)
+        if near in self.wiring.quantities:
+            quantity = self.wiring.quantities[near]
+            remedy += f" [{quantity.unit}]: {quantity.about}"
+        what = f"{self.table} has no column '{name}'" if self.table else f"unknown {kind} '{name}'"
+        self.add(place, what, remedy)
+
+
+def is_unitless(text: str) -> bool:
+    """Tell whether a text is a finite number without a unit.
+
+    >>> is_unitless("1.16"), is_unitless("1.16 GHz"), is_unitless("inf")
+    (True, False, False)
+    """
+    try:
+        number, _, unit = split(text)
+    except UnitError:
+        return False
+    return not unit and math.isfinite(number)
+
+
+def missing_unit(text: str, unit: str) -> tuple[str, str]:
+    """Return the message that a text has no unit, and a remedy.
+
+    >>> print(*missing_unit("1.16", "Hz"), sep="; ")
+    '1.16' has no unit; write "1.16 GHz", or a number without quotes, which is in Hz
+    """
+    usual = f'"{text.strip()} {_USUAL.get(unit, unit)}"'
+    return f"{text!r} has no unit", f"write {usual}, or a number without quotes, which is in {unit}"
+
+
+def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
+    """Return every declaration of an input, each with the factor from the unit it is held in.
+
+    Those that a clock relates to that unit are left out: it may differ from design to design.
+    """
+    held = wiring.quantities.get(name)
+    if held is None:
+        return []
+    found = []
+    for model in wiring.models:
+        quantity = model.inputs.get(name)
+        if isinstance(quantity, Quantity):
+            try:
+                scale, power = factor(held.unit, quantity.unit)
+            except UnitError:  # `dse.evaluate.conflicts` reports it
+                continue
+            if power == 0:
+                found.append((quantity, scale))
+    return found or [(held, 1.0)]
+
+
+def shown(given: float | str) -> str:
+    """Return a number as the study wrote it."""
+    return given if isinstance(given, str) else f"{given:g}"

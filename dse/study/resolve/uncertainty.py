@@ -1,0 +1,375 @@
+"""Uncertain inputs: their distributions, their samples, and the objectives that need samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dse.evaluate.conditions import Reduction, scenarios
+from dse.evaluate.constraint import Constraint
+from dse.evaluate.laws import Kind, Law
+from dse.evaluate.objective import Objective
+from dse.evaluate.samples import (
+    SAMPLE,
+    Source,
+    Spread,
+    Uncertain,
+    Uncertainty,
+    draw_samples,
+    option_of,
+    sample_conditions,
+)
+from dse.evaluate.samples import Together as Fitted
+from dse.evaluate.space import Choice, Space
+from dse.evaluate.wiring import Wiring
+from dse.model.quantity import Array
+from dse.model.values import plural
+from dse.study.catalog import Together
+from dse.study.findings import Findings, Place
+from dse.study.input_value import InputValue
+from dse.study.resolve.scope import Scope, declarations, shown
+from dse.study.schema import LAWS, StudyFile, UncertainTable
+
+_CUT = 0.01  # of a law outside the domain: more of it gets a note
+_WITH = {"normal": "deviation", "lognormal": "factor"}
+_MAX_ROWS = 100_000  # scenarios of one objective, samples included
+_Asked = TypeVar("_Asked", Objective, Constraint)
+Rows = Mapping[str, Mapping[str, Mapping[str, InputValue]]]
+"""By variable and option, the input values of the rows that it chooses."""
+
+# Reading numbers that may be uncertain
+
+
+def resolve_value(scope: Scope, place: Place, name: str, given: InputValue) -> InputValue | None:
+    """Return an input value in the unit of its quantity; None, after a problem, if it has none.
+
+    The value of an uncertain number is its middle, and its distribution an `Uncertain`.
+    """
+    unit = scope.wiring.quantities[name].unit
+    if given.distribution is None:
+        value = scope.value(place, name, given.written)
+        return None if value is None else given.with_value(value, unit)
+    law = _law(scope, place, name, given.distribution)
+    if law is None:
+        return None
+    text = describe_distribution(given.distribution)
+    if law.cut_off > _CUT:
+        cut = f"{law.cut_off:.0%} of {text} is outside the domain, and cut off"
+        scope.findings.note(f"{place}: {cut}")
+    source = Source(str(place), (_label(place, name),), (unit,), law, text)
+    return given.with_value(law.middle, unit, Uncertain(law.middle, source))
+
+
+def _label(place: Place, name: str) -> str:
+    """Return the name of an uncertain number for people: with its row or its objective."""
+    if place.section == "space":
+        return f"{name} of {place.steps[-2]}"
+    return f"{name} of {Place(place.section, place.steps[:1])}" if "at" in place.steps else name
+
+
+def resolve_fit(
+    scope: Scope, place: Place, fit: Together, values: Mapping[str, InputValue]
+) -> dict[str, InputValue]:
+    """Return the values of a row that vary together, as a fit left them uncertain.
+
+    A value does not vary if models take whole numbers, or if it is not above 0 and its logarithm
+    is normal.
+    """
+    wiring = scope.wiring
+    some = [
+        i
+        for i, name in enumerate(fit.of)
+        if name in values
+        and not any(quantity.integer for quantity, _ in declarations(wiring, name))
+        and (name in fit.normal or float(values[name].value) > 0)
+    ]
+    if not some:
+        return {}
+    names = [fit.of[i] for i in some]
+    middles = tuple(float(values[name].value) for name in names)
+    law = Fitted(
+        middles,
+        tuple(name not in fit.normal for name in names),
+        tuple(tuple(fit.covariance[i][k] for k in some) for i in some),
+        tuple(_domain(wiring, name) for name in names),
+    )
+    of_row = f" of {place.steps[-1]}" if place.section == "space" else ""
+    labels = tuple(f"{name}{of_row}" for name in names)
+    units = tuple(wiring.quantities[name].unit for name in names)
+    source = Source(str(place), labels, units, law, "as fitted, together")
+    return {
+        name: replace(values[name], distribution=Uncertain(middle, source, number))
+        for number, (name, middle) in enumerate(zip(names, middles, strict=True))
+    }
+
+
+def describe_distribution(given: UncertainTable) -> str:
+    """Return how a number is uncertain as the study wrote it."""
+    for kind in LAWS:
+        value = getattr(given, kind)
+        if value is None:
+            continue
+        if kind == "between":
+            return f"between {shown(value[0])} and {shown(value[1])}"
+        if isinstance(value, list):
+            return f"{kind} from {' to '.join(shown(v) for v in value)}"
+        other = getattr(given, _WITH[kind])
+        return f"{kind}, {shown(value)}, {_WITH[kind]} {shown(other)}"
+    return "uncertain"
+
+
+def _law(scope: Scope, place: Place, name: str, table: UncertainTable) -> Law | None:
+    """Read a law; None, after a problem, if there is none."""
+    kinds = [kind for kind in LAWS if getattr(table, kind) is not None]
+    if len(kinds) != 1:
+        said = f"says it {len(kinds)} times" if kinds else "does not say"
+        scope.add(place, f"{said} how {name} is uncertain", f"give one of {', '.join(LAWS)}")
+        return None
+    if any(quantity.integer for quantity, _ in declarations(scope.wiring, name)):
+        remedy = "list its values under over, with weights if some are likelier"
+        scope.add(place, f"{name} is a whole number, which cannot be uncertain", remedy)
+        return None
+    kind: Kind = kinds[0]  # type: ignore[assignment]
+    for first, other in _WITH.items():
+        if (kind == first) != (getattr(table, other) is not None):
+            message = f"'{first}' and '{other}' go together"
+            scope.add(place / other, message, f"{other}: {_description(other)}")
+            return None
+    numbers = _law_numbers(scope, place, name, table, kind)
+    if numbers is None or not _check_law(scope, place, name, kind, numbers):
+        return None
+    return Law(kind, numbers, _domain(scope.wiring, name))
+
+
+def _description(key: str) -> str:
+    return UncertainTable.model_fields[key].description or ""
+
+
+def _law_numbers(
+    scope: Scope, place: Place, name: str, table: UncertainTable, kind: str
+) -> tuple[float, ...] | None:
+    """Read the numbers of a law in the quantity's unit; None, after a problem, if one fails."""
+    given, unit = getattr(table, kind), scope.wiring.quantities[name].unit
+    if isinstance(given, list):
+        places = [place / kind / i for i in range(len(given))]
+        pairs = zip(places, given, strict=True)
+        numbers = [scope.number(where, name, number, unit) for where, number in pairs]
+    else:
+        numbers = [scope.number(place / kind, name, given, unit)]
+    if kind == "normal":
+        numbers.append(scope.number(place / "deviation", name, table.deviation or 0.0, unit))
+    if kind == "lognormal":
+        numbers.append(float(table.factor or 0.0))
+    known = tuple(number for number in numbers if number is not None)
+    return known if len(known) == len(numbers) else None
+
+
+def _check_law(
+    scope: Scope, place: Place, name: str, kind: str, numbers: tuple[float, ...]
+) -> bool:
+    """Check that numbers are in order and in the domain."""
+    ends = numbers[:1] if kind in _WITH else numbers
+    if kind == "normal" and not numbers[1] > 0:
+        message, remedy = "is not above 0", "a number that is known is given as such"
+        scope.add(place / "deviation", message, remedy)
+    elif kind == "lognormal" and not (numbers[1] > 1 and numbers[0] > 0):
+        key, least = ("factor", "1") if numbers[0] > 0 else ("lognormal", "0")
+        scope.add(place / key, f"is not above {least}", _description(key))
+    elif list(ends) != sorted(ends):
+        scope.add(place / kind, "is reversed", "write the lesser number first: [low, high]")
+    elif len(ends) > 1 and ends[0] == ends[-1]:
+        remedy = "a number that is known is given as such"
+        scope.add(place / kind, "is empty: its ends are equal", remedy)
+    else:
+        return scope.in_domain(place / kind, name, np.array(ends))
+    return False
+
+
+def _domain(wiring: Wiring, name: str) -> tuple[float, float]:
+    """Return the minimum and the maximum that every model takes."""
+    low, high = -math.inf, math.inf
+    for quantity, scale in declarations(wiring, name):
+        low = max(low, quantity.low / scale, math.nextafter(quantity.above / scale, math.inf))
+        high = min(high, quantity.high / scale, math.nextafter(quantity.below / scale, -math.inf))
+    return low, high
+
+
+def resolve_reduction(
+    scope: Scope, place: Place, reduce: str | None, upper: bool, quantile: float | None = None
+) -> Reduction | None:
+    """Read how scenarios become one number; None if the study does not say.
+
+    Parameters
+    ----------
+    upper : bool
+        Whether less is better, or the bound is an upper one: then the greatest is the worst.
+    """
+    if reduce is None:
+        return None
+    if reduce == "worst":
+        return Reduction("max" if upper else "min", told="worst")
+    if reduce.strip().endswith("%"):
+        share = float(reduce.strip().removesuffix("%")) / 100.0
+        if not 0.0 <= share <= 1.0:
+            scope.add(place / "reduce", f"{reduce} is not a share", "give 0 % to 100 %")
+            return None
+        return Reduction("quantile", share if upper else 1.0 - share, told=reduce.strip())
+    if reduce == "regret":
+        message = "is known after a search, not in it: it takes the best design of each sample"
+        scope.add(place / "reduce", message, "the report has it for the designs of the front")
+        return None
+    how: Any = reduce
+    return Reduction(how, 0.5 if quantile is None else quantile)
+
+
+# Sampling
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """The uncertain numbers of a study: fixed inputs, and rows of variables.
+
+    Parameters
+    ----------
+    inputs : mapping of str to InputValue
+        The fixed inputs.
+    rows : Rows
+        The rows of variables.
+    """
+
+    inputs: Mapping[str, InputValue]
+    rows: Rows
+
+    def sources(self, asked: Sequence[Objective | Constraint]) -> tuple[Source, ...]:
+        """Return the sources of all uncertain numbers, each once.
+
+        Their order decides the samples: inputs, the rows of each variable, and conditions; in each
+        of these what was fitted together comes last.
+        """
+        groups: list[Iterable[Any]] = [(v.distribution for v in self.inputs.values())]
+        for rows in self.rows.values():
+            groups.append(v.distribution for row in rows.values() for v in row.values())
+        groups.append(bound for target in asked for bound in target.conditions.values())
+        sources: dict[str, Source] = {}
+        for group in groups:
+            found = [u.source for u in group if isinstance(u, Uncertain)]
+            found.sort(key=lambda source: isinstance(source.law, Fitted))
+            sources |= {source.where: source for source in found}
+        return tuple(sources.values())
+
+    def spreads(self, uncertainty: Uncertainty) -> dict[str, Spread]:
+        """Return each uncertain quantity in each sample."""
+        found = {
+            name: Spread(np.array([float(value.value)]), _column(value, uncertainty))
+            for name, value in self.inputs.items()
+            if value.distribution is not None
+        }
+        for variable, rows in self.rows.items():
+            for name in next(iter(rows.values()), {}):
+                values = [row[name] for row in rows.values()]
+                if any(value.distribution is not None for value in values):
+                    middle = np.array([float(value.value) for value in values])
+                    columns = [_column(value, uncertainty) for value in values]
+                    found[name] = Spread(middle, np.concatenate(columns, axis=1), variable)
+        return found
+
+    def prepare(self, wiring: Wiring, space: Space) -> tuple[Wiring, Space]:
+        """Return a model graph and a space that know what is uncertain, without samples."""
+        sources = self.sources(())
+        empty = Uncertainty(values={s.where: np.zeros((0, len(s.labels))) for s in sources})
+        spreads = self.spreads(empty)
+        chosen = {spread.variable for spread in spreads.values()} - {""}
+        variables = {
+            n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in chosen else v
+            for n, v in space.variables.items()
+        }
+        return replace(wiring, spread=spreads), Space(variables)
+
+
+def _column(value: InputValue, uncertainty: Uncertainty) -> Array:
+    """Return a value in each sample, as a column."""
+    uncertain = value.distribution
+    if not isinstance(uncertain, Uncertain):
+        return np.full((uncertainty.samples, 1), float(value.value))
+    return uncertainty.values[uncertain.source.where][:, [uncertain.number]]
+
+
+def needs_samples(wiring: Wiring, names: Sequence[str], conditions: Mapping[str, Any]) -> bool:
+    """Tell whether some quantities depend on what is uncertain."""
+    needed = wiring.needs(names, conditions).names
+    return SAMPLE in needed or any(isinstance(conditions.get(n), Uncertain) for n in needed)
+
+
+def sample_study(
+    file: StudyFile,
+    findings: Findings,
+    sampling: Sampling,
+    wiring: Wiring,
+    objectives: Sequence[Objective],
+    constraints: Sequence[Constraint],
+) -> tuple[Wiring, list[Objective], list[Constraint], Uncertainty]:
+    """Sample what is uncertain, and let all that depends on it ask for the samples."""
+    sources = sampling.sources([*objectives, *constraints])
+    if not sources:
+        return wiring, list(objectives), list(constraints), Uncertainty()
+    uncertainty = draw_samples(sources, file.uncertainty.samples, file.search.seed)
+    wiring = replace(wiring, spread=sampling.spreads(uncertainty))
+    sampled = [_with_samples(findings, wiring, uncertainty, o, (o.quantity,)) for o in objectives]
+    held = [_with_samples(findings, wiring, uncertainty, c, c.names) for c in constraints]
+    findings.notes += _notes(uncertainty, sampled, held)
+    return wiring, sampled, held, uncertainty
+
+
+def _with_samples(
+    findings: Findings,
+    wiring: Wiring,
+    uncertainty: Uncertainty,
+    asked: _Asked,
+    names: Sequence[str],
+) -> _Asked:
+    """Return an objective or a constraint that asks for the samples if it depends on them."""
+    if not needs_samples(wiring, names, asked.conditions):
+        return asked
+    several: list[str] = [n for n, v in asked.conditions.items() if isinstance(v, tuple)]
+    each = scenarios(asked.conditions)
+    samples, corners = uncertainty.samples, uncertainty.corners
+    if each * samples > _MAX_ROWS:
+        message = f"{each:,} scenarios in {samples:,} samples are more than {_MAX_ROWS:,}"
+        findings.add(Place("uncertainty") / "samples", f"{asked.name}: {message}", "give fewer")
+        return asked
+    reduction = asked.reduction
+    if reduction is None and isinstance(asked, Constraint):
+        reduction = Reduction("max" if asked.upper else "min", told="worst")
+    elif reduction is None:
+        reduction = Reduction("mean")
+    count = plural(samples - corners, "sample")
+    of = f"over {', '.join(several)} and {count}" if several else f"of {count}"
+    before = f"{asked.reduction} over {', '.join(several)}" if several else f"{asked.reduction}"
+    condition = f"{reduction} {of} {asked.condition.removeprefix(before).strip()}".strip()
+    skipped = corners * each
+    weights = (reduction.weights * samples)[skipped:]
+    reduction = replace(reduction, weights=weights, skipped=skipped)
+    conditions = sample_conditions(asked.conditions, uncertainty)
+    return replace(asked, conditions=conditions, reduction=reduction, condition=condition)
+
+
+def _notes(
+    uncertainty: Uncertainty, objectives: Sequence[Objective], constraints: Sequence[Constraint]
+) -> Iterator[str]:
+    """Yield what is uncertain, and what objectives and constraints make of it."""
+    for source in uncertainty.sources:
+        yield f"{source.where} is uncertain: {source.told}"
+    corners = ""
+    if uncertainty.corners:
+        count = plural(uncertainty.corners, "corner")
+        corners = f", and {count} of the intervals for the worst case"
+    count = plural(uncertainty.samples - uncertainty.corners, "sample")
+    yield f"uncertain inputs have {count}{corners}"
+    for kind, asked in (("objective", objectives), ("constraint", constraints)):
+        for each in asked:
+            if SAMPLE in each.conditions:
+                yield f"{kind} {each.name}: {each.condition}"

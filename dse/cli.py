@@ -299,11 +299,11 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     designs at random, next to the front and at the ends of variables are held against the front.
     """
     from dse.api import load_result
+    from dse.evaluate.repeatability import RepeatabilityError
     from dse.model.values import plural
     from dse.result.folder import study_of
     from dse.result.refutation import recheck, refute
     from dse.search.outcome import describe_ground
-    from dse.search.reproduction import ReproductionError
     from dse.terminal import Terminal
 
     result = load_result(run)
@@ -318,7 +318,7 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     study = study_of(run)
     try:
         checked = recheck(run, study, result, seed)
-    except ReproductionError as error:
+    except RepeatabilityError as error:
         terminal.say(f"REFUTED: {error}")
         sys.exit(1)
     if checked:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dse.evaluate.audit import audit
 from dse.evaluate.failures import DesignError
+from dse.evaluate.repeatability import RepeatabilityError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
 from dse.explain.feasibility import find_unprofitable
@@ -33,7 +34,7 @@ from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.outcome import Outcome
-from dse.search.reproduction import Reproduction, ReproductionError, reproduce
+from dse.search.reproduction import Reproduction, reproduce
 from dse.search.tally import why_infeasible
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, Workers, is_late
 from dse.study.execution import METHOD, choose_search, workers_of
@@ -238,7 +239,7 @@ def _reproduced(
         return None
     try:
         return replace(workers, until=NEVER).alone(reproduce, study.evaluator, outcome)
-    except ReproductionError as error:
+    except RepeatabilityError as error:
         if out is not None:
             (out / files.CHECKPOINT).unlink(missing_ok=True)
             (out / files.PROGRESS).unlink(missing_ok=True)

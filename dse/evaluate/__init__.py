@@ -13,6 +13,8 @@
     What feeds what, and which variable reaches which objective.
 `evaluator`, `tabulate`
     All of it together; models run once for what repeats.
+`repeatability`
+    Designs evaluated again, in another way: they must give the same values.
 `failures`
     Designs that a model raises for: found in their batch, named, or left without a value.
 `audit`

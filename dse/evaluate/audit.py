@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.beforehand import Beforehand
-from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.evaluator import Evaluator, concatenate
 from dse.evaluate.moved import contradictions
+from dse.evaluate.repeatability import RepeatabilityError, compare
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import ModelError
 from dse.model.contract import ContractError, Model
@@ -33,6 +35,10 @@ _SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it cost
 _SECONDS = 0.2  # that larger ones may take
 _ALONE = 4  # designs that are run alone
 _MORE = 16  # times as many designs, of which some are not excluded
+_LARGE_BATCH = 16_384  # rows of the large batch at most: faults begin at 50 to 5,000
+_LARGE_FRACTION = 1_024  # one design of so many, so that the audit is short
+_GROWTH = 8  # of a batch to the next one
+_PARTS = 4  # of the large batch, for two threads
 _FEWEST = 5  # designs that the smallest audit runs, beside one that is timed
 # The vector and the scalar code of a processor differ in the last bit, and what subtracts near
 # numbers makes more of it: as much as `dse.model.testing.check_model` allows.
@@ -87,9 +93,35 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
         if found.problems:
             break
     if not found.problems and size == _SIZES[-1]:  # a costly model is left to `check_model`
+        found.problems.extend(_large_batch_problems(evaluator))
         wrong = contradictions(evaluator, watch.points)
-        found = Audit([], wrong | found.notes)
+        found = Audit(found.problems, wrong | found.notes)
     return found
+
+
+def _large_batch_problems(evaluator: Evaluator) -> list[Problem]:
+    """Run the models on one large batch, and on parts of it in two threads; compare the values."""
+    size = evaluator.space.size or _LARGE_BATCH * _LARGE_FRACTION
+    most = min(_LARGE_BATCH // evaluator.scenarios, size // _LARGE_FRACTION)
+    count, spent = _SIZES[-1], 0.0
+    try:
+        while count < most and _GROWTH * spent < _SECONDS:  # a batch grows while it is quick
+            count = min(_GROWTH * count, most)
+            points, began = sample(evaluator.space, count), time.monotonic()
+            whole = evaluator.evaluate(points)
+            spent = time.monotonic() - began
+        if count == _SIZES[-1]:
+            return []
+        parts = np.array_split(np.arange(count), _PARTS)
+        with ThreadPoolExecutor(2) as threads:
+            batches = [{n: v[rows] for n, v in points.items()} for rows in parts]
+            halves = concatenate([*threads.map(evaluator.evaluate, batches)])
+        compare(evaluator, points, whole, halves, None, f"in a batch of {count:,} designs")
+    except ModelError:
+        return []  # the search names the design
+    except RepeatabilityError as error:
+        return [Problem("study.models", str(error), "")]
+    return []
 
 
 def _watched(evaluator: Evaluator, size: int) -> _Watch:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import evaluate_designs
+from dse.evaluate.repeatability import RepeatabilityError, compare, evaluate_differently
 from dse.evaluate.space import Points
 from dse.evaluate.table import TableSpace
 from dse.model.quantity import Array
@@ -28,7 +29,6 @@ from dse.result.folder import study_of
 from dse.result.record import Result
 from dse.search.bound.cells import Axis
 from dse.search.bound.cover import Cover, relaxed
-from dse.search.reproduction import ReproductionError, compare, evaluate_differently
 from dse.study.study import ResolvedStudy
 
 _TOGETHER = 32_768  # designs evaluated at once
@@ -74,7 +74,7 @@ def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
 
     Raises
     ------
-    ReproductionError
+    RepeatabilityError
         If a design gives other values than in the run, or other values in the fresh process.
     DesignError
         If a model raises.
@@ -100,7 +100,7 @@ def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
     compare(evaluator, points, recorded, again, numbers, "in the run")
     for row in np.flatnonzero(recorded.feasible != again.feasible)[:1]:
         now = "feasible" if again.feasible[row] else "infeasible"
-        raise ReproductionError(
+        raise RepeatabilityError(
             f"design {numbers[row]} is {now} when it is evaluated again, and was not in the run"
         )
     random = evaluator.space.from_unit(rng.random((_REPEATED, len(evaluator.space.variables))))
@@ -134,7 +134,7 @@ def _evaluate_in_fresh_process(run: Path, evaluator: Evaluator, points: Points) 
         )
         if done.returncode or not found.is_file():
             lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-            raise ReproductionError(f"in a fresh process the models fail: {lines[-1]}")
+            raise RepeatabilityError(f"in a fresh process the models fail: {lines[-1]}")
         with np.load(found) as arrays:
             return Evaluated.from_arrays(arrays)
 

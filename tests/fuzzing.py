@@ -1,29 +1,35 @@
 """Files that are damaged at random: whatever is read is used or told, and it ends.
 
-Each input is an example with some of its bytes, words or lines changed, the same ones for equal
-seeds and numbers. What a reader raises beside `DseError` is a finding, and so is one that takes
-longer than `SECONDS`.
+Each input is an example with some of its bytes, words, lines or values changed, the same ones for
+equal seeds and numbers. An exception that is not a `DseError` is a finding, an unforeseen one too,
+and so is an input that takes more than `SECONDS` of CPU time.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import shutil
 import signal
+import tomllib
 import traceback
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import tomlkit
 
+from dse.boundary import UnforeseenError
 from dse.problems import DseError
+from tests.commands import called
 from tests.test_programs import GRIND
 from tests.toy import MODEL, STUDY
 
 ROOT = Path(__file__).parents[1]
-SECONDS = 30
+SECONDS = 10
 _WORDS = (
     *("0", "-1", "1e308", "1e400", "nan", "inf", "-inf", "1e-320", "9" * 30, "9" * 5000),
     *(
@@ -151,17 +157,60 @@ def _callgrind(folder: Path, number: int) -> Sequence[Path]:
 
 def _table(folder: Path, number: int) -> Sequence[Path]:
     (folder / "study.toml").write_text(OF_TABLE)
-    return _placed(folder, {("t.csv", "fit.csv")[number % 2]: (TABLE, TIMES)[number % 2]})
+    return _placed(folder, {"t.csv": TABLE})
 
 
 def _read_table(folder: Path) -> None:
     import dse
+
+    dse.load(folder / "study.toml")
+
+
+def _times(folder: Path, number: int) -> Sequence[Path]:
+    return _placed(folder, {"fit.csv": TIMES})
+
+
+def _read_times(folder: Path) -> None:
     from dse.fit.reading import read_series
 
-    if (folder / "t.csv").exists():
-        dse.load(folder / "study.toml")
-    else:
-        read_series(folder / "fit.csv")
+    read_series(folder / "fit.csv")
+
+
+COMMANDS = (
+    'explain run --where "speed >= 2 and cost between 1 kLUT and 20 kLUT"',
+    "explain run --design 3 --design compromise --json",
+    'check study.toml --target "speed / cost >= 1 and size in (1, 2)"',
+    'run study.toml --target "speed >= 1e-3 and cost < 10 kLUT" --least cost --seconds 1 --quiet',
+    "run study.toml --workers 1 --seconds 0.5 --fresh --quiet",
+    'fit fit.csv --given overhead=5us --given "clock=1.16 GHz" --by granularity_B --force',
+    "list objectives.logca --help",
+    "profile p.json --cache 32K,4M,64,8,16 --chunk 4 --region f:2-3 --functions a,b",
+    "new new.toml --kernel aes --interface axi-dma --host sparc-t4 --force",
+    "certify run --designs 10 --seed 3",
+    "compare run run --json",
+    "status run --json",
+)
+
+
+def _command(folder: Path, number: int) -> Sequence[Path]:
+    _study(folder, 0)
+    _times(folder, 0)
+    _placed(folder, {"p.json": '{"format": "dse profile"}'})
+    shutil.copytree(ROOT / "tests" / "folders" / "format-4", folder / "run")
+    return _placed(folder, {"line": COMMANDS[number % len(COMMANDS)]})
+
+
+def _read_command(folder: Path) -> None:
+    try:
+        words = shlex.split((folder / "line").read_text("utf-8", "surrogateescape"))
+    except ValueError:
+        return
+    if words[:2] == ["profile", "cc"] or words[:2] == ["profile", "c++"]:
+        return  # the real compiler's
+    done = called(*(word.replace("\0", "") for word in words), cwd=folder)
+    text = done.stdout + done.stderr
+    if done.returncode not in (0, 1, 2) or "Traceback" in text:
+        raise AssertionError(f"exit code {done.returncode}: {text[-3000:]}")
 
 
 def _folder(folder: Path, number: int) -> Sequence[Path]:
@@ -188,7 +237,9 @@ KINDS = {
     "catalog": Kind(_catalog, _read_catalog),
     "profile": Kind(_profile, _read_programs),
     "callgrind": Kind(_callgrind, _read_programs),
-    "csv": Kind(_table, _read_table),
+    "table": Kind(_table, _read_table),
+    "times": Kind(_times, _read_times),
+    "command": Kind(_command, _read_command),
     "folder": Kind(_folder, _read_folder),
 }
 
@@ -226,6 +277,66 @@ def damaged(content: bytes, draw: np.random.Generator) -> bytes:
     return content
 
 
+_VALUES: tuple[Any, ...] = (
+    *(None, True, 0, -1, 1e308, 2**63, 2**64, -(2**70), float("nan"), float("inf"), 1e-320, 0.5),
+    *("", "x", "1 GHz", "5 %", "-3 kLUT", "nan", "a" * 3000, "\u202e", "a\nb", "../x", "speed"),
+    *(
+        [],
+        {},
+        [[]],
+        [{}],
+        {"": 1},
+        [1, "a"],
+        ["1 KiB", "2 KiB"],
+        {"of": {"of": [1]}},
+        list(range(2000)),
+    ),
+)
+
+
+def restructured(content: bytes, draw: np.random.Generator) -> bytes:
+    """Return TOML or JSON of which one or two values are others, twice there, or missing.
+
+    A text in another format, or one that cannot be written with the new value, is damaged instead.
+    """
+    text = content.decode("utf-8", "replace")
+    is_json = text.lstrip().startswith("{")
+    try:
+        tree = json.loads(text) if is_json else tomllib.loads(text)
+        for _ in range(draw.integers(1, 3)):
+            _change(tree, draw)
+        written = json.dumps(tree) if is_json else tomlkit.dumps(tree)
+    except (ValueError, TypeError, AttributeError, tomlkit.exceptions.TOMLKitError):
+        return damaged(content, draw)
+    return written.encode("utf-8", "surrogatepass")
+
+
+def _change(tree: Any, draw: np.random.Generator) -> None:
+    """Change one value somewhere in a tree of tables and lists."""
+    places: list[tuple[Any, Any]] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        keys = list(node) if isinstance(node, dict) else range(len(node))
+        places += [(node, key) for key in keys]
+        waiting += [node[key] for key in keys if isinstance(node[key], dict | list)]
+    if not places:
+        return
+    node, key = places[draw.integers(len(places))]
+    other_node, other_key = places[draw.integers(len(places))]
+    match draw.integers(5):
+        case 0 | 1:
+            node[key] = _VALUES[draw.integers(len(_VALUES))]
+        case 2:
+            node[key] = json.loads(json.dumps(other_node[other_key], default=str))
+        case 3:
+            del node[key]
+        case _ if isinstance(node, dict):
+            node[f"{key}{_VALUES[draw.integers(12, 23)]}"] = node[key]
+        case _:
+            node.append(node[key])
+
+
 class _Hangs(BaseException):
     """A reader took too long; no reader catches it."""
 
@@ -243,19 +354,22 @@ def finding(kind: str, number: int, folder: Path, seed: int = 0) -> str:
     folder.mkdir(parents=True)
     files = KINDS[kind].examples(folder, number)
     chosen = files[int(draw.integers(len(files)))]
-    chosen.write_bytes(damaged(chosen.read_bytes(), draw))
-    before = signal.signal(signal.SIGALRM, _late)
-    signal.alarm(SECONDS)
+    change = restructured if kind != "command" and draw.integers(2) else damaged
+    chosen.write_bytes(change(chosen.read_bytes(), draw))
+    before = signal.signal(signal.SIGPROF, _late)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         KINDS[kind].read(folder)
+    except UnforeseenError:
+        return f"{kind} {number}: in {folder}\n{traceback.format_exc()}"
     except DseError:
         pass
     except _Hangs:
-        return f"{kind} {number}: takes more than {SECONDS} s, in {folder}"
+        return f"{kind} {number}: takes more than {SECONDS} s of CPU time, in {folder}"
     except BaseException:
         return f"{kind} {number}: in {folder}\n{traceback.format_exc()}"
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
     shutil.rmtree(folder)
     return ""

@@ -50,6 +50,8 @@ class Quantity:
     over : str
         For an output that is a ratio: the quantity that it divides by, such as the time with the
         accelerator of a speedup. Where that goes, by its parts, is where the ratio goes.
+    label : str
+        What people see next to the name, such as ``"call response time"``; see `label_of`.
     worth : float, optional
         For an output that compares with doing without: the value above which it pays. A speedup
         pays above 1; up to there the host alone is as quick.
@@ -68,6 +70,17 @@ class Quantity:
     part_of: str = ""
     over: str = ""
     worth: float | None = None
+    label: str = ""
+
+    def label_of(self, name: str) -> str:
+        """Return the words for a name of the quantity: the label, or the words of the name.
+
+        >>> Quantity("s", "time until a call returns", label="call response time").label_of("t_1")
+        'call response time'
+        >>> Quantity("s", "time of a call").label_of("call_time")
+        'call time'
+        """
+        return self.label or name.replace("_", " ")
 
     def __post_init__(self) -> None:
         if not self.unit:  # of columns, "" says that they hold texts

@@ -58,8 +58,10 @@ def asked(
 
 
 def _declared(quantity: Quantity | Resource) -> str:
-    unit = f"[{quantity.unit}]  " if isinstance(quantity, Quantity) else ""
-    return unit + quantity.about
+    if not isinstance(quantity, Quantity):
+        return quantity.about
+    label = f"{quantity.label}: " if quantity.label else ""
+    return f"[{quantity.unit}]  {label}{quantity.about}"
 
 
 def _lines(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
@@ -80,7 +82,8 @@ def _model(listed: Listed) -> Iterator[RenderableType]:
             about = declared.about
             if isinstance(declared, Quantity):
                 domain = f" {declared.domain()}" if title == "inputs" else ""
-                about = f"{declared.symbol} [{declared.unit}]{domain}  {about}".strip()
+                label = f"({declared.label}) " if declared.label else ""
+                about = f"{label}{declared.symbol} [{declared.unit}]{domain}  {about}".strip()
             if (default := listed.model.defaults.get(name)) is not None:
                 about += f" (default {number(default)})"
             yield _indented(f"[bold]{escape(name)}[/] {escape(about)}", 4)

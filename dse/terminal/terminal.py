@@ -186,7 +186,9 @@ class Terminal:
                 continue
             self._line("variable", f"{name}: {count}; {_reached(reach[name])}")
         for objective in evaluator.objectives:
-            named = f"{objective.name} [{objective.unit}] {objective.condition}"
+            quantity = evaluator.wiring.quantities.get(objective.quantity)
+            label = f"({quantity.label}) " if quantity is not None and quantity.label else ""
+            named = f"{objective.name} {label}[{objective.unit}] {objective.condition}"
             self._line(objective.direction, named)
         for constraint in evaluator.constraints:
             self._line("requirement" if constraint.required_by else "constraint", constraint.name)

@@ -38,6 +38,7 @@ QUEUE_TIME = Quantity(
     low=0,
     better="lower",
     typical=(0, 1e4),
+    label="queueing delay",
 )
 QueueTime: TypeAlias = Annotated[Floats, QUEUE_TIME]
 SwitchTime: TypeAlias = Annotated[

@@ -59,14 +59,25 @@ class Acceleration:
         ),
     ]
     host_time: Annotated[Array, Quantity("cycle", "time on the host alone", "T0", low=0)]
-    accelerated_time: Annotated[Array, Quantity("cycle", "time with the accelerators", "T1", low=0)]
+    accelerated_time: Annotated[
+        Array,
+        Quantity(
+            "cycle",
+            "time with the accelerators",
+            "T1",
+            low=0,
+            label="execution time with accelerators",
+        ),
+    ]
     host_computation_time: Annotated[Array, _part("computing on the host")]
     host_communication_time: Annotated[Array, _part("data in the host's store")]
     computation_time: Annotated[Array, _part("computing in accelerators")]
     local_time: Annotated[Array, _part("data in the accelerators' stores")]
     global_time: Annotated[Array, _part("data on the shared medium")]
     calls_time: Annotated[Array, _part("overhead and latency of the calls")]
-    medium_bytes: Annotated[Array, Quantity("B", "bytes over the shared medium", low=0)]
+    medium_bytes: Annotated[
+        Array, Quantity("B", "bytes over the shared medium", low=0, label="interconnect bytes")
+    ]
     store_bytes: Annotated[Array, Quantity("B", "bytes in the accelerators' stores", low=0)]
     accelerators: Annotated[Array, Quantity("1", "accelerators", low=0, integer=True)]
 

@@ -39,7 +39,14 @@ class Times:
 
     host_time: Annotated[Array, Quantity("cycle", "time on the host", "T0", low=0.0)]
     accelerated_time: Annotated[
-        Array, Quantity("cycle", "time with the accelerator", "T1", low=0.0)
+        Array,
+        Quantity(
+            "cycle",
+            "time with the accelerator",
+            "T1",
+            low=0.0,
+            label="execution time with the accelerator",
+        ),
     ]
     overhead_time: Annotated[
         Array, Quantity("cycle", "time in set-up", low=0.0, part_of="accelerated_time")

@@ -18,10 +18,23 @@ class BreakEven:
     """The outputs of :func:`break_even`."""
 
     break_even: Annotated[
-        Array, Quantity("B", "granularity from which offloading pays; inf: never", "g1", low=0.0)
+        Array,
+        Quantity(
+            "B",
+            "granularity from which offloading pays; inf: never",
+            "g1",
+            low=0.0,
+            label="break-even granularity",
+        ),
     ]
     break_even_end: Annotated[
-        Array, Quantity("B", "granularity up to which offloading pays; inf: no end", low=0.0)
+        Array,
+        Quantity(
+            "B",
+            "granularity up to which offloading pays; inf: no end",
+            low=0.0,
+            label="largest granularity that pays",
+        ),
     ]
 
 
@@ -30,7 +43,14 @@ class HalfAcceleration:
     """The outputs of :func:`half_acceleration`."""
 
     half_acceleration: Annotated[
-        Array, Quantity("B", "granularity of half the acceleration; inf: never", "g_A/2", low=0.0)
+        Array,
+        Quantity(
+            "B",
+            "granularity of half the acceleration; inf: never",
+            "g_A/2",
+            low=0.0,
+            label="granularity for half the peak speedup",
+        ),
     ]
     half_acceleration_end: Annotated[
         Array, Quantity("B", "granularity up to which half is kept; inf: no end", low=0.0)

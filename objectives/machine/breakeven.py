@@ -78,12 +78,16 @@ class CallBreakEven:
             "granularity from which on calls back to back are as fast as on the host; inf: never",
             "g1",
             low=0,
+            label="break-even granularity",
         ),
     ]
     break_even_end: Annotated[
         Array,
         Quantity(
-            "B", "granularity up to which they are as fast as on the host; inf: no end", low=0
+            "B",
+            "granularity up to which they are as fast as on the host; inf: no end",
+            low=0,
+            label="largest granularity that pays",
         ),
     ]
 

@@ -44,6 +44,7 @@ class CallTime:
             "mean time from the arrival of a request to the end of its call, under load",
             low=0,
             better="lower",
+            label="call response time",
         ),
     ]
     call_queue_time: Annotated[

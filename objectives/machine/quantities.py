@@ -18,7 +18,13 @@ BUFFER_BITS = Quantity("bit", "data of calls in flight", low=0, better="lower", 
 
 SET_UP_TIME = Quantity("cycle", "set-up of a call on the host", low=0, typical=(10, 1e4))
 LINK_TIME = Quantity("cycle", "time that a call occupies the link", low=0, typical=(0, 1e4))
-LINK_WAIT_TIME = Quantity("cycle", "mean wait of a call for the link", low=0, typical=(0, 1e3))
+LINK_WAIT_TIME = Quantity(
+    "cycle",
+    "mean wait of a call for the link",
+    low=0,
+    typical=(0, 1e3),
+    label="queueing delay at the link",
+)
 LINK_INTERVAL = Quantity(
     "cycle",
     "time from call to call that the link leaves to a stream that always has one waiting",
@@ -26,13 +32,18 @@ LINK_INTERVAL = Quantity(
     typical=(0, 1e4),
 )
 TURNAROUND_TIME = Quantity(
-    "cycle", "time of a call beside its time at the engine", "Z", low=0, typical=(100, 1e5)
+    "cycle",
+    "time of a call beside its time at the engine",
+    "Z",
+    low=0,
+    typical=(100, 1e5),
 )
 TRAVEL_TIME = Quantity(
     "cycle",
     "time of a call on the link and on its way to the engine and back, without waiting",
     low=0,
     typical=(100, 1e5),
+    label="propagation latency",
 )
 CALL_INTERVAL = Quantity(
     "cycle",
@@ -40,6 +51,7 @@ CALL_INTERVAL = Quantity(
     "T1",
     low=0,
     typical=(100, 1e5),
+    label="cycle time of calls",
 )
 
 SetUpTime: TypeAlias = Annotated[Floats, SET_UP_TIME]

@@ -54,7 +54,14 @@ class Greedy:
     """The outputs of :func:`objectives.partition.greedy`."""
 
     accelerated_time: Annotated[
-        Array, Quantity("cycle", "time with the chosen blocks on the accelerator", "t", low=0.0)
+        Array,
+        Quantity(
+            "cycle",
+            "time with the chosen blocks on the accelerator",
+            "t",
+            low=0.0,
+            label="execution time with the accelerator",
+        ),
     ]
     execution_time: Annotated[
         Array,

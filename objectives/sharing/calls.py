@@ -90,6 +90,7 @@ class CallLatency:
             "exact mean time of a call at the engine, until its last element leaves the pipeline",
             low=0,
             better="lower",
+            label="service time at the engine",
         ),
     ]
     engine_time_error: Annotated[

@@ -55,7 +55,14 @@ class Way(NamedTuple):
     ]
     link_wait_time: Annotated[
         Floats,
-        Quantity("s", "mean wait of a call for the link", low=0, better="lower", typical=(0, 1e-7)),
+        Quantity(
+            "s",
+            "mean wait of a call for the link",
+            low=0,
+            better="lower",
+            typical=(0, 1e-7),
+            label="queueing delay at the link",
+        ),
     ] = 0.0
     link_utilization: Annotated[
         Floats,

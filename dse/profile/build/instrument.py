@@ -49,7 +49,7 @@ declare void @__dse_trace_block(i32)
 RENAMED_MAIN = "__dse_main"
 """The program's main function, which the runtime's own calls on a stack that it has prepared."""
 
-# Cache results follow from addresses: the addresses of the program's data may not depend on the size
+# Cache results follow from addresses: addresses of the program's data may not depend on the size
 # of the parts before them, which are the runtime (built for this machine and these options) and the
 # start files of the C library. Each section therefore begins at a multiple of 16 MiB, and relocated
 # data behind the code at a multiple of 64 MiB. The data of each section begins one page later than

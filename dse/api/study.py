@@ -36,7 +36,7 @@ class Study(ResolvedStudy):
         ----------
         **inputs
             By name: what a file would hold, a number in the base unit or a text with a unit. A
-            variable is held at the value, or at the option. A figure of a row that ``[inputs]``
+            variable is held at the value, or at the option. A value of a row that ``[inputs]``
             takes becomes the study's own. Conditions (``at``, ``over``) stay as they are.
 
         Raises
@@ -46,8 +46,8 @@ class Study(ResolvedStudy):
         """
         return Study(**vars(changes.with_inputs(self, inputs)))
 
-    def with_row(self, variable: str, row: str, **figures: Any) -> Study:
-        """Return a study with other figures in one row of a catalog.
+    def with_row(self, variable: str, row: str, **values: Any) -> Study:
+        """Return a study with other values in one row of a catalog.
 
         Parameters
         ----------
@@ -55,15 +55,15 @@ class Study(ResolvedStudy):
             The entry of ``[space]`` or ``[inputs]`` that takes the row.
         row : str
             The row's name, such as ``"axi-dma"``.
-        **figures
+        **values
             By quantity: a number in the base unit or a text with a unit.
 
         Raises
         ------
         InputError
-            If there is no such entry, row or figure, or a value cannot be; with every problem.
+            If there is no such entry, row or value, or a value cannot be; with every problem.
         """
-        return Study(**vars(changes.with_row(self, variable, row, figures)))
+        return Study(**vars(changes.with_row(self, variable, row, values)))
 
     def sweep(self, name: str, values: Iterable[Any], *, workers: int | None = None) -> Sweep:
         """Run the study once for each value of an input, or of a variable.

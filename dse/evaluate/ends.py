@@ -1,4 +1,4 @@
-"""Figures at the ends of their ranges: each moved alone, as samples that are evaluated at once."""
+"""Input values at the ends of their ranges: each changed by itself, in one batch of samples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Asked = TypeVar("_Asked", Objective, Constraint)
 
 @dataclass(frozen=True)
 class Ends:
-    """A figure, and the two numbers to which it is moved.
+    """A given, and the two numbers to which it is moved.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Ends:
     variable, option : str
         The variable that chooses its row, and the row; empty if it is the same for all designs.
     where : str
-        The place of a condition; empty for other figures.
+        The place of a condition; empty for other input values.
     """
 
     name: str
@@ -53,28 +53,28 @@ class Ends:
     where: str = ""
 
 
-def at_ends(evaluator: Evaluator, figures: Sequence[Ends]) -> Evaluator:
-    """Return an evaluator of ``1 + 2 n`` samples: as it is, then each figure at either end.
+def at_ends(evaluator: Evaluator, inputs: Sequence[Ends]) -> Evaluator:
+    """Return an evaluator of ``1 + 2 n`` samples: as it is, then each input value at either end.
 
-    Everything uncertain is at its middle but for the figure that is moved.
+    Everything uncertain is at its middle but for the input value that is moved.
     """
-    samples = 1 + 2 * len(figures)
-    columns = [_column(f, k, samples) for k, f in enumerate(figures)]
+    samples = 1 + 2 * len(inputs)
+    columns = [_column(f, k, samples) for k, f in enumerate(inputs)]
     spread: dict[str, Spread] = {}
-    for figure, column in zip(figures, columns, strict=True):
-        if not figure.where:
-            before = spread.get(figure.name) or _still(evaluator, figure, samples)
-            spread[figure.name] = _with(evaluator, before, figure, column)
+    for given, column in zip(inputs, columns, strict=True):
+        if not given.where:
+            before = spread.get(given.name) or _still(evaluator, given, samples)
+            spread[given.name] = _with(evaluator, before, given, column)
     chosen = {each.variable for each in spread.values()} - {""}
     variables = {
         n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in chosen else v
         for n, v in evaluator.space.variables.items()
     }
-    constants = {f.name: f.value for f in figures if not f.variable and not f.where}
+    constants = {f.name: f.value for f in inputs if not f.variable and not f.where}
     wiring = replace(
         evaluator.wiring, spread=spread, constants={**evaluator.wiring.constants, **constants}
     )
-    moved = {f.where: c[:, None] for f, c in zip(figures, columns, strict=True) if f.where}
+    moved = {f.where: c[:, None] for f, c in zip(inputs, columns, strict=True) if f.where}
     every = Uncertainty(values={"": np.zeros((samples, 1)), **moved})
 
     def asking(asked: _Asked, names: Sequence[str]) -> _Asked:
@@ -94,27 +94,27 @@ def at_ends(evaluator: Evaluator, figures: Sequence[Ends]) -> Evaluator:
     )
 
 
-def _column(figure: Ends, number: int, samples: int) -> Array:
-    """Return what a figure is in each sample."""
-    column = np.full(samples, float(figure.value))
-    column[1 + 2 * number : 3 + 2 * number] = figure.ends
+def _column(given: Ends, number: int, samples: int) -> Array:
+    """Return what an input value is in each sample."""
+    column = np.full(samples, float(given.value))
+    column[1 + 2 * number : 3 + 2 * number] = given.ends
     return column
 
 
-def _still(evaluator: Evaluator, figure: Ends, samples: int) -> Spread:
+def _still(evaluator: Evaluator, given: Ends, samples: int) -> Spread:
     """Return a quantity that is in each sample what it is: one number, or one an option."""
-    values = np.array([float(figure.value)])
-    variable = evaluator.space.variables.get(figure.variable)
+    values = np.array([float(given.value)])
+    variable = evaluator.space.variables.get(given.variable)
     if isinstance(variable, Choice):
-        values = np.array([float(row[figure.name]) for row in variable.rows.values()])
-    return Spread(values, np.tile(values, (samples, 1)), figure.variable)
+        values = np.array([float(row[given.name]) for row in variable.rows.values()])
+    return Spread(values, np.tile(values, (samples, 1)), given.variable)
 
 
-def _with(evaluator: Evaluator, spread: Spread, figure: Ends, column: Array) -> Spread:
-    """Return what a quantity is in each sample, one of its figures moved too."""
-    variable, place = evaluator.space.variables.get(figure.variable), 0
+def _with(evaluator: Evaluator, spread: Spread, given: Ends, column: Array) -> Spread:
+    """Return what a quantity is in each sample, one of its input values moved too."""
+    variable, place = evaluator.space.variables.get(given.variable), 0
     if isinstance(variable, Choice):
-        place = list(variable.rows).index(figure.option)
+        place = list(variable.rows).index(given.option)
     values = spread.values.copy()
     values[:, place] = column
     return replace(spread, values=values)

@@ -1,8 +1,8 @@
-"""What to check before building: assumed and uncertain figures, by how far each moves the front.
+"""What to check before building: assumed and uncertain inputs, by how far each moves the front.
 
-Each figure is moved alone to both ends of its range, all else as it is, and designs of the front
-and near it are evaluated anew. The range is that in which the study says the figure lies; an
-assumed figure of which nothing is said is halved and doubled.
+Each input value takes both ends of its range, and nothing else changes. Designs of the front and
+near it are evaluated again. The study says the range; an assumed input value without a range is
+halved and doubled.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dse.study.resolve.study_inputs import StudyInput
 from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
-"""By which an assumed figure is moved if the study does not say how far off it may be."""
+"""By which an assumed input value is moved if the study does not say how far off it may be."""
 _EVALUATIONS = 100, 10_000  # the fewest and the most designs that models evaluate
 _EFFORT = 0.25  # evaluations in between, as a fraction of the search's
 _INSIDE = (0.025, 0.975)  # of a law without ends
@@ -41,15 +41,15 @@ _INSIDE = (0.025, 0.975)  # of a law without ends
 
 @dataclass(frozen=True)
 class Check:
-    """A figure that may be off, and what that does.
+    """An input value that may be off, and what that does.
 
     Parameters
     ----------
-    figure : StudyInput
+    given : StudyInput
     ends : (float, float)
         The range that it was moved in, in its unit.
     told : str
-        The range as the study gives it. Empty if it does not: then the figure is halved and
+        The range as the study gives it. Empty if it does not: then the input value is halved and
         doubled.
     moves : float
         How far it moves the front, at the worse end; see `dse.explain.assumptions.distance`.
@@ -59,7 +59,7 @@ class Check:
         The ends at which the recommended design is no longer on the front.
     """
 
-    figure: StudyInput
+    given: StudyInput
     ends: tuple[float, float]
     told: str
     moves: float
@@ -93,32 +93,32 @@ def check_assumptions(
     kept = None if recommended is None else 0
     found: list[Check] = []
     moves = _moved(study.evaluator, asked, points)
-    for figure, ends, told in ranges:
-        moved = _clock_moved(study, points, ends) if _is_clock(figure) else next(moves)
+    for given, ends, told in ranges:
+        moved = _clock_moved(study, points, ends) if _is_clock(given) else next(moves)
         if moved is not None:
-            found.append(_check(study.evaluator, (figure, ends, told), moved, kept))
-    return tuple(sorted(found, key=lambda c: (-c.moves, c.figure.label)))
+            found.append(_check(study.evaluator, (given, ends, told), moved, kept))
+    return tuple(sorted(found, key=lambda c: (-c.moves, c.given.label)))
 
 
-def _is_clock(figure: StudyInput) -> bool:
-    """Tell whether a figure converts others, which are then read anew."""
-    return figure.name == "clock" and not figure.variable
+def _is_clock(given: StudyInput) -> bool:
+    """Tell whether an input value converts others, which are then read anew."""
+    return given.name == "clock" and not given.variable
 
 
-def range_of(study: ResolvedStudy, figure: StudyInput) -> tuple[tuple[float, float], str] | None:
-    """Return the ends of a figure's range, and how the study gives it; empty if it does not.
+def range_of(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
+    """Return the ends of an input value's range, and how the study gives it; empty if it does not.
 
-    None if the figure is neither assumed nor uncertain, or if it cannot be moved: a file, or 0.
+    None if it is neither assumed nor uncertain, or if it cannot change: a file, or 0.
     """
-    if figure.uncertain is not None:
-        source, number = figure.uncertain.source, figure.uncertain.number
+    if given.uncertain is not None:
+        source, number = given.uncertain.source, given.uncertain.number
         return _ends_of(study.uncertainty, source, number), source.told
-    if figure.provenance != "assumed" or not math.isfinite(figure.value) or figure.value == 0:
+    if given.provenance != "assumed" or not math.isfinite(given.value) or given.value == 0:
         return None
-    low, high = sorted((figure.value / FACTOR, figure.value * FACTOR))
-    if figure.name in study.evaluator.wiring.quantities:
-        quantity = common(study.evaluator.wiring, figure.name)
-        low, high = (_inside(quantity, figure.value, end) for end in (low, high))
+    low, high = sorted((given.value / FACTOR, given.value * FACTOR))
+    if given.name in study.evaluator.wiring.quantities:
+        quantity = common(study.evaluator.wiring, given.name)
+        low, high = (_inside(quantity, given.value, end) for end in (low, high))
     return ((low, high), "") if low < high else None
 
 
@@ -155,9 +155,9 @@ def _designs(result: Result, recommended: int | None, changes: int) -> list[int]
     return numbers[: max(1, int(budget / changes))]
 
 
-def _asked(figure: StudyInput, ends: tuple[float, float]) -> Ends:
-    where = figure.uncertain.source.where if figure.bound and figure.uncertain else ""
-    return Ends(figure.name, float(figure.value), ends, figure.variable, figure.option, where)
+def _asked(given: StudyInput, ends: tuple[float, float]) -> Ends:
+    where = given.uncertain.source.where if given.bound and given.uncertain else ""
+    return Ends(given.name, float(given.value), ends, given.variable, given.option, where)
 
 
 _Moved: TypeAlias = tuple[Array, NDArray[np.bool_]]
@@ -165,7 +165,7 @@ _Moved: TypeAlias = tuple[Array, NDArray[np.bool_]]
 
 
 def _moved(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> Iterator[_Moved | None]:
-    """Yield what designs are with each figure moved; None for one at which a model raises."""
+    """Yield what designs are with each input value moved; None for one at which a model raises."""
     if not asked:
         return
     try:
@@ -210,8 +210,8 @@ def _check(
     moved: _Moved,
     kept: int | None,
 ) -> Check:
-    """Return what moving a figure did."""
-    (figure, ends, told), (values, holds) = ranged, moved
+    """Return what moving an input value did."""
+    (given, ends, told), (values, holds) = ranged, moved
     fronts = [np.flatnonzero(rows) for rows in holds]
     points = values * evaluator.signs
     fronts = [rows[is_nondominated(points[k, rows])] for k, rows in enumerate(fronts)]
@@ -225,7 +225,7 @@ def _check(
     overturns: tuple[float, ...] = ()
     if kept is not None and kept in fronts[0]:
         overturns = tuple(end for k, end in enumerate(ends, 1) if kept not in fronts[k])
-    return Check(figure, ends, told, max(shares), objective, overturns)
+    return Check(given, ends, told, max(shares), objective, overturns)
 
 
 _LEAST = np.finfo(np.float64).smallest_subnormal

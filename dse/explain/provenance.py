@@ -1,4 +1,4 @@
-"""How well a result is founded: its figures by provenance, and what to check before building."""
+"""Provenance of a result: its input values by provenance, and those to check before building."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from dse.study.input_value import PROVENANCES, Provenance, worst
 from dse.study.resolve.study_inputs import StudyInput
 
 TITLE = "Where the numbers come from"
-_NAMED = 3  # figures to check, and defaults, in the answer
-_ROWS = 40  # figures in the report
+_NAMED = 3  # input values to check, and defaults, in the answer
+_ROWS = 40  # input values in the report
 _LITTLE = 0.0005  # of the front: what moves it less is not told
 _NUMBERS = ("no", "one", "two", "three")
 _HOW = (
-    "Each assumed or uncertain figure was moved alone to both ends of its range, and designs of "
-    "the front and near it were evaluated anew. It moves the front by the share that the points "
+    "Each assumed or uncertain input value was moved alone to both ends of its range, and designs "
+    "of the front and near it were evaluated anew. It moves the front by the share that the points "
     "of one front lack, on average, against those of the other, at the worse end. An assumed "
-    "figure of which the study gives no range was halved and doubled."
+    "input value of which the study gives no range was halved and doubled."
 )
 
 
 @dataclass(frozen=True)
 class InputProvenance:
-    """The figures of a result, and what to check first.
+    """The input values of a result, and what to check first.
 
     Parameters
     ----------
-    figures : tuple of StudyInput
+    inputs : tuple of StudyInput
         All that the result depends on.
     checks : tuple of Check
         Those that may be off, what moves the front most first; empty if there was no time.
     """
 
-    figures: tuple[StudyInput, ...]
+    inputs: tuple[StudyInput, ...]
     checks: tuple[Check, ...] = ()
 
     @property
     def provenances(self) -> dict[Provenance, int]:
-        """How many figures there are of each provenance, the best founded first."""
-        given = [figure.provenance for figure in self.figures]
+        """How many input values there are of each provenance, the best founded first."""
+        given = [given.provenance for given in self.inputs]
         return {
             provenance: given.count(provenance) for provenance in PROVENANCES if provenance in given
         }
@@ -55,27 +55,27 @@ class InputProvenance:
     def objectives(self) -> dict[str, Provenance]:
         """The worst provenance of what each objective depends on."""
         found: dict[str, Provenance] = {}
-        for figure in self.figures:
-            for name in figure.objectives:
+        for given in self.inputs:
+            for name in given.objectives:
                 found[name] = (
-                    worst([found.get(name, figure.provenance), figure.provenance])
-                    or figure.provenance
+                    worst([found.get(name, given.provenance), given.provenance]) or given.provenance
                 )
         return found
 
     @property
     def first(self) -> tuple[Check, ...]:
-        """What moves the front most: three figures at most."""
+        """What moves the front most: three input values at most."""
         return tuple(c for c in self.checks if c.moves >= _LITTLE)[:_NAMED]
 
     def sentence(self) -> str:
-        """Return the worst provenance, and what to check before building; empty without figures."""
+        """Return the worst provenance, and the values to check; empty without input values."""
         last = worst(self.provenances)
         if last is None:
             return ""
-        count, every = self.provenances[last], len(self.figures)
+        count, every = self.provenances[last], len(self.inputs)
         of = "All" if count == every else str(count)
-        said = f"{of} of its {plural(every, 'figure')} {'is' if count == 1 else 'are'} {_as(last)}"
+        are = "is" if count == 1 else "are"
+        said = f"{of} of its {plural(every, 'input value')} {are} {_as(last)}"
         said += self._defaults()
         if not self.first:
             none = "none that may be off moves the front" if self.checks else ""
@@ -85,8 +85,8 @@ class InputProvenance:
         return f"{said}. Check {these} before you build: {told}."
 
     def _defaults(self) -> str:
-        """Name the figures that the study leaves to models, all of which are assumed."""
-        left = [worded(figure.label) for figure in self.figures if figure.default]
+        """Name the input values that the study leaves to models, all of which are assumed."""
+        left = [worded(given.label) for given in self.inputs if given.default]
         if not left:
             return ""
         more = [f"{len(left) - _NAMED} more"] if len(left) > _NAMED else []
@@ -99,17 +99,17 @@ def _as(provenance: Provenance) -> str:
 
 
 def _told(check: Check) -> str:
-    """Return a figure with its provenance, its range and what that does."""
-    provenance = check.figure.provenance
+    """Return an input value with its provenance, its range and what that does."""
+    provenance = check.given.provenance
     founded = provenance if provenance == "assumed" else f"{provenance} but uncertain"
     told = check.told or "half to double"
     if check.told and not check.told.startswith("between"):  # a law is no range
-        low, high = (show(end, check.figure.unit or "1") for end in check.ends)
+        low, high = (show(end, check.given.unit or "1") for end in check.ends)
         told = f"between {low} and {high}"
     moved = f"{founded}, {told} moves the front by {share(check.moves)}"
     if check.overturns:
         moved += " and overturns the choice"
-    return f"{worded(check.figure.label)} ({moved})"
+    return f"{worded(check.given.label)} ({moved})"
 
 
 def share(moves: float) -> str:
@@ -122,14 +122,14 @@ def share(moves: float) -> str:
 
 
 def provenance_section(found: InputProvenance) -> list[Section]:
-    """Return the section on where figures are from; none without figures."""
-    if not found.figures:
+    """Return the section on where input values are from; none without input values."""
+    if not found.inputs:
         return []
     counted = listed(
         f"{count} {_as(provenance)}" for provenance, count in found.provenances.items()
     )
     provenances = listed(f"{name}: {provenance}" for name, provenance in found.objectives.items())
-    said = f"The result depends on {plural(len(found.figures), 'figure')}: {counted}."
+    said = f"The result depends on {plural(len(found.inputs), 'input value')}: {counted}."
     said += (
         f" The worst provenance of what an objective depends on: {provenances}."
         if provenances
@@ -140,7 +140,7 @@ def provenance_section(found: InputProvenance) -> list[Section]:
 
 
 def _table(found: InputProvenance) -> Table:
-    rows = [*(_row(c.figure, c) for c in found.checks), *map(_row, _others(found))]
+    rows = [*(_row(c.given, c) for c in found.checks), *map(_row, _others(found))]
     more = len(rows) - _ROWS
     note = ""
     if more > 0:
@@ -148,64 +148,64 @@ def _table(found: InputProvenance) -> Table:
         note = f"{which} the front less or not, {'is' if more == 1 else 'are'} in summary.json."
     table = pd.DataFrame(rows[:_ROWS])
     if not found.checks:
-        table = table[["figure", "value", "provenance", "source"]]
-    title = "Check the first before you build" if found.first else "Figures"
+        table = table[["input value", "value", "provenance", "source"]]
+    title = "Check the first before you build" if found.first else "Input values"
     return Table(title, table, note)
 
 
 def _others(found: InputProvenance) -> list[StudyInput]:
-    """Return the figures that were not moved, the worst founded first."""
-    moved = {id(check.figure) for check in found.checks}
-    rest = [figure for figure in found.figures if id(figure) not in moved]
-    return sorted(rest, key=lambda figure: -PROVENANCES.index(figure.provenance))
+    """Return the input values that were not moved, the worst founded first."""
+    moved = {id(check.given) for check in found.checks}
+    rest = [given for given in found.inputs if id(given) not in moved]
+    return sorted(rest, key=lambda given: -PROVENANCES.index(given.provenance))
 
 
-def _row(figure: StudyInput, check: Check | None = None) -> dict[str, object]:
-    value = "" if np.isnan(figure.value) else show(figure.value, figure.unit or "1")
+def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
+    value = "" if np.isnan(given.value) else show(given.value, given.unit or "1")
     row: dict[str, object] = {
-        "figure": worded(figure.label),
+        "input value": worded(given.label),
         "value": value,
-        "provenance": figure.provenance,
+        "provenance": given.provenance,
     }
     if check is None:
         blank = {"range": "", "moves the front by": "", "changes most": "", "the choice": ""}
-        return row | blank | {"source": figure.source}
-    low, high = (show(end, figure.unit or "1") for end in check.ends)
+        return row | blank | {"source": given.source}
+    low, high = (show(end, given.unit or "1") for end in check.ends)
     told = f" ({check.told})" if check.told and not check.told.startswith("between") else ""
-    falls = listed(show(end, figure.unit or "1") for end in check.overturns)
+    falls = listed(show(end, given.unit or "1") for end in check.overturns)
     return row | {
         "range": f"{low} to {high}{told}",
         "moves the front by": share(check.moves) if check.moves >= _LITTLE else "0 %",
         "changes most": worded(check.objective),
         "the choice": f"falls at {falls}" if falls else "holds",
-        "source": figure.source,
+        "source": given.source,
     }
 
 
 def provenance_data(found: InputProvenance) -> dict[str, Any]:
-    """Return where figures are from as plain values, for JSON; empty without figures."""
-    if not found.figures:
+    """Return where input values are from as plain values, for JSON; empty without input values."""
+    if not found.inputs:
         return {}
     data: dict[str, Any] = {
         "worst_provenance": worst(found.provenances),
         "provenances": dict(found.provenances),
         "objectives": found.objectives,
         "check_first": [_checked(check) for check in found.checks],
-        "all": [_plain(figure) for figure in found.figures],
+        "all": [_plain(given) for given in found.inputs],
     }
-    return {"figures": as_data(data)}
+    return {"input_values": as_data(data)}
 
 
-def _plain(figure: StudyInput) -> Mapping[str, object]:
+def _plain(given: StudyInput) -> Mapping[str, object]:
     keys: Sequence[str] = ("name", "label", "value", "unit", "provenance", "source", "objectives")
-    return {key: getattr(figure, key) for key in keys} | {"value": float(figure.value)}
+    return {key: getattr(given, key) for key in keys} | {"value": float(given.value)}
 
 
 def _checked(check: Check) -> Mapping[str, object]:
     low, high = check.ends
     return {
-        "label": check.figure.label,
-        "provenance": check.figure.provenance,
+        "label": check.given.label,
+        "provenance": check.given.provenance,
         "low": low,
         "high": high,
         "range": check.told or "half to double",

@@ -187,7 +187,7 @@ class Answer:
     holds : str
         How far the recommended design holds if inputs are uncertain; empty if none is.
     rests : str
-        How well the figures are founded that it rests on, and which to check before building.
+        How well the input values are founded that it rests on, and which to check before building.
     """
 
     verdict: str

@@ -55,7 +55,7 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Figures that are chosen together.
+    """Input values that are chosen together.
 
     Parameters
     ----------

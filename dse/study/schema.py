@@ -53,11 +53,11 @@ LAWS = ("between", "uniform", "normal", "lognormal", "triangular")
 """The keys that say how a number is uncertain: one of them is given."""
 _LAW_KEYS = (*LAWS, "deviation", "factor")
 NO_SOURCE = "no_source"
-"""Type of the error of a figure that must have a source."""
+"""Type of the error of an input value that must have a source."""
 
 
 class OriginTable(Table):
-    """Where a figure is from."""
+    """Where an input value is from."""
 
     provenance: Provenance = Field("assumed", description="how well it is founded")
     source: StrictStr = Field(
@@ -148,7 +148,7 @@ class ModelUse(Table):
 
 
 class CatalogRow(Table):
-    """The figures of one catalog row, as constants."""
+    """The input values of one catalog row, as constants."""
 
     catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
     row: StrictStr = Field(description="the row's name")
@@ -156,10 +156,11 @@ class CatalogRow(Table):
         default_factory=dict, description="the row's own name = name in this study"
     )
     override: dict[str, Numeric] = Field(
-        default_factory=dict, description="figures of the study's own, by their names in this study"
+        default_factory=dict,
+        description="input values of the study's own, by their names in this study",
     )
     uncertain: StrictBool = Field(
-        False, description="drawn as a fit left the row: its figures vary together"
+        False, description="drawn as a fit left the row: its input values vary together"
     )
 
 
@@ -211,10 +212,10 @@ class CatalogTable(Table):
     )
     override: dict[str, dict[str, Numeric]] = Field(
         default_factory=dict,
-        description="by row: figures of the study's own, by their names in this study",
+        description="by row: input values of the study's own, by their names in this study",
     )
     uncertain: StrictBool = Field(
-        False, description="drawn as fits left the rows: their figures vary together"
+        False, description="drawn as fits left the rows: their input values vary together"
     )
 
 

@@ -1,4 +1,4 @@
-"""What to check before building: held to searches of the whole space with each figure moved."""
+"""What to check before building, against searches of the whole space with changed inputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASSUMED = {"latency_per_byte": 0.5, "latency": "1.2 us", "complexity": 1.1}
 
 
 def content(**inputs: Any) -> dict[str, Any]:
-    """Return a study whose figures have provenances of every kind."""
+    """Return a study whose input values have provenances of every kind."""
     made: dict[str, Any] = {
         "study": {"name": "founded", "models": ["objectives.logca:offload"]},
         "inputs": {
@@ -99,7 +99,7 @@ def by_searching() -> dict[str, float]:
 def test_the_order_is_that_of_searches_with_each_figure_moved() -> None:
     study = dse.from_mapping(content())
     found = assess_inputs(study, study.run())
-    told = {check.figure.label: check.moves for check in found.checks}
+    told = {check.given.label: check.moves for check in found.checks}
     expected = by_searching()
     assert told.keys() == expected.keys()
     for label, moves in expected.items():
@@ -116,7 +116,7 @@ def test_a_given_range_takes_the_place_of_half_and_double_and_changes_the_order(
     )
     study = dse.from_mapping(made)
     checks = assess_inputs(study, study.run()).checks
-    told = {check.figure.label: check for check in checks}
+    told = {check.given.label: check for check in checks}
     middles = content(latency_per_byte=2.525, complexity=1.1)
     expected = moved(middles, [content(latency_per_byte=v, complexity=1.1) for v in (0.05, 5.0)])
     # The front is searched for the mean of the samples; held against it are designs at the middle.
@@ -125,13 +125,13 @@ def test_a_given_range_takes_the_place_of_half_and_double_and_changes_the_order(
     assert told["latency_per_byte"].told == "between 0.05 and 5"
     assert list(told).index("complexity") > list(told).index("latency_per_byte")
     before = dse.from_mapping(content())
-    order = [check.figure.label for check in assess_inputs(before, before.run()).checks]
+    order = [check.given.label for check in assess_inputs(before, before.run()).checks]
     assert order.index("complexity") < order.index("latency_per_byte")
 
 
 def test_an_assumed_clock_moves_all_that_is_given_in_seconds() -> None:
     study = dse.from_mapping(content(clock="1 GHz"))
-    told = {c.figure.label: c.moves for c in assess_inputs(study, study.run()).checks}
+    told = {c.given.label: c.moves for c in assess_inputs(study, study.run()).checks}
     expected = moved(content(), [content(clock=v) for v in ("0.5 GHz", "2 GHz")])
     assert told["clock"] == pytest.approx(expected, rel=1e-9)
     assert expected > 0
@@ -146,14 +146,14 @@ def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> No
     assert provenances["overhead of near"] == ("derived", "a sum")
     assert provenances["overhead of far"] == ("assumed", "")
     kept = json.loads((tmp_path / "run" / "summary.json").read_text())["answer"]
-    assert kept["figures"]["provenances"] == {
+    assert kept["input_values"]["provenances"] == {
         "measured": 1,
         "data sheet": 1,
         "derived": 1,
         "assumed": 4,
     }
-    assert kept["figures"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
-    assert kept["rests"].startswith("4 of its 7 figures are assumed. Check these three before")
+    assert kept["input_values"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
+    assert kept["rests"].startswith("4 of its 7 input values are assumed. Check these three before")
     assert kept["rests"].count("assumed, half to double moves the front by") == 3
     assert result.answer().rests == kept["rests"]
     page = (tmp_path / "run" / "report.html").read_text()
@@ -172,7 +172,7 @@ def test_a_study_without_doubts_says_its_worst_provenance() -> None:
     }
     study = dse.from_mapping(made)
     result = study.run()
-    assert result.answer().rests == "1 of its 7 figures is derived."
+    assert result.answer().rests == "1 of its 7 input values is derived."
 
 
 def test_defaults_and_tiers_are_named() -> None:
@@ -180,7 +180,7 @@ def test_defaults_and_tiers_are_named() -> None:
     del made["inputs"]["latency_per_byte"], made["inputs"]["complexity"]
     rests = dse.from_mapping(made).run().answer().rests
     named = "(latency per byte and complexity are defaults of models)"
-    assert f"3 of its 7 figures are assumed {named}. Check these" in rests
+    assert f"3 of its 7 input values are assumed {named}. Check these" in rests
     assert "complexity (assumed, half to double moves the front by" in rests
     assert "latency (measured but uncertain, between 500 and 2000 moves the front by" in rests
     del made["inputs"]["latency"]["provenance"]
@@ -191,8 +191,8 @@ def test_defaults_and_tiers_are_named() -> None:
 def test_which_program_is_asked_about_is_no_figure() -> None:
     """A default chose the only program of a profile, and counted as assumed."""
     study = dse.load(Path(__file__).parents[2] / "studies" / "compress.toml")
-    assert "workload" not in [figure.label for figure in study.inputs]
-    assert "shared_store" in [figure.label for figure in study.inputs if figure.default]
+    assert "workload" not in [given.label for given in study.inputs]
+    assert "shared_store" in [given.label for given in study.inputs if given.default]
 
 
 def test_the_distance_of_fronts_is_a_share() -> None:
@@ -265,7 +265,7 @@ def test_what_is_asked_has_no_origin(said: dict[str, str]) -> None:
     assert (
         f"'{next(iter(said))}' has no effect: a condition is not an input value" in problem.message
     )
-    # what is not known exactly is a figure wherever it stands
+    # what is not known exactly is an input value wherever it stands
     made["objective"][0]["at"]["granularity"] = {"between": [512, 2048]} | said
     assert "granularity of objective[1]" in [f.label for f in dse.from_mapping(made).inputs]
 

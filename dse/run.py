@@ -25,7 +25,7 @@ from dse.result import folder as files
 from dse.result import skipped
 from dse.result.claim import claimed
 from dse.result.copies import copies_of, copy_study
-from dse.result.database import StorageError, has_trials
+from dse.result.database import FrontDatabase, StorageError, has_trials
 from dse.result.opened import opened
 from dse.result.record import CUT_SHORT, Result
 from dse.result.status import Noting, take_up
@@ -116,8 +116,9 @@ def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
     except BrokenPipeError:  # who watches went away
         raise
     except OSError as error:
+        file = error.filename or "the output of the command"  # our own files have their names
         why = error.strerror or error
-        raise StoppedError(f"{study.name}: {out} cannot be written: {why}; {_KEPT}") from error
+        raise StoppedError(f"{study.name}: {file} cannot be written: {why}; {_KEPT}") from error
     except StorageError as error:
         raise StoppedError(f"{study.name}: {error}; {_KEPT}") from error
 
@@ -143,7 +144,7 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
 def _run(
     study: ResolvedStudy,
     out: Path | None,
-    store: Store | None,
+    store: Store | FrontDatabase | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
     copies: Mapping[str, bytes],
@@ -160,7 +161,8 @@ def _run(
     if begins is not None:
         begins(study)
     chunk = study.file.run.chunk
-    begun = Start(study.evaluator, study.plan, chunk, workers, state, store)
+    trials = None if isinstance(store, FrontDatabase) else store
+    begun = Start(study.evaluator, study.plan, chunk, workers, state, trials)
     try:
         under_way = method_of(study.plan.method).start(begun)
     except (DesignError, ModelError) as raised:
@@ -349,7 +351,7 @@ def _keep(
     result: Result,
     outcome: Outcome,
     out: Path,
-    store: Store | None,
+    store: Store | FrontDatabase | None,
     copies: Mapping[str, bytes],
 ) -> None:
     """Write storage and tables into the run folder."""

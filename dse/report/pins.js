@@ -38,8 +38,10 @@ function showPins() {
 }
 
 // exports
+/* A text that no spreadsheet takes for a formula, as in the files of the run. */
+const protectedCell = (words) => (/^'/.test(words) || (/^[=+\-@\t\r]/.test(words) && (words.trim() !== words || Number.isNaN(Number(words)))) ? `'${words}` : words);
 function csv(rows) {
-  const quoted = (words) => (/[",\n\r]/.test(words) ? `"${words.replaceAll('"', '""')}"` : words);
+  const quoted = (words) => (/[",\n\r]/.test(words) ? `"${protectedCell(words).replaceAll('"', '""')}"` : protectedCell(words));
   const exact = (v) => (Number.isNaN(v) ? "" : Number.isFinite(v) ? String(v) : v > 0 ? "inf" : "-inf");
   const shown = [numbered, ...columns];
   const records = rows.map((row) => shown.map((column) => (column.number ? exact(column.values[row]) : quoted(column.values[row]))).join(","));

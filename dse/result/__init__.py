@@ -4,7 +4,7 @@
     A result: designs, front, certificate, notes.
 `tables`
     From the outcome of a search to a result.
-`folder`, `claim`, `csv_text`
+`folder`, `claim`, `csv_files`
     A run's folder: what is in it, who may use it, its tables as text.
 `storage`
     Optuna's database: trials and fronts, in bulk.

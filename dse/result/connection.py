@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -73,8 +75,27 @@ def engine_options(url: str) -> dict[str, Any]:
 
 
 @contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def alone(url: str, options: Mapping[str, Any]) -> Iterator[None]:
-    """Let other processes that open the same database wait, if it is a server."""
+    """Let other processes that open the same database wait.
+
+    Optuna makes the tables of a database in several transactions, and fails if another process
+    makes them at the same time. The lock of a file is on its folder, as SQLite has its own on it.
+    """
+    path = make_url(url).database
+    if url.startswith("sqlite") and path and path != ":memory:":
+        with _opened(Path(path).absolute().parent) as folder:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        return
     if not is_server(url):
         yield
         return
@@ -97,12 +118,13 @@ def told(url: str) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OptunaError, ImportError) as error:
-        cause = error.__cause__ if isinstance(error, OptunaError) else error
-        raise refused(url, getattr(cause, "orig", None) or cause or error) from None
+        raise refused(url, error) from None
 
 
 def refused(url: str, error: BaseException) -> StorageError:
     """Return what a database refuses, in one line and without the credentials of its URL."""
+    cause = error.__cause__ if isinstance(error, OptunaError) and error.__cause__ else error
+    error = getattr(cause, "orig", None) or cause  # Optuna's own words are of no column or file
     reason = (hidden(str(error), url).splitlines() or [type(error).__name__])[0]
     if isinstance(error, ModuleNotFoundError) or "DB access module" in reason:
         reason = (

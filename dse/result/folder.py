@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from dse.boundary import reader
 from dse.evaluate.conditions import Reduction
 from dse.evaluate.objective import Objective
 from dse.problems import InputError, Problem, check_regular
-from dse.result import csv_text
 from dse.result.copies import noted_of, places_outside
+from dse.result.csv_files import read_designs, write_designs
 from dse.result.record import Certificate, Column, Cut, Result
 from dse.result.target import TargetAnswer
-from dse.result.writing import write_json, write_whole
+from dse.result.writing import write_json
 from dse.study.input_files import MARKER as MARKER
 from dse.study.input_files import Outside, sha256_of
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
@@ -30,7 +28,6 @@ from dse.study.toml_files import read_toml
 
 FORMAT = 4
 """Version of the folder's layout."""
-_BOTH = (False, True)
 SUMMARY, FRONT, DESIGNS = "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
 PROGRESS = "progress.json"  # how far a run is; gone when it has ended
@@ -150,7 +147,7 @@ def save(
     """
     folder.mkdir(parents=True, exist_ok=True)
     front = result.front.designs
-    save_tables(result.designs, folder)
+    write_designs(result.designs, folder / FRONT, folder / DESIGNS)
     best = result.summary().to_dict(orient="index")
     content = {
         "format": FORMAT,
@@ -236,34 +233,6 @@ def read_answer(folder: Path) -> dict[str, Any]:
     return answer
 
 
-def save_tables(designs: pd.DataFrame, folder: Path) -> None:
-    """Write all kept designs, and the front: the same rows, without the marks at their ends."""
-
-    def write(front: Path, whole: Path) -> None:
-        with _opened(front) as short, _opened(whole) as long:
-            write_tables(designs, short, long)
-
-    write_whole(folder / FRONT, lambda f: write_whole(folder / DESIGNS, lambda d: write(f, d)))
-
-
-def _opened(path: Path) -> IO[str]:
-    return path.open("w", encoding="utf-8", newline="")
-
-
-def write_tables(designs: pd.DataFrame, front: IO[str], whole: IO[str]) -> None:
-    """Write the designs on the front into one file and all into another, each row made once."""
-    table = designs.drop(columns=["feasible", "on_front"])
-    feasible, on_front = (designs[n].to_numpy(dtype=bool) for n in ("feasible", "on_front"))
-    words = np.array([f",{a},{b}\n" for a in _BOTH for b in _BOTH], dtype=object)
-    head = csv_text.header(table)
-    front.write(f"{head}\n")
-    whole.write(f"{head},feasible,on_front\n")
-    for some, rows in csv_text.blocks(table):
-        ends = words[feasible[some] * 2 + on_front[some]].tolist()
-        whole.write("".join(itertools.chain.from_iterable(zip(rows, ends, strict=True))))
-        front.write("\n".join([*itertools.compress(rows, on_front[some]), ""]))
-
-
 def _objective(content: Mapping[str, Any]) -> Objective:
     """Return an objective from JSON, where a tuple is a list and an object a mapping."""
     given = content["conditions"].items()
@@ -302,13 +271,8 @@ def load_result(folder: str | Path) -> Result:
         columns = {
             c["name"]: Column(**c | {"options": tuple(c["options"])}) for c in content["columns"]
         }
-        designs = pd.read_csv(
-            folder / DESIGNS,
-            index_col="design",
-            dtype={n: str for n, c in columns.items() if c.unit == ""},
-            keep_default_na=False,  # an option may be called "None"
-            na_values={n: ["", "nan"] for n, c in columns.items() if c.unit != ""},
-        )
+        texts = [name for name, column in columns.items() if column.unit == ""]
+        designs = read_designs(folder / DESIGNS, texts, [n for n in columns if n not in texts])
         held = {*columns, *(str(o["name"]) for o in content["objectives"]), "feasible"}
         if missing := sorted(held - {*designs.columns}):
             raise ValueError(f"{DESIGNS} has no column {', '.join(missing)}")

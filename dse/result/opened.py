@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dse.problems import InputError, Problem
-from dse.result.database import StorageError
+from dse.result.database import FrontDatabase, StorageError
 from dse.result.folder import STORAGE
+from dse.search.base import METHODS
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
     from dse.result.storage import Store
 
+_SAMPLERS = "dse.search.samplers"
+
 
 @contextmanager
-def opened(study: ResolvedStudy, out: Path | None) -> Iterator[Store | None]:
+def opened(study: ResolvedStudy, out: Path | None) -> Iterator[Store | FrontDatabase | None]:
     """Open the run's storage, the study's own or one in the folder: before the work, not after."""
     store = _store_of(study, out)
     try:
@@ -27,10 +30,13 @@ def opened(study: ResolvedStudy, out: Path | None) -> Iterator[Store | None]:
             store.close()
 
 
-def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
+def _store_of(study: ResolvedStudy, out: Path | None) -> Store | FrontDatabase | None:
     url = study.file.run.storage
-    if url is None and out is not None:
-        path = str((out / STORAGE).resolve())
+    own = out / STORAGE if out is not None and url is None else None
+    if own is not None and METHODS.get(study.plan.method) != _SAMPLERS:
+        return FrontDatabase(own, study.name, study.digest)
+    if own is not None:
+        path = str(own.resolve())
         if any(character in path for character in "?#%"):
             problem = Problem("", "a database path cannot hold ?, # or %", "give another --out")
             raise InputError(path, [problem])
@@ -40,7 +46,6 @@ def _store_of(study: ResolvedStudy, out: Path | None) -> Store | None:
     from dse.result.connection import make
     from dse.result.storage import Store
 
-    own = out / STORAGE if out is not None and study.file.run.storage is None else None
     made = own is not None and not own.is_file()
     if own is not None and made:
         make(own)

@@ -1,7 +1,7 @@
 """Storage: a run's study in Optuna's own relational database, which its dashboard opens.
 
-A sampler's trials are all there; of an enumeration or an evolution the front is, or of a very large
-one a part (`REGISTERED`).
+It keeps the trials of a sampler, and the front of any search in a database that the study names.
+Without either, a run folder has a `dse.result.database`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import Connection
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.front import find_compromise
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
 from dse.result.connection import (
@@ -35,16 +34,12 @@ from dse.result.connection import (
     refused,
     told,
 )
-from dse.result.database import StorageError
+from dse.result.database import DIGEST, PART, StorageError, part_note, registered
 from dse.search.asking import distributions, quiet
 from dse.search.outcome import Outcome
 from dse.study.credentials import shown_url
 
-REGISTERED = 5_000
-"""Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
-_DIGEST = "dse:digest"  # the attribute that says which study the trials are of
 _STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
-_PART = "dse:registered"  # the attribute that says which part of a large front the trials are
 
 
 @dataclass(frozen=True)
@@ -101,7 +96,7 @@ class Store:
                     alike = [d.name.lower() for d in study.directions] == directions
                     if alike:
                         study.set_metric_names([o.name for o in objectives])
-                        study.set_user_attr(_DIGEST, digest)
+                        study.set_user_attr(DIGEST, digest)
             except Exception as error:  # drivers, servers and schemas fail in their own ways
                 raise refused(url, error) from None
         if not alike:
@@ -197,7 +192,7 @@ class Store:
         values = outcome.judged.objectives[rows]
         if note := part_note(outcome):
             with quiet(), told(self.storage.url):
-                self.study.set_user_attr(_PART, note)
+                self.study.set_user_attr(PART, note)
         trials = _trials(evaluator, outcome.numbers[rows], points, values)
         with self._alone() as (connection, first):
             if trials and not first:
@@ -208,7 +203,7 @@ class Store:
         if not self._written():
             return part_note(outcome)
         with told(self.storage.url):  # of who registered it
-            note: str | None = self.study.user_attrs.get(_PART)
+            note: str | None = self.study.user_attrs.get(PART)
         return note
 
     def _written(self) -> bool:
@@ -223,37 +218,11 @@ class Store:
         self.storage.engine.dispose()
 
 
-def registered(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
-    """Return the rows of the kept designs that the storage gets: the front, or a part of it.
-
-    Of a front of more than `REGISTERED` designs: an even sample, the best design in each objective,
-    and the compromise design.
-    """
-    front = np.flatnonzero(outcome.on_front)
-    if len(front) <= REGISTERED:
-        return front
-    points = outcome.judged.objectives[front] * evaluator.signs
-    always = [*points.argmin(axis=0).tolist(), find_compromise(points, evaluator.signs)]
-    even = np.linspace(0, len(front) - 1, REGISTERED - len(always)).astype(np.int64)
-    return np.asarray(front[np.union1d(even, always)])
-
-
-def part_note(outcome: Outcome) -> str | None:
-    """Return what a reader should know of the storage of a very large front."""
-    front = int(outcome.on_front.sum())
-    if front <= REGISTERED:
-        return None
-    return (
-        f"the storage has at most {REGISTERED:,} of the {front:,} designs on the front: an even "
-        "sample, the best in each objective, and the compromise design; front.csv has them all"
-    )
-
-
 def own_name(storage: RDBStorage, name: str, digest: str) -> str:
     """Return what a study is called in a storage, in which another one may have its name."""
     for summary in storage.get_all_studies():
         if summary.study_name == name:
-            theirs = storage.get_study_user_attrs(summary._study_id).get(_DIGEST)
+            theirs = storage.get_study_user_attrs(summary._study_id).get(DIGEST)
             # a run that was killed at once leaves one without a digest and without trials
             unused = theirs is None and not storage.get_n_trials(summary._study_id)
             return name if theirs == digest or unused else f"{name}@{digest[:8]}"

@@ -31,7 +31,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(temporary):
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     try:

@@ -20,7 +20,7 @@ from dse.run import StoppedError, run
 from dse.search.base import Progress
 from tests.toy import MODEL, STUDY
 
-KEPT = Path(__file__).parent / "folders"
+KEPT = Path(__file__).parents[1] / "folders"
 SAMPLER = (
     '[search]\nmethod = "NSGAIISampler"\nevaluations = 60\n[search.options]\npopulation_size = 20\n'
 )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dse
-from dse.evaluate.table import ROW, TableSpace
+from dse.evaluate.table_space import ROW, TableSpace
 from dse.search.base import Settings
 from dse.search.evolution import evolve
 from dse.search.plan import plan

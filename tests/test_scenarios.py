@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse import Array, Floats, Quantity
-from dse.evaluate.tabulate import look_up, tabulate
+from dse.evaluate.lookup_tables import look_up, tabulate
 
 SIZES = [64.0, 1024.0, 65536.0]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.evaluate.certain import at_middles
+from dse.evaluate.nominal import fix_at_middles
 from dse.explain.robustness import robustness
 from dse.model import Floats, Quantity
 from objectives import logca
@@ -208,7 +208,7 @@ def test_the_middle_stands_for_what_is_uncertain_where_one_number_is_wanted() ->
         "rows": {o: {"overhead": v} for o, v in (("a", 2000), ("b", 1500), ("c", 1500))}
     }
     points = made.evaluator.space.from_index(np.arange(9))
-    found = at_middles(made.evaluator).evaluate(points).objectives
+    found = fix_at_middles(made.evaluator).evaluate(points).objectives
     assert found.tolist() == values(dse.from_mapping(sure)).objectives.tolist()
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.evaluate.laws import Law
+from dse.evaluate.distributions import Distribution as Law
 from dse.explain.discovery import box, shares
 
 

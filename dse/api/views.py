@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from dse.evaluate.space import Choice, Integer, Real, Variable
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.model.values import plural, show, tell, titled
 from dse.result.record import Front, Result
 from dse.study.study import ResolvedStudy

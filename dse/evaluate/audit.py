@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluator, concatenate
 from dse.evaluate.moved import contradictions
+from dse.evaluate.prefilter import Prefilter
 from dse.evaluate.repeatability import RepeatabilityError, compare
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import ModelError
@@ -138,7 +138,7 @@ def _watched(evaluator: Evaluator, size: int) -> _Watch:
 def _wanted(evaluator: Evaluator, size: int) -> _Watch | None:
     """Run models on designs that no constraint on variables excludes; None if there are few."""
     points = sample(evaluator.space, _MORE * size)
-    rows = np.flatnonzero(Beforehand.of(evaluator).allowed(points))[:size]
+    rows = np.flatnonzero(Prefilter.of(evaluator).allowed(points))[:size]
     if len(rows) < size:
         return None
     watch = _Watch(evaluator, {n: v[rows] for n, v in points.items()}, size)
@@ -167,7 +167,7 @@ class _Watch:
     @cached_property
     def wanted(self) -> NDArray[np.bool_]:
         """Which designs no constraint on variables alone excludes."""
-        return Beforehand.of(self.evaluator).allowed(self.points)
+        return Prefilter.of(self.evaluator).allowed(self.points)
 
     def evaluate(self) -> None:
         """Judge the sample, each model under watch."""

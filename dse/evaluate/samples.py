@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.laws import Law
+from dse.evaluate.distributions import Distribution
 from dse.evaluate.sobol import sobol_points
 from dse.model.quantity import Array
 
@@ -112,7 +112,7 @@ class Source:
         What its numbers are, for people, such as ``"latency of pci-card"``.
     units : tuple of str
         Of each number.
-    law : Law or Together
+    law : Distribution or Together
         How it is distributed.
     told : str
         The same for people, such as ``"between 0.8 us and 1.2 us"``.
@@ -121,17 +121,21 @@ class Source:
     where: str
     labels: tuple[str, ...]
     units: tuple[str, ...]
-    law: Law | Together
+    law: Distribution | Together
     told: str
 
     @property
     def is_interval(self) -> bool:
         """Whether nothing but its ends is known."""
-        return isinstance(self.law, Law) and self.law.is_interval
+        return isinstance(self.law, Distribution) and self.law.is_interval
 
     def __call__(self, shares: Array) -> Array:
         """Return numbers (samples, numbers) at points (samples, numbers) of the unit cube."""
-        return self.law(shares[:, 0])[:, None] if isinstance(self.law, Law) else self.law(shares)
+        return (
+            self.law(shares[:, 0])[:, None]
+            if isinstance(self.law, Distribution)
+            else self.law(shares)
+        )
 
     @property
     def middles(self) -> Array:
@@ -239,7 +243,7 @@ def draw_samples(sources: Sequence[Source], count: int, seed: int) -> Uncertaint
     values = {}
     for source, part in zip(sources, parts, strict=True):
         first = np.tile(source.middles, (corners, 1))
-        if source.is_interval and isinstance(source.law, Law) and corners:
+        if source.is_interval and isinstance(source.law, Distribution) and corners:
             first[:, 0] = np.array(source.law.numbers)[bits >> intervals.index(source) & 1]
         values[source.where] = np.concatenate([first, source(part)])
     return Uncertainty(tuple(sources), values, corners)

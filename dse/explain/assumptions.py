@@ -15,14 +15,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.certain import at_middles
-from dse.evaluate.ends import Ends, at_ends
+from dse.evaluate.distributions import Distribution
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.laws import Law
+from dse.evaluate.input_ranges import InputRange, vary_one_at_a_time
+from dse.evaluate.nominal import fix_at_middles
 from dse.evaluate.samples import Source, Uncertainty
 from dse.evaluate.space import Points
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.explain.robustness import candidates, in_samples
 from dse.explain.sensitivity import common
@@ -135,7 +135,7 @@ def _inside(quantity: Quantity, value: float, end: float) -> float:
 
 def _ends_of(uncertainty: Uncertainty, source: Source, number: int) -> tuple[float, float]:
     """Return the ends of a law, or between which 95 % of it lie."""
-    if isinstance(source.law, Law):
+    if isinstance(source.law, Distribution):
         if source.law.kind in ("between", "uniform", "triangular"):
             return source.law.numbers[0], source.law.numbers[-1]
         low, high = source.law(np.array(_INSIDE)).tolist()
@@ -155,21 +155,23 @@ def _designs(result: Result, recommended: int | None, changes: int) -> list[int]
     return numbers[: max(1, int(budget / changes))]
 
 
-def _asked(given: StudyInput, ends: tuple[float, float]) -> Ends:
+def _asked(given: StudyInput, ends: tuple[float, float]) -> InputRange:
     where = given.uncertain.source.where if given.bound and given.uncertain else ""
-    return Ends(given.name, float(given.value), ends, given.variable, given.option, where)
+    return InputRange(given.name, float(given.value), ends, given.variable, given.option, where)
 
 
 _Moved: TypeAlias = tuple[Array, NDArray[np.bool_]]
 """Values (3, designs, objectives) as they are and at both ends, and whether designs hold."""
 
 
-def _moved(evaluator: Evaluator, asked: Sequence[Ends], points: Points) -> Iterator[_Moved | None]:
+def _moved(
+    evaluator: Evaluator, asked: Sequence[InputRange], points: Points
+) -> Iterator[_Moved | None]:
     """Yield what designs are with each input value moved; None for one at which a model raises."""
     if not asked:
         return
     try:
-        values, holds = _evaluated(at_ends(evaluator, asked), points)
+        values, holds = _evaluated(vary_one_at_a_time(evaluator, asked), points)
     except ModelError:
         if len(asked) == 1:
             yield None
@@ -191,13 +193,13 @@ def _evaluated(evaluator: Evaluator, points: Points) -> _Moved:
 def _clock_moved(study: ResolvedStudy, points: Points, ends: tuple[float, float]) -> _Moved | None:
     """Return what designs are with another clock: what is given in seconds is read anew."""
     inputs = study.content.get("inputs", {})
-    parts = [_evaluated(at_middles(study.evaluator), points)]
+    parts = [_evaluated(fix_at_middles(study.evaluator), points)]
     for end in ends:
         try:
             other = rewritten(study, {**study.content, "inputs": {**inputs, "clock": end}})
             mine, own = study.evaluator.space.variables, other.evaluator.space.variables
             same = {n: own[n].from_unit(mine[n].to_unit(v)) for n, v in points.items()}
-            parts.append(_evaluated(at_middles(other.evaluator), same))
+            parts.append(_evaluated(fix_at_middles(other.evaluator), same))
         except (InputError, ModelError):
             return None
     values, holds = zip(*parts, strict=True)

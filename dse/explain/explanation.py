@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.certain import at_middles
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import skip_errors
+from dse.evaluate.nominal import fix_at_middles
 from dse.evaluate.space import Points
 from dse.evaluate.undefined import why_undefined
 from dse.explain.advice import PART, SPACE, Advice, advice
@@ -228,7 +228,7 @@ def explain(
     columns = evaluator.space.columns(points)
     labels = evaluator.space.labels(points)
     judged = evaluator.evaluate_columns(columns, count)
-    certain = at_middles(evaluator)
+    certain = fix_at_middles(evaluator)
     if held is None:
         held = robustness(study, result, numbers, points)
     sensitive = sensitivities(evaluator, study.rule, columns, judged.objectives)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Choice, Points, Space
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.explain.benefit import paying, worth_words
 from dse.explain.neighbours import Neighbours, judged, neighbours, numbers_of
 from dse.explain.wording import value_words

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.certain import at_middles
 from dse.evaluate.conditions import Conditions, in_words, scenario, scenarios
 from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.nominal import fix_at_middles
 from dse.evaluate.space import Choice, Points
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.variables import held
 from dse.evaluate.wiring import Key, Wiring
 from dse.explain.explanation import Violation
@@ -185,7 +185,7 @@ def _on_the_way(
     }
     found: dict[str, Array] = {}
     known: dict[Key, Mapping[str, Array]] = {}
-    for key in wiring.runs(at_middles(evaluator).requests()):
+    for key in wiring.runs(fix_at_middles(evaluator).requests()):
         conditions, names = dict(sorted(key[1])), tuple(models[key[0]].outputs)
         answers = wiring.evaluate([(name, conditions) for name in names], columns, known)
         known[key] = dict(zip(names, answers, strict=True))

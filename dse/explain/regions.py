@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.certain import without_samples
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.nominal import without_samples
 from dse.evaluate.objective import Objective
 from dse.evaluate.wiring import Key
 from dse.explain.sensitivity import common, gain, improvable, improved

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.variables import Choice
 from dse.model.quantity import Array
 from dse.model.section import Section, Table

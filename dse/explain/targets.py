@@ -13,7 +13,7 @@ from dse.evaluate.failures import ignore_errors
 from dse.evaluate.front import find_compromise
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Points, Space
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.target import (
     EXAMPLE,
     Bound,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Array
 from dse.model.values import plural

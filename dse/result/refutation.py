@@ -23,7 +23,7 @@ from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.repeatability import RepeatabilityError, compare, evaluate_differently
 from dse.evaluate.space import Points
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Array
 from dse.result.folder import study_of
 from dse.result.record import Result

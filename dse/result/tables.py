@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import SUBSET, Choice, Points
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Quantity
 from dse.model.values import plural
 from dse.problems import without_passwords

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dse.evaluate.conditions import Conditions
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import SUBSET, Choice, Space
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Array
 
 STEPS = 1_024

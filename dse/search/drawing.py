@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.prefilter import Prefilter
 from dse.model.quantity import Array
 from dse.search.codes import Codes
 
@@ -41,7 +41,7 @@ class Drawing:
 
     def __init__(self, evaluator: Evaluator, unit: Array) -> None:
         self._space = evaluator.space
-        self._rules = Beforehand.of(evaluator)
+        self._rules = Prefilter.of(evaluator)
         self.exhausted = False
         self._seen = Codes()
         self._seen.add(np.unique(self._space.settled(unit)[1]))

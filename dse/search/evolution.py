@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
+from dse.evaluate.prefilter import Prefilter
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.model.values import plural
@@ -92,7 +92,7 @@ class _Evolution:
         found = of_sample(self._evaluator, points, state.judged, self._plan.method)
         if found.complete:
             return found
-        names = [constraint.name for constraint in Beforehand.of(self._evaluator).constraints]
+        names = [constraint.name for constraint in Prefilter.of(self._evaluator).constraints]
         if not names:
             return replace(found, ended=state.ended)
         relations = " and ".join(f"'{name}'" for name in names)

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.failures import DesignError, evaluate_designs
 from dse.evaluate.front import Archive, FrontBuilder, Gathered
+from dse.evaluate.lookup_tables import Tabulated, look_up, tabulate
 from dse.evaluate.space import Points, Space
-from dse.evaluate.table import TableSpace
-from dse.evaluate.tabulate import Tabulated, look_up, tabulate
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.wiring import Key, ModelError
 from dse.problems import Problem
 from dse.search.base import Plan, Progress, Search, Settings, Start, no_options

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dse.evaluate.beforehand import Beforehand
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
+from dse.evaluate.prefilter import Prefilter
 from dse.model.quantity import Array
 from dse.search.axes import Axes, Places, reached
 from dse.search.kriging import Kriging, learned
@@ -57,7 +57,7 @@ class Expected:
         self, evaluator: Evaluator, axes: Axes, lengths: Array | None, learned_from: int
     ) -> None:
         self._evaluator, self._axes = evaluator, axes
-        known = [c.name for c in Beforehand.of(evaluator).constraints]
+        known = [c.name for c in Prefilter.of(evaluator).constraints]
         self._fed = [k for k, c in enumerate(evaluator.constraints) if c.name not in known]
         self._moves = [
             reached(evaluator, axes, o.quantity, o.conditions) for o in evaluator.objectives

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import Archive
 from dse.evaluate.space import Points
-from dse.evaluate.table import ROW, TableSpace
+from dse.evaluate.table_space import ROW, TableSpace
 from dse.model.quantity import Array
 from dse.model.values import plural
 from dse.search.convergence import Mark, convergence, marks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.model.values import plural
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of

@@ -26,7 +26,7 @@ from optuna.distributions import (
 from dse.evaluate.evaluator import Evaluator, concatenate
 from dse.evaluate.front import Archive, Gathered
 from dse.evaluate.space import Space
-from dse.evaluate.table import ROW, TableSpace
+from dse.evaluate.table_space import ROW, TableSpace
 from dse.problems import Problem, nearest
 from dse.search.asking import (
     Batch,

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.table import TableSpace
+from dse.evaluate.table_space import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.breakdown import divisor
 from dse.explain.explanation import (

@@ -13,7 +13,7 @@ from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice
-from dse.evaluate.table import TableSpace, variable_of
+from dse.evaluate.table_space import TableSpace, variable_of
 from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring
 from dse.model.grammar import GrammarError, names_in, read_condition

@@ -11,7 +11,7 @@ import numpy as np
 
 from dse.evaluate.conditions import Reduction, scenarios
 from dse.evaluate.constraint import Constraint
-from dse.evaluate.laws import Kind, Law
+from dse.evaluate.distributions import Distribution, Kind
 from dse.evaluate.objective import Objective
 from dse.evaluate.samples import (
     SAMPLE,
@@ -122,7 +122,7 @@ def describe_distribution(given: UncertainTable) -> str:
     return "uncertain"
 
 
-def _law(scope: Scope, place: Place, name: str, table: UncertainTable) -> Law | None:
+def _law(scope: Scope, place: Place, name: str, table: UncertainTable) -> Distribution | None:
     """Read a law; None, after a problem, if there is none."""
     kinds = [kind for kind in LAWS if getattr(table, kind) is not None]
     if len(kinds) != 1:
@@ -142,7 +142,7 @@ def _law(scope: Scope, place: Place, name: str, table: UncertainTable) -> Law | 
     numbers = _law_numbers(scope, place, name, table, kind)
     if numbers is None or not _check_law(scope, place, name, kind, numbers):
         return None
-    return Law(kind, numbers, _domain(scope.wiring, name))
+    return Distribution(kind, numbers, _domain(scope.wiring, name))
 
 
 def _description(key: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dse.evaluate.certain import without_samples
 from dse.evaluate.constraint import Constraint
 from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.nominal import without_samples
 from dse.evaluate.objective import Objective
 from dse.evaluate.samples import (
     SAMPLE,
@@ -28,7 +28,7 @@ _Asked = TypeVar("_Asked", Objective, Constraint)
 
 
 @dataclass(frozen=True)
-class Ends:
+class InputRange:
     """A given, and the two numbers to which it is moved.
 
     Parameters
@@ -53,7 +53,7 @@ class Ends:
     where: str = ""
 
 
-def at_ends(evaluator: Evaluator, inputs: Sequence[Ends]) -> Evaluator:
+def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Evaluator:
     """Return an evaluator of ``1 + 2 n`` samples: as it is, then each input value at either end.
 
     Everything uncertain is at its middle but for the input value that is moved.
@@ -94,14 +94,14 @@ def at_ends(evaluator: Evaluator, inputs: Sequence[Ends]) -> Evaluator:
     )
 
 
-def _column(given: Ends, number: int, samples: int) -> Array:
+def _column(given: InputRange, number: int, samples: int) -> Array:
     """Return what an input value is in each sample."""
     column = np.full(samples, float(given.value))
     column[1 + 2 * number : 3 + 2 * number] = given.ends
     return column
 
 
-def _still(evaluator: Evaluator, given: Ends, samples: int) -> Spread:
+def _still(evaluator: Evaluator, given: InputRange, samples: int) -> Spread:
     """Return a quantity that is in each sample what it is: one number, or one an option."""
     values = np.array([float(given.value)])
     variable = evaluator.space.variables.get(given.variable)
@@ -110,7 +110,7 @@ def _still(evaluator: Evaluator, given: Ends, samples: int) -> Spread:
     return Spread(values, np.tile(values, (samples, 1)), given.variable)
 
 
-def _with(evaluator: Evaluator, spread: Spread, given: Ends, column: Array) -> Spread:
+def _with(evaluator: Evaluator, spread: Spread, given: InputRange, column: Array) -> Spread:
     """Return what a quantity is in each sample, one of its input values moved too."""
     variable, place = evaluator.space.variables.get(given.variable), 0
     if isinstance(variable, Choice):

@@ -1,4 +1,4 @@
-"""A certain evaluator: the same models with each uncertain input at its middle."""
+"""Nominal values: the same models with each uncertain input at its middle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dse.evaluate.samples import SAMPLE, certain
 _Asked = TypeVar("_Asked", Objective, Constraint)
 
 
-def at_middles(evaluator: Evaluator) -> Evaluator:
+def fix_at_middles(evaluator: Evaluator) -> Evaluator:
     """Return an evaluator whose objectives and constraints ask for no samples."""
     return replace(
         evaluator,

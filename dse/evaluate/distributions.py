@@ -15,7 +15,7 @@ _INSIDE = 2.0**-40  # from 0 and 1, where a normal law has no number
 
 
 @dataclass(frozen=True)
-class Law:
+class Distribution:
     """One law; what of it lies outside the domain is cut off.
 
     Parameters

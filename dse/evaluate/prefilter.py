@@ -1,4 +1,4 @@
-"""Constraints that are known before any model runs: those between variables and constants alone."""
+"""Prefilter: constraints between variables and constants, which are known before a model runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dse.model.quantity import Array
 
 
 @dataclass(frozen=True)
-class Beforehand:
+class Prefilter:
     """The constraints of an evaluator that no model feeds.
 
     Parameters
@@ -29,7 +29,7 @@ class Beforehand:
     constraints: tuple[Constraint, ...]
 
     @classmethod
-    def of(cls, evaluator: Evaluator) -> Beforehand:
+    def of(cls, evaluator: Evaluator) -> Prefilter:
         """Find them; a constraint that depends on no variable is none of them."""
         wiring = evaluator.wiring
         owned = evaluator.space.quantities()

@@ -133,7 +133,7 @@ def test_check_is_quick_whatever_the_models_take(
 ) -> None:
     _study(tmp_path, "", 1_000_000)
     slow = MODEL.replace("    return Toy(l", "    clock_.wait(lanes)\n    return Toy(l", 1)
-    (tmp_path / "toy_model.py").write_text(f"from tests.test_cost import clock_\n{slow}")
+    (tmp_path / "toy_model.py").write_text(f"from tests.search.test_cost import clock_\n{slow}")
     clock_.now = 1e6
     for name in ("monotonic", "perf_counter"):
         monkeypatch.setattr(time, name, lambda: clock_.now)

@@ -15,8 +15,8 @@ from dse.search.evolution import evolve
 from dse.search.stall import Stall
 from dse.search.variation import children
 from tests.core_examples import MIXED, SPEED, evaluator, objective
-from tests.test_evolution import plan
-from tests.test_evolution_ends import PLANE
+from tests.search.test_evolution import plan
+from tests.search.test_evolution_ends import PLANE
 
 Floats = NDArray[np.float64]
 

@@ -19,11 +19,10 @@ import dse
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import DesignError, evaluate_designs
 from dse.evaluate.space import Integer, Real, Variable
-from dse.problems import Problem
 from dse.result.folder import load_result
 from dse.result.record import EmptyFrontError
 from dse.run import run
-from dse.search.base import METHODS, Plan, Progress, Search, Settings, Start, Trials, method_of
+from dse.search.base import Plan, Progress, Search, Start, Trials, method_of
 from dse.search.exhaustive import evaluate_chunk
 from dse.search.judges import Judges
 from dse.search.workers import NEVER, Workers
@@ -271,23 +270,6 @@ def test_an_error_within_either_half_is_of_the_design_that_has_it() -> None:
     )
     with pytest.raises(DesignError, match=r"^design 41 \(x = 41\): f raised .*41 does not fit"):
         evaluate_designs(judging, judging.space.from_index(np.arange(64)), 0)
-
-
-def test_every_method_of_the_table_plans_and_starts() -> None:
-    judging = evaluator(
-        {"x": Integer(0, 9)}, [model("f", lambda x: x, ["x"], ["y"])], [objective("y")]
-    )
-    for name in METHODS:
-        problems: list[Problem] = []
-        plan = method_of(name).plan(name, Settings(evaluations=20), judging.space, 1, problems)
-        assert plan.method == name
-        if name == "GPSampler" and problems:
-            assert "PyTorch" in problems[0].message
-            continue
-        assert problems == []
-        search = begun(judging, name, plan.evaluations, plan.generation, Workers(1))
-        assert search.progress().done == 0
-        assert finished(search).outcome().numbers[0] == 0
 
 
 def test_an_enumeration_imports_no_sampler(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from dse.search.stall import Stall
 from dse.search.variation import first
 from dse.search.workers import Workers
 from tests.core_examples import MIXED, SPEED, constraint, evaluator, model, objective, relation
-from tests.test_evolution import equal, last, plan
+from tests.search.test_evolution import equal, last, plan
 
 Floats = NDArray[np.float64]
 

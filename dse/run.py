@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _NOTED = 2.0  # seconds between two notes of the progress, which `dse status` reads
 _FEWEST, _MOST = 16, 1 << 22  # designs evaluated between two checkpoints, at least and at most
+_LARGEST_FRONT = 2_000_000  # designs: about 500 MB, and ten seconds to write
 _AUDITED = 0.25  # of the time-out
 _KEPT = "what was finished is kept, and the next run goes on from there"
 _STARTING = 5.0  # seconds beyond the time limit that processes may take to begin, at most
@@ -316,16 +317,21 @@ def _follow(
 ) -> str:
     """Work until the end, the time limit or Ctrl-C; return the reason."""
     state = under_way.progress()
-    noted, kept = time.monotonic(), state.done
+    noted, kept = time.monotonic(), state.work
     noting = Noting(checkpoint.parent, study, state) if checkpoint is not None else None
     try:
         for _ in under_way.steps(until):
             state = under_way.progress()
             if progress is not None:
                 progress(state)
+            if state.front > _LARGEST_FRONT:
+                raise StoppedError(
+                    f"the front has more than {_LARGEST_FRONT:,} designs. Give a tolerance, larger "
+                    "steps of variables, or fewer objectives"
+                )
             if checkpoint is not None and is_checkpoint_due(state, kept):
                 _write(checkpoint, study, under_way)
-                kept = state.done
+                kept = state.work
             if noting is not None and time.monotonic() - noted > _NOTED:
                 noting.note(state)
                 noted = time.monotonic()
@@ -342,7 +348,7 @@ def is_checkpoint_due(state: Progress, kept: int) -> bool:
     So checkpoints follow the work and not the clock. A search of many designs writes one after some
     millions; and a large front, which takes long to write, less often.
     """
-    new = state.done - kept
+    new = state.work - kept
     return new >= min(max(_FEWEST, kept // 2), max(_MOST, 64 * state.kept))
 
 

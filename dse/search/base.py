@@ -159,6 +159,8 @@ class Progress:
         How many of those done were designs that had been evaluated before.
     kept : int
         Designs that the search holds: the result has as many, or fewer.
+    bounded : int
+        Designs evaluated and boxes bounded, by a search by bounds.
     """
 
     done: int
@@ -166,6 +168,12 @@ class Progress:
     front: int
     repeats: int = 0
     kept: int = 0
+    bounded: int = 0
+
+    @property
+    def work(self) -> int:
+        """Return the amount of work done, which checkpoints follow."""
+        return self.bounded or self.done
 
 
 class Trials(Protocol):

@@ -184,8 +184,10 @@ class _Bounding:
         state = self._state
         size = self._evaluator.space.size or _BILLION
         done = size if not len(state.open) else min(int(size * self._decided(state)), size - 1)
-        found = len(state.cover)
-        return Progress(max(done, state.tally.evaluated and 1), size, found, kept=found + KEPT)
+        held = state.front.gathered
+        found = max(len(state.cover), len(held.settled.index))
+        done = max(done, state.tally.evaluated and 1)
+        return Progress(done, size, found, kept=len(held) + KEPT, bounded=state.work)
 
     def earlier(self) -> Progress:
         return self._earlier

@@ -73,7 +73,7 @@ def test_no_password_of_any_url_in_the_text_is_kept(written: str) -> None:
 
 
 def test_toml_is_written_as_it_is_read() -> None:
-    text = (Path(__file__).parents[1] / "studies" / "crypto.toml").read_text()
+    text = (Path(__file__).parents[2] / "studies" / "crypto.toml").read_text()
     content = tomllib.loads(text)
     assert tomllib.loads(to_toml(content)) == content
 
@@ -93,7 +93,7 @@ def test_no_credential_in_the_run_folder(written: str, tmp_path: Path) -> None:
 
 def test_a_study_of_a_script_keeps_none_either() -> None:
     content = tomllib.loads(
-        (Path(__file__).parents[1] / "studies" / "sparc_evolution.toml").read_text()
+        (Path(__file__).parents[2] / "studies" / "sparc_evolution.toml").read_text()
     )
     study = dse.from_mapping({**content, "run": {"storage": URL}})
     assert "Hunter2" not in study.text

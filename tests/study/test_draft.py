@@ -17,7 +17,7 @@ from objectives.drafts.blocks import sizes
 from objectives.partition import Architecture, Workloads, block_times, cpu_time
 from tests.commands import Done, called
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "studies" / "profiles"
 
 

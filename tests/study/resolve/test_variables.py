@@ -11,7 +11,7 @@ import dse
 from dse.cli import commands
 from objectives.communication import load_dataflow, load_dataflows
 
-PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
+PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
 JPEG = str(PROFILES / "jpeg.json")
 
 

@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.model.nearest_unit import nearest_unit
 from dse.problems import InputError
-from tests.test_table import STUDY
+from tests.study.resolve.test_table import STUDY
 
 
 def study(folder: Path, table: str, text: str = STUDY) -> dse.Study:
@@ -91,7 +91,7 @@ def test_a_small_table_gets_few_draws_if_the_study_does_not_say(tmp_path: Path) 
 
 
 def benchmark() -> ModuleType:
-    path = Path(__file__).parents[1] / "benchmarks" / "table_samplers.py"
+    path = Path(__file__).parents[3] / "benchmarks" / "table_samplers.py"
     spec = importlib.util.spec_from_file_location("table_samplers", path)
     assert spec is not None
     assert spec.loader is not None

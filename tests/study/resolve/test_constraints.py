@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.problems import InputError
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 
 
 def crypto(**changes: Any) -> dict[str, Any]:

@@ -190,7 +190,7 @@ CASES: dict[str, tuple[list[tuple[str, str]], str, list[str]]] = {
     "code in a relation": (
         [],
         "[[constraint]]\nrelation = \"__import__('os').getcwd() <= 1\"\n",
-        ["constraint[1].relation", "not allowed"],
+        ["constraint[1].relation", "unknown function"],
     ),
     "no relation": ([], '[[constraint]]\nrelation = "latency"\n', ["constraint[1].relation", "<="]),
     "unknown name in a relation": (

@@ -14,7 +14,7 @@ from dse.study.loading import load_model
 from dse.study.source_files import fingerprint
 from tests.explain.test_robustness import HEAD, ONE
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CRYPTO = ROOT / "studies" / "crypto.toml"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dse.model.units import DEFINITIONS, is_unit
+from dse.model.units import is_unit, vocabulary
 from dse.problems import closest
 
 _SYMBOL = re.compile(r"[A-Za-zµ%]+\d?")
@@ -17,13 +17,9 @@ def nearest_unit(text: str) -> str | None:
     >>> nearest_unit("LUTz"), nearest_unit("B/cyle"), nearest_unit("KB"), nearest_unit("shared")
     ('LUT', 'B/cycle', 'kB', None)
     """
-    words = [line.replace("-", "").split(" = ") for line in DEFINITIONS]
-    ends = [i for i, line in enumerate(DEFINITIONS) if line.split(" = ")[0].endswith("-")]
-    prefixes = ["", *(words[i][-1] for i in ends)]
-    symbols = [
-        each for i, line in enumerate(words) if i not in ends for each in (line[0], line[-1])
-    ]
-    known = [*symbols, *(p + s for p in prefixes for s in ("B", "s", "Hz", "LUT", "W", "J", "bit"))]
+    prefixes, units = vocabulary()
+    scaled = (p + s for p in prefixes for s in ("B", "s", "Hz", "LUT", "W", "J", "bit"))
+    known = [*units, *scaled]
     folded = {each.casefold(): each for each in reversed(known)}
 
     def meant(found: re.Match[str]) -> str:

@@ -13,54 +13,46 @@ import functools
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import pint
-
-DEFINITIONS = """
-kilo- = 1e3 = k-
-mega- = 1e6 = M-
-giga- = 1e9 = G-
-tera- = 1e12 = T-
-milli- = 1e-3 = m-
-micro- = 1e-6 = µ- = u-
-nano- = 1e-9 = n-
-pico- = 1e-12 = p-
-kibi- = 1024 = Ki-
-mebi- = 1048576 = Mi-
-gibi- = 1073741824 = Gi-
-byte = [information] = B
-bit = byte / 8 = bit
-second = [time] = s
-minute = 60 * second = min
-hour = 3600 * second = h
-cycle = [cycle]
-hertz = 1 / second = Hz
-meter = [length] = m
-gram = [mass] = g
-newton = 1000 * gram * meter / second ** 2 = N
-joule = newton * meter = J
-watt = joule / second = W
-lut = [lut] = LUT
-lut4 = [lut4] = LUT4
-alm = [alm] = ALM
-slice = [slice]
-flip_flop = [flip_flop] = FF
-gate = [gate] = GE
-percent = 0.01 = %
-count = []
-element = [element]
-stream = [stream]
-call = [call]
-instruction = []
-operation = [] = op
-word = 4 * byte
-""".strip().splitlines()
-"""The vocabulary, as pint reads it: prefixes, then units, each with its symbol last."""
-
-
-_POWER = re.compile(r"(\*\*|\^)\s*-?\d(?![\d.]|\s*(\*\*|\^))")  # one digit, no towers
+_PREFIXES = {
+    "kilo k": 1e3,
+    "mega M": 1e6,
+    "giga G": 1e9,
+    "tera T": 1e12,
+    "milli m": 1e-3,
+    "micro µ u": 1e-6,
+    "nano n": 1e-9,
+    "pico p": 1e-12,
+    "kibi Ki": 2.0**10,
+    "mebi Mi": 2.0**20,
+    "gibi Gi": 2.0**30,
+}
+_UNITS: dict[str, tuple[float, dict[str, int]]] = {
+    "byte B": (1.0, {"[information]": 1}),
+    "bit": (0.125, {"[information]": 1}),
+    "word": (4.0, {"[information]": 1}),
+    "second s": (1.0, {"[time]": 1}),
+    "minute min": (60.0, {"[time]": 1}),
+    "hour h": (3600.0, {"[time]": 1}),
+    "hertz Hz": (1.0, {"[time]": -1}),
+    "meter m": (1.0, {"[length]": 1}),
+    "gram g": (1.0, {"[mass]": 1}),
+    "newton N": (1e3, {"[mass]": 1, "[length]": 1, "[time]": -2}),
+    "joule J": (1e3, {"[mass]": 1, "[length]": 2, "[time]": -2}),
+    "watt W": (1e3, {"[mass]": 1, "[length]": 2, "[time]": -3}),
+    "percent %": (0.01, {}),
+    "count instruction operation op": (1.0, {}),
+    **{
+        names: (1.0, {f"[{names.split()[0]}]": 1})
+        for names in (
+            *("lut LUT", "lut4 LUT4", "alm ALM", "flip_flop FF", "gate GE"),
+            *("cycle", "slice", "element", "stream", "call"),
+        )
+    },
+}
+"""The names and symbols of each unit: how many basic units it is, and its dimensions."""
+_POWER = r"(?:(?:\*\*|\^)\s*(-?\d))?"
+_FACTOR = re.compile(rf"\s*([*/]?)\s*([^\W\d_]\w*|%|1){_POWER}\s*")
 _TEN = re.compile(r"(?<=\d)×10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")  # as reports write it
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _NUMBER = re.compile(
@@ -80,53 +72,6 @@ class UnitError(ValueError):
     """A text is not a number with a unit that fits; the message says what would be."""
 
 
-_MEANT: dict[str, tuple[float, dict[str, int]]] = {
-    "1": (1.0, {}),
-    "byte B": (1.0, {"[information]": 1}),
-    "bit": (0.125, {"[information]": 1}),
-    "word": (4.0, {"[information]": 1}),
-    "second s": (1.0, {"[time]": 1}),
-    "minute min": (60.0, {"[time]": 1}),
-    "hour h": (3600.0, {"[time]": 1}),
-    "hertz Hz": (1.0, {"[time]": -1}),
-    "meter m": (1.0, {"[length]": 1}),
-    "gram g": (1.0, {"[mass]": 1}),
-    "newton N": (1e3, {"[mass]": 1, "[length]": 1, "[time]": -2}),
-    "joule J": (1e3, {"[mass]": 1, "[length]": 2, "[time]": -2}),
-    "watt W": (1e3, {"[mass]": 1, "[length]": 2, "[time]": -3}),
-    "flip_flop FF": (1.0, {"[flip_flop]": 1}),
-    "gate GE": (1.0, {"[gate]": 1}),
-    "percent %": (0.01, {}),
-    "count instruction operation op": (1.0, {}),
-    **{f"{name} {name.upper()}": (1.0, {f"[{name}]": 1}) for name in ("lut", "lut4", "alm")},
-    **{name: (1.0, {f"[{name}]": 1}) for name in ("cycle", "slice", "element", "stream", "call")},
-}
-_USUAL = {name: meant for names, meant in _MEANT.items() for name in names.split()} | {
-    prefix + unit: (factor * _MEANT[names][0], _MEANT[names][1])
-    for names, prefixes in (
-        ("byte B", {"k": 1e3, "M": 1e6, "G": 1e9, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30}),
-        ("bit", {"k": 1e3, "M": 1e6, "G": 1e9}),
-        ("second s", {"m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}),
-        ("hertz Hz", {"k": 1e3, "M": 1e6, "G": 1e9}),
-        ("lut LUT", {"k": 1e3}),
-    )
-    for prefix, factor in prefixes.items()
-    for unit in names.split()[-1:]
-}
-"""What pint says of units, and of those with prefixes that most studies have: it takes a quarter of
-a second to say the same."""
-
-
-@functools.cache
-def _registry() -> pint.UnitRegistry[Any]:
-    import pint
-
-    registry: pint.UnitRegistry[Any] = pint.UnitRegistry(None, autoconvert_to_preferred=False)
-    for line in DEFINITIONS:
-        registry.define(line)
-    return registry
-
-
 def is_unit(unit: str) -> bool:
     """Tell whether a text names a known unit; ``"1"`` is one.
 
@@ -140,7 +85,6 @@ def is_unit(unit: str) -> bool:
     return True
 
 
-@functools.cache
 def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int]]]]:
     """Return the prefixes with their factors, and the units with what `base` says of each.
 
@@ -148,15 +92,8 @@ def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int
     >>> prefixes["Ki"], units["B"], units["%"]
     (1024.0, (1.0, {'[information]': 1}), (0.01, {}))
     """
-    prefixes: dict[str, float] = {}
-    units: dict[str, tuple[float, dict[str, int]]] = {}
-    for line in DEFINITIONS:
-        name, figure, *symbols = line.split(" = ")
-        if name.endswith("-"):
-            prefixes |= {symbol.rstrip("-"): float(figure) for symbol in symbols}
-        else:
-            units |= {symbol: base(symbol) for symbol in (name, *symbols)}
-    return prefixes, units
+    prefixes = {name: scale for names, scale in _PREFIXES.items() for name in names.split()}
+    return prefixes, {name: meaning for names, meaning in _UNITS.items() for name in names.split()}
 
 
 def known() -> list[str]:
@@ -350,42 +287,41 @@ def split(text: str) -> tuple[float, str, str]:
     return float(head), head, rest
 
 
-def _usual(unit: str) -> tuple[float, dict[str, int]] | None:
-    """Return what `_dimension` does, of a usual unit or the quotient of two; None of others."""
-    if not unit:
-        return 1.0, {}
-    over, slash, under = unit.partition("/")
-    if over not in _USUAL or (under if slash else "1") not in _USUAL:
-        return None
-    (scale, powers), (divisor, below) = _USUAL[over], _USUAL[under if slash else "1"]
-    if math.frexp(divisor)[0] != 0.5:  # not a power of two: pint's last bit may be another
-        return None
-    names = dict.fromkeys((*powers, *below))
-    left = {name: powers.get(name, 0) - below.get(name, 0) for name in names}
-    return scale / divisor, {name: power for name, power in left.items() if power}
-
-
 @functools.lru_cache(maxsize=512)
 def _dimension(unit: str) -> tuple[float, dict[str, int]]:
-    """Return the scale to the registry's own base and the powers of the dimensions."""
-    if (usual := _usual(unit)) is not None:
-        return usual
-    import pint
+    """Return the scale to the basic units and the powers of the dimensions.
 
-    registry = _registry()
-    plain = _POWER.sub("", unit)
-    if (
-        len(unit) > _LONGEST_UNIT
-        or "**" in plain
-        or "^" in plain
-        or re.search(r"[\d.]{2}|(?<![A-Za-z])[02-9]", plain)
-    ):
-        raise UnitError(f"{unit[:_LONGEST_UNIT]!r} is not a unit, such as B/cycle or m**2")
-    try:
-        parsed = registry.parse_units("percent" if unit == "%" else unit.replace("\u03bc", "µ"))
-        base = registry.Quantity(1.0, parsed).to_base_units()
-    except (pint.errors.PintError, ValueError, TypeError, AttributeError, AssertionError) as error:
-        raise UnitError(f"unknown unit {unit!r}; {KNOWN_UNITS}") from error
-    except Exception as error:  # pint lets its parser's own errors through for odd text
-        raise UnitError(f"{unit!r} is not a unit") from error
-    return float(base.magnitude), {k: int(float(str(v))) for k, v in base.dimensionality.items()}
+    >>> _dimension("kB/s"), _dimension("m**2")
+    ((1000.0, {'[information]': 1, '[time]': -1}), (1.0, {'[length]': 2}))
+    """
+    text, position = unit.strip().replace("\u03bc", "µ"), 0
+    scale, powers = 1.0, dict[str, int]()
+    while position < len(text):
+        factor_ = _FACTOR.match(text, position)
+        if factor_ is None or len(text) > _LONGEST_UNIT or bool(factor_[1]) != (position > 0):
+            raise UnitError(f"{unit[:_LONGEST_UNIT]!r} is not a unit, such as B/cycle or m**2")
+        one = _single_unit(factor_[2])
+        if one is None:
+            raise UnitError(f"unknown unit {unit!r}; {KNOWN_UNITS}")
+        power = int(factor_[3] or 1) * (-1 if factor_[1] == "/" else 1)
+        scale = scale * one[0] ** power if power > 0 else scale / one[0] ** -power
+        for name, each in one[1].items():
+            powers[name] = powers.get(name, 0) + power * each
+        position = factor_.end()
+    return scale, {name: power for name, power in powers.items() if power}
+
+
+@functools.cache
+def _single_unit(name: str) -> tuple[float, dict[str, int]] | None:
+    """Return a unit without powers, perhaps with a prefix or in the plural."""
+    prefixes, units = vocabulary()
+    for text in (name, name.removesuffix("s")):
+        if text == "1":
+            return 1.0, {}
+        if text in units:
+            return units[text]
+        for prefix, scale in prefixes.items():
+            rest = text.removeprefix(prefix)
+            if rest != text and rest in units and rest != "%":
+                return scale * units[rest][0], units[rest][1]
+    return None

@@ -172,6 +172,8 @@ def _together(
     try:
         of, normal = tuple(given["of"]), tuple(given.get("normal", ()))
         matrix = np.array(given["covariance"], dtype=np.float64)
+        if not all(isinstance(each, str) for each in (*of, *normal)):
+            raise TypeError
     except (TypeError, KeyError, ValueError, AttributeError):
         problems.append(Problem(where, "is not names and a covariance", example))
         return None

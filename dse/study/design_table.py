@@ -17,6 +17,7 @@ from dse.model.nearest_unit import nearest_unit
 from dse.model.quantity import Array
 from dse.model.units import is_unit
 from dse.problems import InputError, Problem, check_regular, nearest
+from dse.study.toml_files import MAX_NAME
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–"})
 """What stands for a number that is missing, in small letters."""
@@ -161,6 +162,10 @@ def _of_titles(name: str, titles: Sequence[str]) -> Iterator[Problem]:
         yield Problem("", message, remedy)
         return
     for title in named:
+        if len(title) > MAX_NAME:
+            message = f"{name} has a column name of {len(title):,} characters: '{title[:20]}…'"
+            yield Problem("", message, f"give at most {MAX_NAME} characters")
+            return
         _, unit = _bracketed(title)
         if unit and not is_unit(unit) and (near := nearest_unit(unit)) is not None:
             message = f"column '{title}' says the unit '{unit}', which is unknown"

@@ -14,7 +14,7 @@ import numpy as np
 from dse.problems import InputError, Problem, check_regular, nearest
 
 _MAX_BYTES = 1 << 28  # of a file
-_MAX_KEY = 200  # characters of a key: messages and column titles repeat it
+MAX_NAME = 200  # characters of a key: messages and column titles repeat it
 _MAX_TEXT = 10_000  # characters of a text: units and names are parsed in quadratic time
 _CARRIED = "numbers, texts, truth values, lists, arrays and mappings can"
 
@@ -32,12 +32,15 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         remedy = f"name one of its studies: {', '.join(inside)}" if inside else "name a .toml file"
         raise InputError(str(path), [Problem("", "is a folder, not a study file", remedy)])
     try:
+        str(path).encode()  # reports and databases hold the name
         check_regular(path, _MAX_BYTES)
         text = path.read_text(encoding="utf-8-sig")
         content = tomllib.loads(text)
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*.toml")))
         problem = Problem("", "there is no such file", near)
+    except UnicodeEncodeError:
+        problem = Problem("", "the name of the file is not UTF-8 text", "rename it")
     except UnicodeDecodeError as error:
         problem = Problem("", f"is not UTF-8 text: {error}", "save it as UTF-8")
     except OSError as error:
@@ -64,8 +67,8 @@ def check_content(content: Mapping[str, Any]) -> list[Problem]:
             problems.append(Problem(where, "is too large a number"))
         elif isinstance(value, Mapping):
             for key, inner in value.items():
-                problems += _check_text(where, str(key), _MAX_KEY)
-                place = str(key)[:_MAX_KEY]
+                problems += _check_text(where, str(key), MAX_NAME)
+                place = str(key)[:MAX_NAME]
                 waiting.append((f"{where}.{place}" if where else place, inner))
         elif isinstance(value, list | tuple):
             waiting += [(f"{where}[{i + 1}]", v) for i, v in enumerate(value)]

@@ -9,7 +9,7 @@ bottleneck if a 10x improvement of it improves the objective by at least 20 %. B
 * `tradeoffs`: the effect of a change on the objectives, dominating designs, the next step up
 * `feasibility`: the least changes that make a design feasible
 * `targets`: which designs of a front meet a target, and what keeps the others from it
-* `benefit`: from which value of an objective on a design pays
+* `benefit`: the value of an objective above which a design is beneficial
 * `sensitivity`: the gain of improving one input; bottlenecks
 * `breakdown`: the parts of the time and of the area
 * `regions`: the bottlenecks along an axis, with exact ends

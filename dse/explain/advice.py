@@ -1,13 +1,13 @@
-"""Advice: what to change in a design, what that gives, and what it costs.
+"""Advice: changes of a design, with their gains and prices.
 
-Three kinds of change are told apart by who sets the input:
+There are three kinds of change, by who sets the input:
 
 * *within your space*: a variable of the study. Every value of every variable is tried, one at a
   time, and the designs that result are designs of the space.
-* *another part*: what a row of a catalog sets. The rows that the study leaves out are put in the
-  place of the chosen one.
-* *not yours to change*: what the study is given, such as the kernel, the host and assumptions. What
-  the objectives would gain there is a sensitivity, and never advice.
+* *another part*: inputs of a catalog entry. Entries that the study leaves out replace the
+  selected one.
+* *not yours to change*: inputs of the study, such as the kernel, the host and assumptions. Their
+  gains are sensitivities, and never advice.
 """
 
 from __future__ import annotations
@@ -95,12 +95,11 @@ def advice(
 ) -> list[tuple[Advice, ...]]:
     """Return for designs what to change: first within the space, then other parts.
 
-    Of each variable and each objective, the value that improves this objective most, by 1 % at
-    least; of those that do so equally, the one that costs least elsewhere. And for each objective
-    the change of any variable that gains most for what it costs, of those that improve it, and of
-    those that make it no worse. First comes what leaves every benefit of a design as it is or
-    better, and of that what gains most for what it costs. What results is feasible and pays, and
-    reaches the target if the design does.
+    For each variable and each objective, there is the value that improves this objective most, by
+    at least 1 %. Of equal values it is the cheapest in other objectives. For each objective, there
+    is also the best trade among the changes that improve it, and among the changes that keep it.
+    Changes that keep every benefit of a design come first, then the best trades. The resulting
+    designs are feasible and beneficial, and meet the target if the design does.
 
     Parameters
     ----------
@@ -125,7 +124,7 @@ def _order(item: Advice, gained: Collection[str]) -> tuple[bool, bool, float]:
 def keeping(items: Sequence[Advice], kind: Kind, objective: str) -> list[Advice]:
     """Return the changes worth making that leave an objective as good as it is, or better.
 
-    Those that gain 5 % at least somewhere; the most gained for what it costs comes first.
+    A change gains at least 5 % somewhere; the best trade comes first.
     """
     mine = [item for item in items if item.kind == kind and item.on(objective).gain >= 1]
     worth = [item for item in mine if item.gain >= _WORTH_IT]
@@ -180,7 +179,7 @@ def _split(of: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
 
 
 def _gains(evaluator: Evaluator, before: Array, known: Known, target: Target | None) -> Array:
-    """Return the factors by which designs are better; NaN for those that are no advice."""
+    """Return the factors by which designs are better; NaN for designs that are no advice."""
     sound = known.feasible & paying(evaluator, known.objectives)
     if target is not None:
         sound &= _reached(evaluator, known.objectives, target) | ~_reached(
@@ -220,7 +219,7 @@ def _best(gains: Array) -> dict[int, None]:
 
 
 def _trades(gains: Array) -> dict[int, None]:
-    """Return for each objective the rows that pay best: of those that improve or keep it."""
+    """Return for each objective the best trades among rows that improve or keep it."""
     found: dict[int, None] = {}
     trade = _trade(gains)
     seen = (gains >= _WORTH_IT).any(axis=1)

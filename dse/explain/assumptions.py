@@ -56,7 +56,7 @@ class Check:
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
     overturns : tuple of float
-        The ends at which the recommended design is no longer on the front.
+        The bounds at which the recommended design is no longer on the front.
     """
 
     given: StudyInput
@@ -191,7 +191,7 @@ def _evaluated(evaluator: Evaluator, points: Points) -> _Moved:
 
 
 def _clock_moved(study: ResolvedStudy, points: Points, ends: tuple[float, float]) -> _Moved | None:
-    """Return what designs are with another clock: what is given in seconds is read anew."""
+    """Return the values of designs at another clock: times in seconds are read again."""
     inputs = study.content.get("inputs", {})
     parts = [_evaluated(fix_at_middles(study.evaluator), points)]
     for end in ends:
@@ -231,14 +231,14 @@ def _check(
 
 
 _LEAST = np.finfo(np.float64).smallest_subnormal
-"""The size of 0, so that 0 is no change from 0."""
+"""The size of 0: a change from 0 to 0 is 0."""
 
 
 def distance(before: Array, after: Array) -> float:
-    """Return by which share the points of one front miss the other, on average; the greater way.
+    """Return the mean distance between two fronts as a fraction; the greater of both directions.
 
     What a point lacks against another is the greatest share, over the objectives, by which it is
-    worse: their difference over the greater of both sizes. Each point of one front is held against
+    worse: their difference over the greater of both sizes. Each point of one front is compared with
     that point of the other to which it lacks least, or which lacks least to it, as in the modified
     inverted generational distance (IGD+; Ishibuchi et al. 2015), in shares. 0 for equal fronts.
 
@@ -269,7 +269,7 @@ def _lack(wanted: Array, had: Array) -> Array:
 
 
 def change(before: Array, after: Array) -> Array:
-    """Return the change from one value to another as a share of the greater of both sizes.
+    """Return the change between two values as a fraction of the larger size.
 
     From −2 to 2; 1 in size if one alone is infinite.
     """

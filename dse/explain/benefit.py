@@ -1,4 +1,4 @@
-"""Worth: what a design is built for, and from which value on it pays to have it."""
+"""Benefit: the main objective of a design, and its value from which on a design is beneficial."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dse.model.values import listed, worded
 
 
 def worth_of(evaluator: Evaluator, objective: Objective) -> float | None:
-    """Return above which value a maximized objective pays; None if nothing says so."""
+    """Return the value above which a maximized objective is beneficial; None if not declared."""
     quantity = evaluator.wiring.quantities.get(objective.quantity)
     return quantity.worth if quantity is not None and objective.direction == "maximize" else None
 
@@ -27,7 +27,7 @@ def benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
 
 
 def paying(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
-    """Tell which designs pay: in one at least of the objectives that say so, if any does.
+    """Return which designs are beneficial in at least one objective that declares it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def paying(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
 
 
 def worth_words(evaluator: Evaluator, values: Array) -> str:
-    """Return what a design has that would have to be more for it to pay; empty if it pays.
+    """Return the values that are too small for a benefit; empty if the design is beneficial.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ def worth_words(evaluator: Evaluator, values: Array) -> str:
 
 
 def benefits_of(evaluator: Evaluator) -> list[str]:
-    """Return the objectives that are benefits: those that are maximized, else what is built for."""
+    """Return the maximized objectives; without any, the main objective."""
     found = [o.name for o in evaluator.objectives if o.direction == "maximize"]
     return found or [built_for(evaluator, evaluator.objectives).name]
 
 
 def built_for(evaluator: Evaluator, objectives: Sequence[Objective]) -> Objective:
-    """Return the objective that a design is built for: the first that pays, else the first."""
+    """Return the main objective: the first with a declared benefit, else the first."""
     return objectives[next((i for i, _ in benefits(evaluator)), 0)]

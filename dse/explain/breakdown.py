@@ -70,7 +70,7 @@ def breakdowns(
     upstream = wiring.upstream
     with_parts = [(model, totals) for model in wiring.models if (totals := _totals(model))]
     shares: list[list[_Share]] = []
-    # totals that an objective needs first, then those that its conditions bear on
+    # totals that an objective needs first, then totals that its conditions affect
     for asked in (True, False):
         for objective, names in visited:
             for model, totals in with_parts:
@@ -83,7 +83,7 @@ def breakdowns(
 def divisor(wiring: Wiring, name: str) -> str | None:
     """Return the total that a ratio divides by; None if it is not a ratio, or nothing gives it.
 
-    It is an output of the same model, or of one that takes the same inputs: another part of the
+    It is an output of the same model, or of a model that takes the same inputs: another part of the
     same whole.
     """
     producer = wiring.producers.get(name)
@@ -103,7 +103,7 @@ def _asked(wiring: Wiring, objective: Objective) -> list[str]:
 
 
 def _of_design(shares: Sequence[Sequence[_Share]], row: int) -> tuple[Part, ...]:
-    """Return the parts of one design; of equal totals, those that came first."""
+    """Return the parts of one design; of equal totals, the first parts."""
     found: dict[tuple[str, float], list[Part]] = {}
     for breakdown in shares:
         mine: dict[tuple[str, float], list[Part]] = {}
@@ -151,9 +151,9 @@ def _shares(
 
 
 def scenario_labels(wiring: Wiring, objective: Objective) -> list[str]:
-    """Return what tells each scenario of an objective from the others; "" if there is one.
+    """Return the label of each scenario of an objective; "" if there is only one.
 
-    The weight of one that counts more or less than the others is part of it.
+    A label includes the weight of its scenario, if weights differ.
     """
     weights = objective.reduction.weights if objective.reduction is not None else ()
     varied = [n for n, v in objective.conditions.items() if isinstance(v, tuple)]
@@ -175,7 +175,7 @@ class LargePart:
     Parameters
     ----------
     objective, total, name, about : str
-        For which objective it was computed; the total, the part, and what it is.
+        For which objective it was computed; the total, the part, and its description.
     share : float
         The fraction of the total, a mean over scenarios.
     """

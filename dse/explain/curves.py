@@ -23,7 +23,7 @@ class Line:
     Parameters
     ----------
     quantity, unit, about : str
-        What is drawn.
+        The quantity.
     values : ndarray, shape (points,)
         Along the axis.
     low, high : ndarray or None, shape (points,)
@@ -43,14 +43,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """Quantities of one design along an axis: what the study's ``[[curve]]`` asks for.
+    """Quantities of one design along an axis, as the study's ``[[curve]]`` lists them.
 
     Parameters
     ----------
     name, axis, axis_unit, axis_about : str
         The title, and the swept input.
     here : float
-        Where the design itself stands on the axis; NaN if it has no place there.
+        The design's own place on the axis; NaN if it has none.
     grid : ndarray, shape (points,)
         The axis, ascending.
     log : bool
@@ -75,7 +75,7 @@ class Best(NamedTuple):
     Attributes
     ----------
     quantity, unit : str
-        What is drawn.
+        The quantity.
     word : str
         ``"least"``, ``"greatest"``, or "" if neither way is better.
     value, at : float
@@ -84,7 +84,7 @@ class Best(NamedTuple):
     here : float
         The value at the design [unit]; NaN if it has no place on the axis.
     edge : bool
-        Whether the point is an end of the axis, so that better may lie beyond.
+        Whether the point is an end of the axis: a better one may be outside.
     """
 
     quantity: str

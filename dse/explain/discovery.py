@@ -1,4 +1,4 @@
-"""What decides: which uncertain input numbers in many samples hang on, and where they fail.
+"""First-order Sobol indices of uncertain inputs, and boxes of samples in which a design fails.
 
 Both are taken from samples that are at hand: no model is run again.
 """
@@ -21,11 +21,11 @@ _WORSE = 0.02  # by which a side must raise the share that fails, or it is left 
 
 
 def shares(inputs: Mapping[str, Array], values: Array) -> dict[str, float]:
-    """Return for each input the share of the variance of some values that it alone explains.
+    """Return the first-order Sobol index of each input: its own fraction of the variance.
 
     The first-order sensitivity index (Sobol 1993), estimated from the samples themselves: they are
     cut into parts of equal count along the input, and the variance between the parts' means, less
-    what chance makes of it, is held against the whole (analysis of variance).
+    the part of chance, is compared with the whole (analysis of variance).
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _best_cut(
 def _pasted(
     table: Mapping[str, Array], ends: Mapping[str, list[float]], fails: NDArray[np.bool_]
 ) -> dict[str, list[float]]:
-    """Return the sides without those that do not matter."""
+    """Return the sides that matter."""
     kept = {name: list(each) for name, each in ends.items()}
     for name in list(kept):
         for side, open_ in ((0, -np.inf), (1, np.inf)):

@@ -108,7 +108,7 @@ class Explanation:
     sensitivities : tuple of Sensitivity
         Every improvable input against every objective, best gain first.
     regions : tuple of Regions
-        Those that the study sweeps.
+        The regions that the study sweeps.
     curves : tuple of Curve
         One for each ``[[curve]]`` of the study.
     scenarios : tuple of ScenarioValue
@@ -118,7 +118,7 @@ class Explanation:
     violations : tuple of Violation
         Why it is not feasible.
     regressions : tuple of Regression
-        Of a table: what the variables do to each objective over all rows.
+        Of a table: the effects of the variables on each objective over all rows.
     standing : Standing or None
         Where it stands among the designs of the front; None if it is infeasible.
     advice : tuple of Advice
@@ -128,11 +128,11 @@ class Explanation:
     time_parts : tuple of LargePart
         The largest parts of its times.
     worth : str
-        Why it is not worth building, if it is not; see `dse.explain.benefit`.
+        Why it is not beneficial, if it is not; see `dse.explain.benefit`.
     reach : str
         Whether a feasible design reaches the target; empty if the run was asked for none.
     holding : Holding or None
-        How far it holds if inputs are uncertain; None if none is.
+        Its robustness against uncertain inputs; None if no input is uncertain.
     objectives : tuple of str
         The names of the study's objectives.
     units : mapping of str to str
@@ -213,7 +213,7 @@ def explain(
         Design numbers: kept ones, or any of an enumerated space. The first few get
         regions and curves.
     held : Robustness, optional
-        How far they hold if inputs are uncertain, if that is known.
+        Their robustness against uncertain inputs, if it is known.
 
     Raises
     ------
@@ -295,7 +295,7 @@ def explanation_cost(study: ResolvedStudy, result: Result) -> int:
 def _values(
     result: Result, objectives: Array, own: Mapping[str, Any], plain: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Return all that is told of a design by column: variables, inputs, constants, objectives."""
+    """Return a design by column: variables, inputs, constants, objectives."""
     values = dict(own) | {n: v for n, v in plain.items() if n not in own}
     values |= {n: v for n, (v, _) in result.constants.items()}
     return values | {o.name: float(v) for o, v in zip(result.objectives, objectives, strict=True)}
@@ -374,7 +374,7 @@ UNDECLARED = (
     "bottlenecks were not looked for: no input of the objectives says "
     'which way it improves (better = "higher" or "lower" in its Quantity)'
 )
-"""What is said instead of bottlenecks."""
+"""The text in place of bottlenecks."""
 
 
 def verdict_lines(explanation: Explanation) -> list[str]:
@@ -399,7 +399,7 @@ def verdict_lines(explanation: Explanation) -> list[str]:
 
 
 def bottleneck_words(explanation: Explanation) -> str:
-    """Return why no input is told as a bottleneck; empty if one is, or of a table."""
+    """Return why there is no bottleneck; empty if there is one, or for a table."""
     if not explanation.sensitivities:
         return "" if explanation.regressions else UNDECLARED
     found = any(each.bottleneck for each in explanation.sensitivities)
@@ -432,7 +432,7 @@ def _repair_lines(explanation: Explanation) -> list[str]:
 
 
 def advice_lines(explanation: Explanation) -> list[str]:
-    """Return what to change, by kind; nothing for designs of a table alone."""
+    """Return what to change, by kind; nothing for designs of a table."""
     lines = []
     for kind, title in _TITLES.items():
         mine = [each for each in explanation.advice if each.kind == kind]
@@ -471,7 +471,7 @@ def region_lines(found: Sequence[Regions]) -> list[str]:
 
 
 def curve_lines(curves: Sequence[Curve]) -> list[str]:
-    """Return for each curve where each quantity is best, and what it is at the design."""
+    """Return the best point of each quantity of each curve, and its value at the design."""
     lines = []
     for curve in curves:
         lines.append(f"{curve.name}:")

@@ -50,7 +50,7 @@ class Repair:
     values : tuple of (str, str)
         Its objectives, in words.
     pays : bool
-        Whether it is worth building; see `dse.explain.benefit`.
+        Whether it is beneficial; see `dse.explain.benefit`.
     """
 
     changes: tuple[Setting, ...]
@@ -160,7 +160,7 @@ def _describe_repairs(
 
 
 def find_unprofitable(evaluator: Evaluator, outcome: Outcome) -> dict[int, str]:
-    """Return what the designs have that would be admitted, of those that do not pay.
+    """Return the values of designs that a looser constraint admits and that are not beneficial.
 
     Parameters
     ----------

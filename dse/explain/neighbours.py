@@ -1,4 +1,4 @@
-"""Neighbours: the designs that differ from a design in one variable, and what they give."""
+"""Neighbours: designs that differ from a design in one variable, and their values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dse.evaluate.variables import Variable
 from dse.model.quantity import Array
 from dse.result.record import Result
 
-_MOST = 64  # values along a variable that has more, beside the next ones
+_MOST = 64  # values along a variable that has more, in addition to the next ones
 _BATCH = 65_536
 
 
@@ -108,7 +108,7 @@ class Known:
 
 
 def numbers_of(space: Space, result: Result, points: Points) -> NDArray[np.int64]:
-    """Return the numbers of designs in a result; -1 for those that have none."""
+    """Return the numbers of designs in a result; -1 for designs without one."""
     if result.certificate.numbered and space.size is not None:
         return space.to_index(points)
     names = list(space.variables)

@@ -1,4 +1,4 @@
-"""Designs of one's own, evaluated: every quantity on the way, and what they violate."""
+"""Designs of a script, evaluated: every quantity on the way, and violations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dse.study.study import ResolvedStudy
 def evaluated(
     study: ResolvedStudy, designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return what designs of one's own give; see `dse.Study.evaluate`.
+    """Return the values of given designs; see `dse.Study.evaluate`.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def _named_wrong(study: ResolvedStudy, frame: pd.DataFrame, alone: bool) -> list
 
 
 def _points(study: ResolvedStudy, frame: pd.DataFrame, problems: list[Problem]) -> Points:
-    """Return the designs of a table, each problem told beside those that are known."""
+    """Return the designs of a table, each problem in addition to the known ones."""
     points: Points = {}
     for name, variable in study.evaluator.space.variables.items():
         if name not in frame:
@@ -171,7 +171,7 @@ def _on_the_way(
     Returns
     -------
     dict of str to ndarray
-        By what a column is called; without those that objectives are.
+        By column name; without the objectives.
     dict of Key to mapping
         The outputs of the runs, as `Evaluator.evaluate_columns` takes them.
     """

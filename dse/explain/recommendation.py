@@ -38,7 +38,7 @@ class Chosen:
     Parameters
     ----------
     design : int
-        The number of the recommended design, or of the nearest if none is worth building.
+        The number of the recommended design, or of the nearest if none is beneficial.
     role : {"recommended", "nearest"}
         Which of both it is.
     row : int
@@ -46,7 +46,7 @@ class Chosen:
     pays, reaches : ndarray of bool, shape (designs of the front,)
         Which designs pay, and which reach the target; all if there is none.
     least : Objective or None
-        The one of which the least that reaches the target is recommended.
+        The objective whose best value among designs that meet the target is recommended.
     equal : int
         How many have that: of these it is the nearest to the best of every objective.
     others : tuple of (int, str)
@@ -67,7 +67,7 @@ class Chosen:
 
     @property
     def among(self) -> NDArray[np.bool_]:
-        """Which designs of the front are worth building: they pay and reach the target."""
+        """The designs of the front that are beneficial and meet the target."""
         return np.asarray(self.pays & self.reaches)
 
     def role_objective(self, role: str) -> Objective | None:
@@ -139,9 +139,9 @@ class Recommendation:
         ``"recommended"``; ``"nearest"`` to what is asked for, if nothing pays or nothing reaches
         the target; or in what it is best, such as ``"highest speedup"``.
     build : str
-        What to build: every variable; of a runner-up those that differ from the recommended design.
+        The variables; of a runner-up only the ones that differ from the recommended design.
     gives : str
-        Its objectives: what is maximized, and for what.
+        Its objectives: gains first, then prices.
     why : str
         Why this design.
     time : str
@@ -170,7 +170,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run answers.
+    """The answer of a run.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def answer_of(
     Parameters
     ----------
     explanations : sequence of Explanation
-        Of some designs; where time goes and what to change is said of those alone.
+        Of some designs: only these get a breakdown and advice.
     inputs : InputProvenance, optional
         Where the inputs come from.
     """
@@ -257,7 +257,7 @@ def designs_of(study: ResolvedStudy, result: Result) -> list[int]:
 
 
 def _steps(study: ResolvedStudy, result: Result, chosen: Chosen) -> tuple[str, ...]:
-    """Return what a tenth more costs, among the designs that are worth building."""
+    """Return the cost of a tenth more, among the beneficial designs."""
     steps = find_steps(result, chosen.design, among=chosen.among)
     return tuple(
         step_words(study, result, chosen.design, step)
@@ -314,7 +314,7 @@ def cut_words(certificate: Certificate) -> str:
 
 
 def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
-    """Return whether the target is reached, and whether it pays; empty if all is well."""
+    """Return whether designs meet the target and are beneficial; empty if all are."""
     told, where = [], "in this space" if result.certificate.complete else "that was found"
     if not chosen.reaches.all() and not chosen.reaches.any() and study.target is not None:
         told.append(f"No design {where} reaches {study.target.reach}.")
@@ -346,7 +346,7 @@ def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
 
 
 def _benefits(study: ResolvedStudy, result: Result) -> tuple[str, dict[str, Any]]:
-    """Return what says from where on it pays, in words, and the values on the front."""
+    """Return the objectives with a break-even in words, and their values on the front."""
     found = {}
     for i, _ in benefits(study.evaluator):
         objective = result.objectives[i]
@@ -378,7 +378,7 @@ def values_of(result: Result, number: int) -> dict[str, Any]:
 
 
 def gives_words(result: Result, number: int) -> str:
-    """Return what a design has of what is maximized, and for what."""
+    """Return the objectives of a design: gains first, then prices."""
     values = values_of(result, number)
     told: dict[str, list[str]] = {"maximize": [], "minimize": []}
     for objective in result.objectives:
@@ -435,7 +435,7 @@ def change_words(
     objective: Objective,
     recommended: bool,
 ) -> str:
-    """Return what to change first: what pays, and leaves what the design is for as good as it is.
+    """Return the change to make first: a good trade that keeps the main objective.
 
     If nothing does, the best trade for more of that, of one variable or of several.
     """
@@ -463,7 +463,7 @@ def change_words(
 def _apart(study: ResolvedStudy, result: Result, one: int, other: int) -> str:
     """Return what differs between two designs."""
     space, quantities = study.evaluator.space, study.evaluator.wiring.quantities
-    told = {o.quantity for o in result.objectives}  # their change is told as what it gives
+    told = {o.quantity for o in result.objectives}  # their change is shown as an effect
     before, after = values_of(result, one), values_of(result, other)
     before = {n: v for n, v in before.items() if n not in told}
     every = changed(space, quantities, before, after)
@@ -485,7 +485,7 @@ def part_words(explanation: Explanation, objective: Objective) -> str:
 
 
 def step_words(study: ResolvedStudy, result: Result, start: int, step: Step) -> str:
-    """Return what a step up from a design costs, and what is built differently then."""
+    """Return the cost of a step up from a design, and the variables that differ."""
     if step.design is None:
         return str(step)
     apart = _apart(study, result, start, step.design)
@@ -516,7 +516,7 @@ def explain_most_important(
     list of Explanation
         Of those designs.
     Robustness
-        How far they and others hold if inputs are uncertain.
+        The robustness of these and other designs against uncertain inputs.
 
     Raises
     ------

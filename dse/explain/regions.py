@@ -152,7 +152,7 @@ def sweep(
     ) -> Array:
         """Return the objective of designs at points of the axis, each with one input improved.
 
-        `which` says which of the inputs; -1 for none. `known` as in `Wiring.evaluate`.
+        `which` is the place of the input; -1 for none. `known` as in `Wiring.evaluate`.
         """
         here = {n: v[rows] for n, v in columns.items()} | {axis: x}
         changed: dict[str, Array] = {}

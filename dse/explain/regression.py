@@ -27,7 +27,7 @@ _PARTS = 5  # parts of the rows, each left out in turn
 _LEAST = 10  # rows below which nothing is said
 _DECADE = 10.0
 _ALIKE = 0.05  # variance, of 1, below which a combination of variables hardly varies
-_SHARE = 0.2  # of such a combination, for a variable to be a part of it
+_SHARE = 0.2  # of a combination, for a variable to be a part of it
 _LEAST_SPREAD = 0.03  # of a direction that a line may follow, as a fraction of the widest
 _LOOSE = 0.5  # share of the variation that a line should explain before anyone relies on it
 
@@ -41,7 +41,7 @@ class Coefficient:
     variable : str
         The column.
     weight, error : float
-        Standard deviations that the objective moves as the variable moves by one of its own, and
+        Standard deviations that the objective changes if the variable changes by one, and
         the standard error of that by leaving parts of the rows out.
     low, high : str
         From where to where `change` goes: the tenth and the ninetieth percentile of numbers, or
@@ -61,7 +61,7 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class Regression:
-    """What the variables of a table do to one objective.
+    """The effects of the variables of a table on one objective.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Regression:
     coefficients : tuple of Coefficient
         The greatest weight first.
     alike : tuple of str
-        Variables that move together in the table, so that what each does cannot be told.
+        Variables that change together in the table: their effects cannot be separated.
     """
 
     objective: str
@@ -246,7 +246,7 @@ def _solved(matrix: Array, target: Array) -> Array:
 
 
 def _weights(terms: _Terms, fit: Array, count: int) -> Array:
-    """Return by how much each variable moves the target: the standard deviation of its part."""
+    """Return the standard deviation of each variable's part of the target."""
     found = np.zeros(count)
     for i in np.unique(terms.owners):
         mine = terms.owners == i
@@ -258,7 +258,7 @@ def _weights(terms: _Terms, fit: Array, count: int) -> Array:
 
 
 def _ends(space: TableSpace, name: str, values: Array, moved: Array) -> tuple[str, str, float]:
-    """Return from where to where a variable is said to go, and by what that moves the target."""
+    """Return the range of a variable in words, and the change of the target over it."""
     variable = space.variables[name]
     if isinstance(variable, Choice):
         low, high = int(moved.argmin()), int(moved.argmax())

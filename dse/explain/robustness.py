@@ -1,4 +1,4 @@
-"""How far designs hold if inputs are uncertain: the samples in which each is on the front."""
+"""Robustness: in how many samples of the uncertain inputs a design is on the front."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FRONT, NEAR = 300, 200
 """Designs of the front, and next to it, that are compared if inputs are uncertain."""
 _HELD = 1 << 21  # designs times samples that are held at once
 _ROWS = 1 << 22  # designs times scenarios that are evaluated at once
-_MUCH = 0.1  # of the variance: a share that is told
+_MUCH = 0.1  # of the variance: smaller fractions are not shown
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ class Holding:
     Parameters
     ----------
     samples : int
-        How many samples there are beside the corners of intervals.
+        The number of samples without the corners of intervals.
     chance : float
         The share of them in which the design is feasible and no other is better.
     verdict : {"certainly", "possibly", "never"}
         Whether it is on the front in all samples, corners included, in some or in none.
     interval : bool
-        Whether all that is uncertain is intervals: a share of samples is then no chance.
+        Whether all that is uncertain is intervals: a fraction of samples is then no chance.
     regrets : mapping of str to float
-        By objective: by which share it is worse, in the worst sample, than a design that is no
-        worse in any other; infinite if it is infeasible in a sample.
+        By objective: the fraction by which it is worse, in the worst sample, than a
+        design that is no worse in any other; infinite if it is infeasible in a sample.
     of : str
         What the shares explain: ``"whether it holds"``, or the objective that varies most.
     shares : mapping of str to float
-        By uncertain input: the share of the variance that it alone explains.
+        By uncertain input: the share of the variance that it explains without others.
     fails : Box or None
         Where the design does not hold.
     """
@@ -113,7 +113,7 @@ def _percent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Robustness:
-    """How far designs hold that are held against each other in every sample.
+    """The robustness of designs that are compared with each other in every sample.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def candidates(result: Result, samples: int) -> list[int]:
 
 
 def _near(result: Result, count: int) -> list[int]:
-    """Return the feasible designs beside the front that lack least to be on it."""
+    """Return the feasible designs nearest to the front."""
     front = result.front
     designs = result.designs
     rows = designs[designs["feasible"].to_numpy(bool) & ~designs["on_front"].to_numpy(bool)]
@@ -222,7 +222,7 @@ def in_samples(
     values : ndarray, shape (samples, designs, objectives)
         In the objectives' units.
     holds : ndarray of bool, shape (samples, designs)
-        Every constraint holds in that sample, and every objective is a number.
+        Whether the sample meets every constraint and every objective is a number.
     """
     step = max(1, _ROWS // evaluator.scenarios)
     parts = []
@@ -272,7 +272,7 @@ def _by_sample(
 
 
 def _on_front(points: Array, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell in which samples each design is feasible and no other dominates it."""
+    """Return in which samples each design is feasible and not dominated."""
     found = np.zeros(holds.shape, dtype=bool)
     for sample, rows in enumerate(holds):
         found[sample, rows] = is_nondominated(points[sample, rows])
@@ -280,7 +280,7 @@ def _on_front(points: Array, holds: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _regrets(points: Array, holds: NDArray[np.bool_], on_front: NDArray[np.bool_]) -> Array:
-    """Return by which share each design is worse than need be, at worst (designs, objectives).
+    """Return the largest fraction by which each design is worse than needed.
 
     In an objective: than a design of that sample which is no worse in any other one. It is infinite
     if the design is infeasible in some sample.
@@ -344,7 +344,7 @@ def uncertain_section(found: Robustness, choice: int | None) -> list[Section]:
     Parameters
     ----------
     choice : int or None
-        The design that is recommended, which must be one of those that were looked at.
+        The design that is recommended, which must be one of the compared designs.
     """
     if not found.designs:
         return []

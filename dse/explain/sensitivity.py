@@ -108,8 +108,8 @@ def sensitivities(
     Returns
     -------
     list of tuple of Sensitivity
-        One tuple a design. The gain is NaN if a model raises for the improved input: designs of the
-        space alone are promised to work.
+        One tuple a design. The gain is NaN if a model raises for the improved input: only designs of
+        the space are promised to work.
     """
     count = len(before)
     constants = evaluator.wiring.constants
@@ -158,10 +158,10 @@ def sensitivities(
 def _moved(
     evaluator: Evaluator, columns: Mapping[str, Array], moved: Mapping[str, Array], count: int
 ) -> dict[str, Array]:
-    """Return the objectives of designs with each of some inputs moved alone.
+    """Return the objectives of designs with one input changed at a time.
 
-    Those that reach the same models are moved together: models on few designs take as long as on
-    many.
+    Inputs of the same models are changed in one evaluation: a model takes as long on few designs as
+    on many.
     """
     evaluator = ignore_errors(evaluator)  # an improved input may be outside the space
     runs, together = evaluator.objective_runs(columns, count), dict[frozenset[Key], list[str]]()
@@ -184,7 +184,7 @@ def _together(
     count: int,
     known: Mapping[Key, Mapping[str, Array]],
 ) -> dict[str, Array]:
-    """Return the objectives of designs with each of some inputs moved alone, of one evaluation."""
+    """Return the objectives of designs with one input changed at a time, of one evaluation."""
     rows = np.tile(np.arange(count), len(moved))
     here: dict[str, Array] = {n: np.broadcast_to(v, count)[rows] for n, v in columns.items()}
     for k, (name, better) in enumerate(moved.items()):
@@ -204,7 +204,7 @@ def kind_of(space: Space, owner: str | None) -> Kind:
 
 
 def _beyond(variable: Variable, name: str, values: Array) -> NDArray[np.bool_]:
-    """Tell which values of a quantity are beyond all that a variable sets it to."""
+    """Return which values of a quantity are outside the range of a variable."""
     if isinstance(variable, Choice):
         known = np.array([row[name] for row in variable.rows.values()], dtype=np.float64)
     else:
@@ -310,7 +310,7 @@ def gain(objective: Objective, before: Floats, after: Floats) -> Array:
     """Return the factor by which an objective got better; 1 if it did not change.
 
     The ratio of the values if neither is negative (inf for what becomes 0 or ceases to be inf);
-    else 1 and the change as a share of the value before.
+    else 1 plus the change as a fraction of the value before.
     """
     b, a = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
     with np.errstate(all="ignore"):

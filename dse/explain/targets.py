@@ -1,4 +1,4 @@
-"""Obstacles: what keeps a target from being reached, seen from the design that comes nearest."""
+"""Targets: which designs meet one, and what keeps the nearest design from it."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from dse.result.target import Best, TargetAnswer
 from dse.search.outcome import share
 from dse.study.study import ResolvedStudy
 
-_TOLD = 3  # obstacles that are told
+_TOLD = 3  # obstacles that are shown
 
 
 def answer(study: ResolvedStudy, result: Result) -> TargetAnswer | None:
-    """Return what a result says to its study's target, with what stands in the way of it."""
+    """Return the answer of a result to its study's target, with its obstacles."""
     if study.target is None:
         return None
     found = answered(result, study.target)
@@ -63,9 +63,9 @@ def built(evaluator: Evaluator, result: Result, number: int) -> str:
 
 
 def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
-    """Say what stands in the way of a target: constraints that cut, and variables at their ends.
+    """Return the obstacles of a target: constraints, and variables at a bound.
 
-    Each variable is moved through its values alone, the others as in the design. Of a table, all
+    Each variable takes its values while the others are as in the design. Of a table, all
     rows are looked at.
 
     Parameters
@@ -177,7 +177,7 @@ _CLOSE = 8  # digits of what misses a target by little
 
 
 def reach_words(evaluator: Evaluator, target: Target | None, values: Array) -> str:
-    """Return whether a feasible design reaches a target, and if not, what it has instead.
+    """Return whether a feasible design meets a target, else its values.
 
     Parameters
     ----------
@@ -206,12 +206,12 @@ def _beside(value: float, bound: Bound) -> str:
 
 
 def reaching(front: Front, text: str) -> NDArray[np.bool_]:
-    """Tell which designs of a front reach a target.
+    """Return which designs of a front meet a target.
 
     Raises
     ------
     InputError
-        If the text is not a target, or one that a front cannot answer: see `dse.evaluate.target`.
+        If the text is not a target, or a front cannot answer it: see `dse.evaluate.target`.
     """
     try:
         asked = read_target(str(text))
@@ -248,7 +248,7 @@ def reaching(front: Front, text: str) -> NDArray[np.bool_]:
 
 
 def reaches(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
-    """Tell which designs of a front reach all of some bounds."""
+    """Return which designs of a front meet all bounds."""
     found = np.ones(len(front), dtype=bool)
     for bound in bounds:
         found &= bound.reached(front.designs[bound.objective].to_numpy(dtype=np.float64))

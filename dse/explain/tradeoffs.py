@@ -25,7 +25,7 @@ _NAMED = 3  # dominating designs that are shown
 
 @dataclass(frozen=True)
 class Effect:
-    """What a change does to one objective.
+    """The effect of a change on one objective.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Effect:
 
     @property
     def price(self) -> str:
-        """What there is of a price whose values are told elsewhere: more of it, or less."""
+        """The direction of a price, without its values."""
         return f"{'more' if self.after > self.before else 'less'} {worded(self.objective)}"
 
     @property
@@ -99,16 +99,16 @@ def compare_objectives(
 def effect_words(effects: Sequence[Effect], first: str = "", known: Collection[str] = ()) -> str:
     """Return what a change does: what gets better, and at which price.
 
-    A price that the digits do not show is told as a share, and only if no other is.
+    A price that the digits do not show is a fraction, and shown only without other prices.
 
     Parameters
     ----------
     effects : sequence of Effect
         On every objective.
     first : str
-        The objective that is told first.
+        The objective that comes first.
     known : collection of str
-        Objectives that are told elsewhere: of these no values are told.
+        Objectives that the text names elsewhere: their values are left out.
     """
     told = [e for e in effects if e.objective not in known]
     better = sorted((e for e in told if e.better), key=lambda e: e.objective != first)
@@ -142,7 +142,7 @@ class Dominator:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a design stands among those of the front.
+    """The place of a design among the designs of the front.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class Step:
     Parameters
     ----------
     asked : float
-        By which share of its value the objective is to be better.
+        The fraction of its value by which the objective is to be better.
     better : bool
         Whether more of it is better; else less.
     design : int or None
@@ -218,15 +218,15 @@ class Step:
 
     @property
     def asks(self) -> str:
-        """What is asked for, such as ``"10 % more speedup"``."""
+        """The wanted change, such as ``"10 % more speedup"``."""
         more = "more" if self.better else "less"
         return f"{share(self.asked)} {more} {worded(self.gain.objective)}"
 
     @property
     def gives(self) -> str:
-        """What the design gives, and its price; without a design, what there is.
+        """The gain of the design and its price; without a design, the best value.
 
-        A price that the digits do not show is told as a share, and only if no other is.
+        A price that the digits do not show is a fraction, and shown only without other prices.
         """
         if self.design is None:
             word = "most" if self.better else "least"
@@ -299,7 +299,7 @@ def _effects(front: Front, start: Array, end: Array) -> tuple[Effect, ...]:
 
 
 def _worse(values: Array, start: Array) -> Array:
-    """Return by which share of the start's values others are worse; 0 if they are not."""
+    """Return the fraction of the start's values by which others are worse; at least 0."""
     with np.errstate(all="ignore"):
         shares = (values - start) / np.abs(start)
     shares[values <= start] = 0.0

@@ -1,4 +1,4 @@
-"""A design in words: what is built, what differs, lists that end in "and"."""
+"""Variables of a design and their values, in words."""
 
 from __future__ import annotations
 

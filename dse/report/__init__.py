@@ -3,7 +3,7 @@
 * `axes`: colours, titles, ticks, where infinity lies; `front`: which designs and how columns look
 * `figures`: the front for scripts, by plotly
 * `panels`: the report's own pictures and tables (with `regions_plot`, `curve_plot`), as a `panel`
-* `sections`: those of the study's models (with `section_plot`)
+* `sections`: sections of the study's models (with `section_plot`)
 * `payload`: all of it as JSON; `page` and ``*.js``: the page
 """
 

@@ -23,7 +23,7 @@ PALETTE = (
 )
 """Colours of series; neighbours differ for colour-blind readers too."""
 NEUTRAL = "#8b93a1"
-"""Colour of what is not the subject: dominated designs, the curve that improvements start from."""
+"""Colour of the background: dominated designs, the curve that improvements start from."""
 VALUES = ("#fde725", "#b5de2b", "#6ece58", "#35b779", "#1f9e89", "#26828e", "#31688e", "#482878")
 """Colours of numbers, ascending: Viridis, its dark end for the highest."""
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4", "#08306b")
@@ -110,7 +110,7 @@ def scale_of(values: Array, front: int, log: bool, infinite: str) -> Scale:
 
 
 def placed(values: Array, rail: float | None, log: bool) -> Array:
-    """Place values on an axis: infinite ones on the rail, NaN for what cannot be drawn.
+    """Place values on an axis: infinite ones on the rail, NaN for values without a place.
 
     >>> placed(np.array([1.0, 9.0, np.inf, -np.inf]), 5.0, log=False)
     array([ 1., nan,  5., nan])
@@ -189,7 +189,7 @@ def _shown(near: tuple[float, float], every: tuple[float, float]) -> tuple[float
 
 
 def spans_decades(values: ArrayLike) -> bool:
-    """Tell whether values are positive and span more than two decades.
+    """Return whether values are positive and span more than two decades.
 
     >>> spans_decades([1.0, 500.0, np.inf]), spans_decades([0.0, 500.0])
     (True, False)

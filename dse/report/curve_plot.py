@@ -17,14 +17,14 @@ _TALL = 5.0  # ratio of finite values from which their axis is logarithmic
 
 
 class _Panel(NamedTuple):
-    """The lines of one unit, on a vertical axis of their own."""
+    """The lines of one unit, which share a vertical axis."""
 
     axis: str  # "y", "y2", ...
     lines: tuple[int, ...]
     scale: float
     unit: str
     log: bool
-    low: float  # of what is drawn, in the shown unit
+    low: float  # of the lines, in the shown unit
     high: float
 
 
@@ -162,7 +162,7 @@ def _series(line: Line, panel: _Panel, x: Array, color: str) -> list[dict[str, A
 
 
 def _told(line: Line, value: str) -> dict[str, Any]:
-    """Return what a line says on hover, and what it is, for the legend of the report."""
+    """Return the text on hover and the description of a line for the legend."""
     return {
         "hovertemplate": f"{plain(line.quantity)} {value}<extra></extra>",
         "meta": line.about,

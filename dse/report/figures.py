@@ -1,4 +1,4 @@
-"""Figures for scripts: plotly figures to show, change or write to a file.
+"""Plotly figures for scripts, to show, change or write to a file.
 
 The only module that knows plotly.
 """
@@ -28,7 +28,7 @@ def front_figure(
 ) -> Figure:
     """Return the front over any two columns, dominated designs in the background.
 
-    It is what the report shows in 2-D; of a front of more than 6,000 designs a sample is drawn.
+    The report shows the same in 2-D. It is a sample if the front has more than 6,000 designs.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def sweep_figure(name: str, table: pd.DataFrame, objectives: Sequence[tuple[str,
 
 
 def _places(column: Shown, log: bool | None = None) -> Any:
-    """Return where the values of a column are drawn."""
+    """Return the positions of the values of a column."""
     log = column.log if log is None else log
     scale = column.scales[log]
     if scale is None:

@@ -1,4 +1,4 @@
-"""The front as all pictures and tables show it: which designs, and how each column is drawn.
+"""The front as all pictures and tables show it: its designs, and the looks of each column.
 
 The page and Python's figure draw the same data: `held` chooses the designs, `shown` describes a
 column of them.
@@ -21,14 +21,14 @@ from dse.result.record import Result
 MANY = 3_000
 """Designs above which 2-D paints them on a canvas, which is quicker than one element each."""
 MOST = 6_000
-"""Designs of the front that are drawn: of a larger one an even sample, and those that matter."""
+"""Designs of the front in pictures: of a larger front an even sample and the named ones."""
 HELD = 120_000
 """Designs of the front that the page holds, to sort, filter and select, more than it draws."""
 _OTHERS = 4_000  # dominated designs, to show how they lie
 
 
 class Held(NamedTuple):
-    """The designs that are drawn.
+    """The designs in pictures.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ def _compromise(result: Result, front: NDArray[np.int64]) -> int | None:
 
 
 class Shown(NamedTuple):
-    """How a column is drawn.
+    """The looks of a column.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Shown(NamedTuple):
 
 
 def shown(result: Result, drawn: Held, name: str) -> Shown:
-    """Return how a column of the held designs is drawn."""
+    """Return the looks of a column of the held designs."""
     column = result.columns[name]
     series = drawn.designs[name]
     about = (column.name, column.role, column.about)
@@ -218,7 +218,7 @@ def _benefit(objectives: Sequence[Objective]) -> str:
 def _cost(objectives: Sequence[Objective], front: pd.DataFrame, benefit: str) -> str:
     """Return the objective that a benefit is traded for."""
     good = {o.name: -o.sign * front[o.name].astype(np.float64).rank() for o in objectives}
-    with np.errstate(invalid="ignore", divide="ignore"):  # what does not vary has no correlation
+    with np.errstate(invalid="ignore", divide="ignore"):  # a constant column has no correlation
         agree = {n: np.nan_to_num(good[benefit].corr(g)) for n, g in good.items() if n != benefit}
     minimized = [o.name for o in objectives if o.name in agree and o.direction == "minimize"]
     traded = [n for n in minimized if agree[n] < 0]

@@ -1,6 +1,6 @@
 """A study as the page narrows it to a selection: its text without the space, and each variable.
 
-The page writes ``[space]`` anew, from the designs that are selected. A number of the file may have
+The page writes ``[space]`` again, from the selected designs. A number of the file may have
 any unit; here it is in the base unit, as designs are.
 """
 

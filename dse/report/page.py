@@ -118,7 +118,7 @@ def stopped(certificate: Certificate) -> str:
 
 
 def key_figures(result: Result) -> list[tuple[str, str]]:
-    """Return the figures that a reader looks for first: what it is, and the figure."""
+    """Return the key numbers of a run, each with its name."""
     certificate = result.certificate
     space = certificate.designs
     figures = [

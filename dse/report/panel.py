@@ -25,13 +25,13 @@ def panel(
     name : str
         The picture's element on the page; it ends in a number.
     title, note : str
-        Its heading, and what a reader should know.
+        Its heading, and a note for readers.
     plot : Plot, optional
         The picture; a series without ``x`` has that of the first, one without a colour the page's.
     height : int
         Of the picture, in pixels.
     table : dict, optional
-        See `table_of`; beside the picture if there are both.
+        See `table_of`; next to the picture if there are both.
     wide : bool
         Whether the picture needs the whole width.
     """

@@ -22,7 +22,7 @@ _END = "end of the axis"
 
 
 def of_run(result: Result) -> list[Panel]:
-    """Return the panels that say how far to trust a run."""
+    """Return the panels about the confidence in a run."""
     return [each for write in _RUN for each in write(result)]
 
 

@@ -1,4 +1,4 @@
-"""What the page knows: a result and its explanations as JSON, each number once.
+"""The data of the page: a result and its explanations as JSON, each number once.
 
 Columns are packed: a number is 8 bytes in base64, and a column of few distinct values is its values
 and one or two bytes a design. That is exact, also for infinities, and quick for 50,000 designs.
@@ -46,7 +46,7 @@ def payload(
 ) -> dict[str, Any]:
     """Return the data of the page, ready for JSON.
 
-    The designs are the front first, by number, then a sample of those that it dominates. The page
+    The designs are the front first, by number, then a sample of dominated ones. The page
     opens with the design `start`; by default with the compromise design.
     """
     explained = [e.design for e in explanations]
@@ -159,12 +159,12 @@ def _explanation(explanation: Explanation, units: dict[str, str]) -> dict[str, A
 
 
 def _advice(advice: Advice) -> dict[str, Any]:
-    """Return a change as the page tells it: what kind it is, the design it leads to, and words."""
+    """Return the kind, the resulting design and the text of a change."""
     return {"kind": advice.kind, "design": advice.design, "words": str(advice)}
 
 
 def _sensitivity(item: Sensitivity, unit: str) -> dict[str, Any]:
-    """Return an input against an objective [unit] as the page tells it."""
+    """Return an input against an objective [unit] as the page shows it."""
     return {
         "objective": item.objective,
         "input": item.label,

@@ -171,7 +171,7 @@ def _tree(part: Tree) -> Plot:
         "textfont": {"color": "#ffffff"},
         "sort": False,
     }
-    legible = {"minsize": 10, "mode": "hide"}  # the pointer tells what has no room
+    legible = {"minsize": 10, "mode": "hide"}  # a tooltip shows the text of blocks without room
     layout = {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}, "uniformtext": legible}
     return {"data": [trace], "layout": layout}
 

@@ -1,4 +1,4 @@
-"""Sections as panels: what the study's models add to the report."""
+"""Sections as panels: the additions of the study's models to the report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dse.study.study import ResolvedStudy
 
 
 def written(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
-    """Return the sections, and what went wrong with those that could not be written."""
+    """Return the sections, and the errors of sections that could not be written."""
     found, failed = [], []
     for name, write in study.sections if len(result.front) else ():
         try:

@@ -31,7 +31,7 @@ def plotly_js() -> str:
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """Return a content-security policy: these scripts alone, as they stand, and no request."""
+    """Return a content-security policy: only these scripts, unchanged, and no request."""
     allowed = " ".join(_hash(text) for text in scripts) or "'none'"
     return (
         f"default-src 'none'; script-src {allowed}; "

@@ -241,7 +241,7 @@ def explain_command(
     """
     from dse.api import load_result
     from dse.explain.explanation import explain
-    from dse.explain.recommendation import designs_of
+    from dse.explain.recommendation import named_designs
     from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal, explanation_data
 
@@ -252,7 +252,7 @@ def explain_command(
     ]
     if where is not None:
         chosen.append(_named(result, where))
-    chosen = list(dict.fromkeys(chosen)) or designs_of(study, result)[:1]
+    chosen = list(dict.fromkeys(chosen)) or named_designs(study, result)[:1]
     found = explain(study, result, chosen or [int(str(result.compromise().name))])
     if as_json:
         data = [explanation_data(e) for e in found]

@@ -18,7 +18,7 @@ from dse.evaluate.repeatability import RepeatabilityError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
 from dse.explain.feasibility import find_unprofitable
-from dse.explain.targets import answer
+from dse.explain.targets import answer_target
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
@@ -127,7 +127,7 @@ def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
 def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
     """Return the result of a finished run, with what is missing of its folder made again."""
     kept = files.load_result(out)
-    result = replace(kept, target=answer(study, kept))
+    result = replace(kept, target=answer_target(study, kept))
     asked = result.target != kept.target  # a target of objectives alone is asked of the same run
     if study.file.run.storage is None and not has_trials(out / files.STORAGE):
         with opened(study, out) as store:
@@ -203,7 +203,7 @@ def _run(
         result = replace(result, certificate=result.certificate.checked_on(checked))
     if store is not None and (note := store.note(outcome)):
         result = replace(result, notes=(*result.notes, note))
-    result = replace(result, target=answer(study, result))
+    result = replace(result, target=answer_target(study, result))
     if out is not None and checkpoint is not None:
         try:
             if stopped not in files.FINISHED or stopped == files.TIMEOUT:
@@ -394,11 +394,11 @@ def report(
     from dse.explain.provenance import InputProvenance, provenance_data, provenance_section
     from dse.explain.recommendation import (
         answer_data,
-        answer_of,
         assess_inputs,
         explain_most_important,
+        make_answer,
     )
-    from dse.explain.regression import trends
+    from dse.explain.regression import regression_section
     from dse.explain.robustness import Robustness, robustness_data, uncertain_section
     from dse.report import write_report
     from dse.report.sections import written
@@ -412,10 +412,10 @@ def report(
         basis = assess_inputs(study, result, explains)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
-    answer = answer_of(study, result, explanations, basis)
+    answer = make_answer(study, result, explanations, basis)
     choice = answer.designs[0].design if answer.designs else None
     uncertain = uncertain_section(held, choice)
-    trend = trends(explanations[0].regressions if explanations else ())
+    trend = regression_section(explanations[0].regressions if explanations else ())
     sections = [*provenance_section(basis), *uncertain, *trend, *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring, answer)

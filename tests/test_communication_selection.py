@@ -1,4 +1,4 @@
-"""Chosen functions without an accelerator of their own."""
+"""Selection functions without an accelerator of their own."""
 
 from __future__ import annotations
 

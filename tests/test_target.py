@@ -16,7 +16,7 @@ import dse
 from dse import Array, Floats, Quantity
 from dse.cli import commands
 from dse.evaluate.target import read_target
-from dse.explain.targets import answer
+from dse.explain.targets import answer_target
 from dse.explain.tradeoffs import find_steps
 from dse.model.amounts import amount
 from dse.model.grammar import GrammarError
@@ -159,7 +159,7 @@ def test_unreached_names_the_constraint_that_cuts() -> None:
     assert at["lanes"] * at["depth"] > 120
     speed = engine(at["lanes"], at["depth"], KINDS[row["kind"]]["load"]).speed
     assert value.startswith(f"{amount(float(speed), '1')},")
-    assert result.target == answer(given, result)
+    assert result.target == answer_target(given, result)
 
 
 def test_unreached_together_says_what_each_costs_the_other() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import dse
 from dse.evaluate.nominal import fix_at_middles
-from dse.explain.robustness import robustness
+from dse.explain.robustness import assess_robustness
 from dse.model import Floats, Quantity
 from objectives import logca
 from tests.uncertain_studies import ROWS, brute, content, study, values
@@ -224,7 +224,7 @@ def test_chances_against_a_count_of_the_draws() -> None:
     uneven = drawn["overhead of drawn"], drawn["overhead of even"]
     overheads = np.array([np.full(64, 2000.0), *uneven])
     best = overheads.argmin(axis=0)  # the less overhead the better, all else alike
-    found = robustness(made, made.run())
+    found = assess_robustness(made, made.run())
     chances = [found.designs[k].chance for k in range(3)]
     assert chances == [(best == k).mean() for k in range(3)]
     assert all(found.designs[k].verdict == "possibly" for k in range(3))
@@ -253,7 +253,7 @@ def test_intervals_are_certain_possible_or_never() -> None:
                 "objective": [{"maximize": "speedup", "at": {"granularity": 4096}}],
             }
         )
-        found = robustness(made, made.run())
+        found = assess_robustness(made, made.run())
         return [found.designs[k].verdict for k in range(len(names))]
 
     assert verdicts("best", "maybe", "worst") == ["possibly", "possibly", "never"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.evaluate.distributions import Distribution as Law
-from dse.explain.discovery import box, shares
+from dse.explain.discovery import find_failure_box, sobol_indices
 
 
 @settings(max_examples=40, deadline=None)
@@ -50,7 +50,7 @@ def test_laws_against_scipy() -> None:
 def test_shares_of_a_sum_are_those_of_its_terms() -> None:
     rng = np.random.default_rng(0)
     inputs = {name: rng.normal(size=4096) for name in "abc"}
-    found = shares(inputs, 3 * inputs["a"] + 4 * inputs["b"])
+    found = sobol_indices(inputs, 3 * inputs["a"] + 4 * inputs["b"])
     assert found["b"] == pytest.approx(16 / 25, abs=0.03)
     assert found["a"] == pytest.approx(9 / 25, abs=0.03)
     assert found["c"] == pytest.approx(0, abs=0.01)
@@ -61,11 +61,11 @@ def test_the_box_of_failures_is_found() -> None:
     rng = np.random.default_rng(1)
     inputs = {name: ("s", rng.random(2000)) for name in "abc"}
     fails = (inputs["a"][1] > 0.7) & (inputs["b"][1] < 0.5)
-    found = box(inputs, fails)
+    found = find_failure_box(inputs, fails)
     assert found is not None
     ends = {side.input: (side.low, side.high) for side in found.sides}
     assert set(ends) == {"a", "b"}
     assert ends["a"][0] == pytest.approx(0.7, abs=0.05) and ends["a"][1] == np.inf
     assert ends["b"][1] == pytest.approx(0.5, abs=0.05) and ends["b"][0] == -np.inf
     assert found.density > 0.95 and found.coverage > 0.85
-    assert box(inputs, np.zeros(2000, dtype=bool)) is None
+    assert find_failure_box(inputs, np.zeros(2000, dtype=bool)) is None

@@ -14,7 +14,7 @@ import pandas as pd
 from dse.api import views
 from dse.boundary import reader
 from dse.explain.explanation import Explanation
-from dse.explain.targets import reaching
+from dse.explain.targets import find_meeting
 from dse.problems import InputError, Problem, as_path
 from dse.result import compare as comparing
 from dse.result import folder as folders
@@ -119,7 +119,7 @@ class StudyResult(Result):
         InputError
             If it is not a target, or one that a front cannot answer.
         """
-        return Front(self.front.designs[reaching(self.front, target)], self)
+        return Front(self.front.designs[find_meeting(self.front, target)], self)
 
     def plot(self) -> Figure:
         """Return the front as a Plotly figure, dominated designs in the background."""
@@ -157,11 +157,11 @@ class StudyResult(Result):
             If the study is not at hand.
         """
         from dse.explain.explanation import explain
-        from dse.explain.recommendation import answer_of, assess_inputs, designs_of
+        from dse.explain.recommendation import assess_inputs, make_answer, named_designs
 
         study = self._study
-        explanations = explain(study, self, designs_of(study, self))
-        return answer_of(study, self, explanations, assess_inputs(study, self))
+        explanations = explain(study, self, named_designs(study, self))
+        return make_answer(study, self, explanations, assess_inputs(study, self))
 
     def report(self, path: str | Path) -> None:
         """Write the report into a file.

@@ -134,9 +134,9 @@ class Study(ResolvedStudy):
         ModelError
             If a model raises.
         """
-        from dse.explain.own_designs import evaluated
+        from dse.explain.own_designs import evaluate_designs
 
-        return evaluated(self, designs)
+        return evaluate_designs(self, designs)
 
     def run(
         self,

@@ -22,11 +22,17 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.samples import option_of
 from dse.evaluate.space import Points
 from dse.evaluate.target import Target
-from dse.explain.benefit import benefits, benefits_of, paying
-from dse.explain.neighbours import Known, evaluated, judged, neighbours, numbers_of
-from dse.explain.sensitivity import GIVEN, PART, SPACE, Kind, gain
+from dse.explain.benefit import are_beneficial, benefit_names, list_benefits
+from dse.explain.neighbours import (
+    Known,
+    evaluate_or_nan,
+    find_neighbours,
+    find_numbers,
+    look_up_designs,
+)
+from dse.explain.sensitivity import PART, SPACE, Kind, gain_factor
 from dse.explain.tradeoffs import Effect, compare_objectives, effect_words
-from dse.explain.wording import value_words
+from dse.explain.wording import describe_value
 from dse.model.quantity import Array
 from dse.model.values import change, worded
 from dse.result.record import Result
@@ -36,8 +42,6 @@ from dse.study.study import ResolvedStudy
 _SEEN = 1.01  # a smaller factor is not worth a word
 _WORTH_IT = 1.05  # a smaller factor is not what to change first
 _MOST = 1e3  # a larger factor, or an infinite one, weighs as this
-
-__all__ = ["GIVEN", "PART", "SPACE", "Advice", "Effect", "Kind", "advice", "keeping"]
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class Advice:
         return f"{worded(self.variable)} {to}{number}{part}{told}"
 
 
-def advice(
+def find_advice(
     study: ResolvedStudy, result: Result, points: Points, before: Array
 ) -> list[tuple[Advice, ...]]:
     """Return for designs what to change: first within the space, then other parts.
@@ -111,7 +115,7 @@ def advice(
     found = _within(study.evaluator, result, points, before, study.target)
     for row, others in enumerate(_parts(study, points, before)):
         found[row] += others
-    gained = benefits_of(study.evaluator)
+    gained = benefit_names(study.evaluator)
     ordered = (sorted(each, key=lambda item: _order(item, gained)) for each in found)
     return [tuple(each) for each in ordered]
 
@@ -121,7 +125,7 @@ def _order(item: Advice, gained: Collection[str]) -> tuple[bool, bool, float]:
     return item.kind != SPACE, costs, -item.trade
 
 
-def keeping(items: Sequence[Advice], kind: Kind, objective: str) -> list[Advice]:
+def select_keeping(items: Sequence[Advice], kind: Kind, objective: str) -> list[Advice]:
     """Return the changes worth making that leave an objective as good as it is, or better.
 
     A change gains at least 5 % somewhere; the best trade comes first.
@@ -135,11 +139,11 @@ def _within(
     evaluator: Evaluator, result: Result, points: Points, before: Array, target: Target | None
 ) -> list[list[Advice]]:
     space, quantities = evaluator.space, evaluator.wiring.quantities
-    near = neighbours(space, points)
+    near = find_neighbours(space, points)
     if not len(near.of):
         return [[] for _ in before]
-    known = judged(evaluator, result, near.points)
-    numbers = numbers_of(space, result, near.points)
+    known = look_up_designs(evaluator, result, near.points)
+    numbers = find_numbers(space, result, near.points)
     labels, own = space.labels(near.points), space.labels(points)
     names = list(space.variables)
     found: list[list[Advice]] = [[] for _ in before]
@@ -152,8 +156,8 @@ def _within(
                 Advice(
                     SPACE,
                     name,
-                    value_words(variable, own[name][row], quantity),
-                    value_words(variable, labels[name][one], quantity),
+                    describe_value(variable, own[name][row], quantity),
+                    describe_value(variable, labels[name][one], quantity),
                     int(numbers[one]) if numbers[one] >= 0 else None,
                     evaluator.objectives[int(np.nanargmax(gains[one]))].name,
                     compare_objectives(evaluator.objectives, before[row], known.objectives[one]),
@@ -180,15 +184,15 @@ def _split(of: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
 
 def _gains(evaluator: Evaluator, before: Array, known: Known, target: Target | None) -> Array:
     """Return the factors by which designs are better; NaN for designs that are no advice."""
-    sound = known.feasible & paying(evaluator, known.objectives)
+    sound = known.feasible & are_beneficial(evaluator, known.objectives)
     if target is not None:
         sound &= _reached(evaluator, known.objectives, target) | ~_reached(
             evaluator, before, target
         )
-    for i, worth in benefits(evaluator):
+    for i, worth in list_benefits(evaluator):
         sound = sound & ((known.objectives[:, i] > worth) | ~(before[:, i] > worth))
     columns = [
-        gain(objective, before[:, i], known.objectives[:, i])
+        gain_factor(objective, before[:, i], known.objectives[:, i])
         for i, objective in enumerate(evaluator.objectives)
     ]
     return np.where(sound[:, None], np.column_stack(columns), np.nan)
@@ -241,7 +245,7 @@ def _parts(study: ResolvedStudy, points: Points, before: Array) -> list[list[Adv
         own = {n: v for n, v in every.items() if n != option_of(name)}
         for option, values in rows.items():
             columns = own | {n: np.full(count, value) for n, value in values.items()}
-            known = evaluated(evaluator, columns, count)
+            known = evaluate_or_nan(evaluator, columns, count)
             gains = _gains(evaluator, before, known, study.target)
             for row in np.flatnonzero((gains >= _SEEN).any(axis=1)).tolist():
                 objective = evaluator.objectives[int(np.nanargmax(gains[row]))].name

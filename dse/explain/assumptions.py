@@ -24,8 +24,8 @@ from dse.evaluate.samples import Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.wiring import ModelError
-from dse.explain.robustness import candidates, in_samples
-from dse.explain.sensitivity import common
+from dse.explain.robustness import evaluate_samples, select_candidates
+from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.problems import InputError
 from dse.result.record import Result
@@ -52,7 +52,7 @@ class Check:
         The range as the study gives it. Empty if it does not: then the input value is halved and
         doubled.
     moves : float
-        How far it moves the front, at the worse end; see `dse.explain.assumptions.distance`.
+        How far it moves the front, at the worse end; see `dse.explain.assumptions.front_distance`.
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
     overturns : tuple of float
@@ -82,7 +82,7 @@ def check_assumptions(
     ModelError
         If a model raises for the designs as they are.
     """
-    ranges = [(f, *r) for f in study.inputs if (r := range_of(study, f)) is not None]
+    ranges = [(f, *r) for f in study.inputs if (r := input_range(study, f)) is not None]
     if not ranges or not len(result.front) or isinstance(study.evaluator.space, TableSpace):
         return ()
     numbers = _designs(result, recommended, 1 + 2 * len(ranges))
@@ -105,7 +105,7 @@ def _is_clock(given: StudyInput) -> bool:
     return given.name == "clock" and not given.variable
 
 
-def range_of(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
+def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
     """Return the ends of an input value's range, and how the study gives it; empty if it does not.
 
     None if it is neither assumed nor uncertain, or if it cannot change: a file, or 0.
@@ -117,7 +117,7 @@ def range_of(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, floa
         return None
     low, high = sorted((given.value / FACTOR, given.value * FACTOR))
     if given.name in study.evaluator.wiring.quantities:
-        quantity = common(study.evaluator.wiring, given.name)
+        quantity = common_domain(study.evaluator.wiring, given.name)
         low, high = (_inside(quantity, given.value, end) for end in (low, high))
     return ((low, high), "") if low < high else None
 
@@ -149,7 +149,7 @@ def _designs(result: Result, recommended: int | None, changes: int) -> list[int]
     """Return the designs to look at, the recommended one first: as many as the budget allows."""
     fewest, most = _EVALUATIONS
     budget = min(max(_EFFORT * result.certificate.evaluated, fewest), most)
-    numbers = candidates(result, changes)
+    numbers = select_candidates(result, changes)
     if recommended is not None:
         numbers = [recommended, *(n for n in numbers if n != recommended)]
     return numbers[: max(1, int(budget / changes))]
@@ -187,7 +187,7 @@ def _moved(
 
 def _evaluated(evaluator: Evaluator, points: Points) -> _Moved:
     count = len(next(iter(points.values())))
-    return in_samples(evaluator, evaluator.space.columns(points), count)
+    return evaluate_samples(evaluator, evaluator.space.columns(points), count)
 
 
 def _clock_moved(study: ResolvedStudy, points: Points, ends: tuple[float, float]) -> _Moved | None:
@@ -218,9 +218,9 @@ def _check(
     points = values * evaluator.signs
     fronts = [rows[is_nondominated(points[k, rows])] for k, rows in enumerate(fronts)]
     before = points[0, fronts[0]]
-    shares = [distance(before, points[k, fronts[k]]) for k in (1, 2)]
+    shares = [front_distance(before, points[k, fronts[k]]) for k in (1, 2)]
     worse = 1 + int(np.argmax(shares))
-    changed = np.abs(change(values[0, fronts[0]], values[worse, fronts[0]]))
+    changed = np.abs(relative_change(values[0, fronts[0]], values[worse, fronts[0]]))
     sizes = np.nan_to_num(changed, nan=1.0).mean(axis=0) if len(fronts[0]) else np.zeros(1)
     most = int(np.argmax(sizes))
     objective = evaluator.objectives[most].name if sizes[most] > 0 else ""
@@ -234,7 +234,7 @@ _LEAST = np.finfo(np.float64).smallest_subnormal
 """The size of 0: a change from 0 to 0 is 0."""
 
 
-def distance(before: Array, after: Array) -> float:
+def front_distance(before: Array, after: Array) -> float:
     """Return the mean distance between two fronts as a fraction; the greater of both directions.
 
     What a point lacks against another is the greatest share, over the objectives, by which it is
@@ -263,12 +263,12 @@ def _lack(wanted: Array, had: Array) -> Array:
     if len(rows):
         worst = np.zeros((len(rows), len(had)))
         for one, other in zip(wanted[rows].T, had.T, strict=True):  # an objective: fewer at once
-            np.maximum(worst, change(one[:, None], other[None]), out=worst)
+            np.maximum(worst, relative_change(one[:, None], other[None]), out=worst)
         found[rows] = worst.min(axis=1)
     return found
 
 
-def change(before: Array, after: Array) -> Array:
+def relative_change(before: Array, after: Array) -> Array:
     """Return the change between two values as a fraction of the larger size.
 
     From −2 to 2; 1 in size if one alone is infinite.

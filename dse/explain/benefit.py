@@ -14,19 +14,19 @@ from dse.model.quantity import Array
 from dse.model.values import listed, worded
 
 
-def worth_of(evaluator: Evaluator, objective: Objective) -> float | None:
+def break_even_value(evaluator: Evaluator, objective: Objective) -> float | None:
     """Return the value above which a maximized objective is beneficial; None if not declared."""
     quantity = evaluator.wiring.quantities.get(objective.quantity)
     return quantity.worth if quantity is not None and objective.direction == "maximize" else None
 
 
-def benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
+def list_benefits(evaluator: Evaluator) -> list[tuple[int, float]]:
     """Return the positions of the objectives that say from where on they pay, with that value."""
-    every = ((i, worth_of(evaluator, o)) for i, o in enumerate(evaluator.objectives))
+    every = ((i, break_even_value(evaluator, o)) for i, o in enumerate(evaluator.objectives))
     return [(i, worth) for i, worth in every if worth is not None]
 
 
-def paying(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
+def are_beneficial(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
     """Return which designs are beneficial in at least one objective that declares it.
 
     Parameters
@@ -34,11 +34,11 @@ def paying(evaluator: Evaluator, values: Array) -> NDArray[np.bool_]:
     values : ndarray, shape (designs, objectives)
         Signs as they are.
     """
-    pays = [values[:, i] > worth for i, worth in benefits(evaluator)]
+    pays = [values[:, i] > worth for i, worth in list_benefits(evaluator)]
     return np.any(pays, axis=0) if pays else np.ones(len(values), dtype=bool)
 
 
-def worth_words(evaluator: Evaluator, values: Array) -> str:
+def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
     """Return the values that are too small for a benefit; empty if the design is beneficial.
 
     Parameters
@@ -46,8 +46,8 @@ def worth_words(evaluator: Evaluator, values: Array) -> str:
     values : ndarray, shape (objectives,)
         Signs as they are.
     """
-    found = benefits(evaluator)
-    if paying(evaluator, values[None]).all():
+    found = list_benefits(evaluator)
+    if are_beneficial(evaluator, values[None]).all():
         return ""
     objectives = evaluator.objectives
     has = listed(
@@ -57,12 +57,12 @@ def worth_words(evaluator: Evaluator, values: Array) -> str:
     return f"{has}, and that pays only above {amount(found[0][1], objectives[found[0][0]].unit)}"
 
 
-def benefits_of(evaluator: Evaluator) -> list[str]:
+def benefit_names(evaluator: Evaluator) -> list[str]:
     """Return the maximized objectives; without any, the main objective."""
     found = [o.name for o in evaluator.objectives if o.direction == "maximize"]
-    return found or [built_for(evaluator, evaluator.objectives).name]
+    return found or [main_objective(evaluator, evaluator.objectives).name]
 
 
-def built_for(evaluator: Evaluator, objectives: Sequence[Objective]) -> Objective:
+def main_objective(evaluator: Evaluator, objectives: Sequence[Objective]) -> Objective:
     """Return the main objective: the first with a declared benefit, else the first."""
-    return objectives[next((i for i, _ in benefits(evaluator)), 0)]
+    return objectives[next((i for i, _ in list_benefits(evaluator)), 0)]

@@ -54,7 +54,7 @@ class _Share(NamedTuple):
     whole: Array
 
 
-def breakdowns(
+def break_down(
     evaluator: Evaluator, columns: Mapping[str, Array], count: int
 ) -> list[tuple[Part, ...]]:
     """Return the declared parts of every total that an objective's conditions determine.
@@ -80,7 +80,7 @@ def breakdowns(
     return [_of_design(shares, row) for row in range(count)]
 
 
-def divisor(wiring: Wiring, name: str) -> str | None:
+def find_divisor(wiring: Wiring, name: str) -> str | None:
     """Return the total that a ratio divides by; None if it is not a ratio, or nothing gives it.
 
     It is an output of the same model, or of a model that takes the same inputs: another part of the
@@ -98,7 +98,7 @@ def divisor(wiring: Wiring, name: str) -> str | None:
 
 
 def _asked(wiring: Wiring, objective: Objective) -> list[str]:
-    total = divisor(wiring, objective.quantity)
+    total = find_divisor(wiring, objective.quantity)
     return [objective.quantity] if total is None else [objective.quantity, total]
 
 
@@ -200,7 +200,7 @@ def largest_time_parts(evaluator: Evaluator, parts: Sequence[Part]) -> tuple[Lar
     """
     wiring, largest, totals = evaluator.wiring, list[LargePart](), set[str]()
     for objective in evaluator.objectives:
-        total = divisor(wiring, objective.quantity) or objective.quantity
+        total = find_divisor(wiring, objective.quantity) or objective.quantity
         if total in totals:
             continue
         shares: dict[str, float] = {}

@@ -96,7 +96,7 @@ class Best(NamedTuple):
     edge: bool
 
 
-def curves_of(study: ResolvedStudy, one: Mapping[str, float]) -> tuple[Curve, ...]:
+def draw_curves(study: ResolvedStudy, one: Mapping[str, float]) -> tuple[Curve, ...]:
     """Return the curves of a design given by the quantities that the space sets."""
     return tuple(_curve(study, plan, one) for plan in study.curves)
 
@@ -139,7 +139,7 @@ def _better(evaluator: Evaluator, quantity: str) -> Better:
     return None if ways else evaluator.wiring.quantities[quantity].better
 
 
-def best_of(curve: Curve, line: Line) -> Best:
+def find_best_point(curve: Curve, line: Line) -> Best:
     """Return the best finite value of a line among the points drawn, and the design's own."""
     here = np.flatnonzero(curve.grid == curve.here)
     now = float(line.values[here[0]]) if here.size else np.nan

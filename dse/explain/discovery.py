@@ -20,7 +20,7 @@ _PURE = 0.98  # a box is not cut further if so many of its samples fail
 _WORSE = 0.02  # by which a side must raise the share that fails, or it is left out
 
 
-def shares(inputs: Mapping[str, Array], values: Array) -> dict[str, float]:
+def sobol_indices(inputs: Mapping[str, Array], values: Array) -> dict[str, float]:
     """Return the first-order Sobol index of each input: its own fraction of the variance.
 
     The first-order sensitivity index (Sobol 1993), estimated from the samples themselves: they are
@@ -89,7 +89,9 @@ class Box:
     coverage: float
 
 
-def box(inputs: Mapping[str, tuple[str, Array]], fails: NDArray[np.bool_]) -> Box | None:
+def find_failure_box(
+    inputs: Mapping[str, tuple[str, Array]], fails: NDArray[np.bool_]
+) -> Box | None:
     """Return a box of the inputs in which most samples fail; None if none or all of them do.
 
     Found by peeling (PRIM; Friedman and Fisher 1999): the end of one input whose removal raises

@@ -16,23 +16,23 @@ from dse.evaluate.failures import skip_errors
 from dse.evaluate.nominal import fix_at_middles
 from dse.evaluate.space import Points
 from dse.evaluate.undefined import why_undefined
-from dse.explain.advice import PART, SPACE, Advice, advice
-from dse.explain.benefit import worth_words
+from dse.explain.advice import Advice, find_advice
+from dse.explain.benefit import describe_missing_benefit
 from dse.explain.breakdown import (
     LargePart,
     Part,
-    breakdowns,
+    break_down,
     largest_time_parts,
     scenario_labels,
     time_words,
 )
-from dse.explain.curves import Curve, best_of, curves_of
+from dse.explain.curves import Curve, draw_curves, find_best_point
 from dse.explain.feasibility import Repair, find_repairs
-from dse.explain.regions import Regions, sweep
-from dse.explain.regression import Regression, regressions
-from dse.explain.robustness import Holding, Robustness, robustness
-from dse.explain.sensitivity import Sensitivity, sensitivities
-from dse.explain.targets import reach_words
+from dse.explain.regions import Regions, find_regions
+from dse.explain.regression import Regression, fit_regressions
+from dse.explain.robustness import Holding, Robustness, assess_robustness
+from dse.explain.sensitivity import PART, SPACE, Sensitivity, find_sensitivities
+from dse.explain.targets import describe_target
 from dse.explain.tradeoffs import Standing, compare_with_front
 from dse.model.amounts import amount
 from dse.model.quantity import Array
@@ -230,17 +230,17 @@ def explain(
     judged = evaluator.evaluate_columns(columns, count)
     certain = fix_at_middles(evaluator)
     if held is None:
-        held = robustness(study, result, numbers, points)
-    sensitive = sensitivities(evaluator, study.rule, columns, judged.objectives)
-    parts = breakdowns(certain, columns, count)
+        held = assess_robustness(study, result, numbers, points)
+    sensitive = find_sensitivities(evaluator, study.rule, columns, judged.objectives)
+    parts = break_down(certain, columns, count)
     scenarios = _scenarios(certain, columns, count)
     swept: list[tuple[Regions, ...]] = [()] * count
     if study.regions is not None:
         few = {name: values[:_DRAWN] for name, values in columns.items()}
-        for row, each in enumerate(sweep(certain, study.regions, study.rule, few)):
+        for row, each in enumerate(find_regions(certain, study.regions, study.rule, few)):
             swept[row] = (each,)
-    advised = advice(study, result, points, judged.objectives)
-    found, trends = [], regressions(evaluator)
+    advised = find_advice(study, result, points, judged.objectives)
+    found, trends = [], fit_regressions(evaluator)
     units = {n: c.unit for n, c in result.columns.items()}
     units |= {n: unit for n, (_, unit) in result.constants.items()}
     target = study.target if result.target is not None else None
@@ -259,7 +259,7 @@ def explain(
                 parts=parts[row],
                 sensitivities=sensitive[row],
                 regions=swept[row],
-                curves=curves_of(study, plain) if row < _DRAWN else (),
+                curves=draw_curves(study, plain) if row < _DRAWN else (),
                 scenarios=scenarios[row],
                 feasible=feasible,
                 violations=_violations(evaluator, judged, row, one),
@@ -270,8 +270,12 @@ def explain(
                 advice=advised[row] if feasible else (),
                 repairs=() if feasible else find_repairs(evaluator, result, here),
                 time_parts=largest_time_parts(certain, parts[row]),
-                worth=worth_words(evaluator, judged.objectives[row]) if feasible else "",
-                reach=reach_words(evaluator, target, judged.objectives[row]) if feasible else "",
+                worth=describe_missing_benefit(evaluator, judged.objectives[row])
+                if feasible
+                else "",
+                reach=describe_target(evaluator, target, judged.objectives[row])
+                if feasible
+                else "",
                 holding=held.designs.get(int(number)),
                 objectives=tuple(o.name for o in result.objectives),
                 units=units,
@@ -476,7 +480,7 @@ def curve_lines(curves: Sequence[Curve]) -> list[str]:
     for curve in curves:
         lines.append(f"{curve.name}:")
         for line in curve.lines:
-            best = best_of(curve, line)
+            best = find_best_point(curve, line)
             said = []
             if np.isfinite(best.value):
                 value, at = tell(best.value, best.unit), tell(best.at, curve.axis_unit)

@@ -11,9 +11,9 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import TableSpace
-from dse.explain.benefit import paying, worth_words
-from dse.explain.neighbours import Neighbours, judged, neighbours, numbers_of
-from dse.explain.wording import value_words
+from dse.explain.benefit import are_beneficial, describe_missing_benefit
+from dse.explain.neighbours import Neighbours, find_neighbours, find_numbers, look_up_designs
+from dse.explain.wording import describe_value
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change, listed, worded
@@ -77,8 +77,8 @@ def find_repairs(evaluator: Evaluator, result: Result, points: Points) -> tuple[
         The design: one.
     """
     space = evaluator.space
-    near = neighbours(space, points)
-    feasible = judged(evaluator, result, near.points).feasible if len(near.of) else near.of
+    near = find_neighbours(space, points)
+    feasible = look_up_designs(evaluator, result, near.points).feasible if len(near.of) else near.of
     far = _distances(space, points, near)
     rows = []
     for k in range(len(space.variables)):
@@ -112,7 +112,7 @@ def _pair(evaluator: Evaluator, result: Result, near: Neighbours, far: Array) ->
     for start in range(0, len(order), _BATCH):
         some = order[start : start + _BATCH]
         both = _joined(evaluator.space, near, first[some], second[some])
-        feasible = np.flatnonzero(judged(evaluator, result, both).feasible)
+        feasible = np.flatnonzero(look_up_designs(evaluator, result, both).feasible)
         if len(feasible):
             return {name: values[feasible[:1]] for name, values in both.items()}
     return {name: values[:0] for name, values in near.points.items()}
@@ -137,15 +137,15 @@ def _describe_repairs(
     if not count:
         return ()
     own, labels = space.labels(points), space.labels(found)
-    numbers = numbers_of(space, result, found)
-    values = judged(evaluator, result, found).objectives
-    pays, repairs = paying(evaluator, values), []
+    numbers = find_numbers(space, result, found)
+    values = look_up_designs(evaluator, result, found).objectives
+    pays, repairs = are_beneficial(evaluator, values), []
     for row in range(count):
         changes = [
             Setting(
                 name,
-                value_words(variable, own[name][0], quantities.get(name)),
-                value_words(variable, labels[name][row], quantities.get(name)),
+                describe_value(variable, own[name][0], quantities.get(name)),
+                describe_value(variable, labels[name][row], quantities.get(name)),
             )
             for name, variable in space.variables.items()
             if own[name][0] != labels[name][row]
@@ -178,5 +178,8 @@ def find_unprofitable(evaluator: Evaluator, outcome: Outcome) -> dict[int, str]:
     else:
         kept = np.isin(outcome.numbers, asked)
         numbers, values = outcome.numbers[kept], outcome.judged.objectives[kept]
-    told = ((int(n), worth_words(evaluator, v)) for n, v in zip(numbers, values, strict=True))
+    told = (
+        (int(n), describe_missing_benefit(evaluator, v))
+        for n, v in zip(numbers, values, strict=True)
+    )
     return {number: words for number, words in told if words}

@@ -39,7 +39,7 @@ class Neighbours:
     moved: NDArray[np.int64]
 
 
-def neighbours(space: Space, points: Points) -> Neighbours:
+def find_neighbours(space: Space, points: Points) -> Neighbours:
     """Return every design of the space that differs from one of these in one variable.
 
     Of a variable with very many values, or a continuum, an even sample over its whole range and, on
@@ -107,7 +107,7 @@ class Known:
     feasible: NDArray[np.bool_]
 
 
-def numbers_of(space: Space, result: Result, points: Points) -> NDArray[np.int64]:
+def find_numbers(space: Space, result: Result, points: Points) -> NDArray[np.int64]:
     """Return the numbers of designs in a result; -1 for designs without one."""
     if result.certificate.numbered and space.size is not None:
         return space.to_index(points)
@@ -119,7 +119,7 @@ def numbers_of(space: Space, result: Result, points: Points) -> NDArray[np.int64
     return np.asarray(np.where(rows >= 0, kept.index.to_numpy()[rows], -1), dtype=np.int64)
 
 
-def judged(evaluator: Evaluator, result: Result, points: Points) -> Known:
+def look_up_designs(evaluator: Evaluator, result: Result, points: Points) -> Known:
     """Return what designs give: as the result has it, and evaluated if it has not."""
     count = len(next(iter(points.values())))
     objectives = np.full((count, len(evaluator.objectives)), np.nan)
@@ -135,12 +135,12 @@ def judged(evaluator: Evaluator, result: Result, points: Points) -> Known:
     for rows in np.split(np.flatnonzero(todo), range(_BATCH, int(todo.sum()), _BATCH)):
         if len(rows):
             columns = evaluator.space.columns({n: v[rows] for n, v in points.items()})
-            some = evaluated(evaluator, columns, len(rows))
+            some = evaluate_or_nan(evaluator, columns, len(rows))
             objectives[rows], feasible[rows] = some.objectives, some.feasible
     return Known(objectives, feasible)
 
 
-def evaluated(evaluator: Evaluator, columns: dict[str, Array], count: int) -> Known:
+def evaluate_or_nan(evaluator: Evaluator, columns: dict[str, Array], count: int) -> Known:
     """Evaluate designs given as columns; one on which a model raises has no value."""
     values = ignore_errors(evaluator).evaluate_columns(columns, count)
     return Known(values.objectives, values.feasible)

@@ -24,7 +24,7 @@ from dse.result.tables import whole
 from dse.study.study import ResolvedStudy
 
 
-def evaluated(
+def evaluate_designs(
     study: ResolvedStudy, designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return the values of given designs; see `dse.Study.evaluate`.

@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.objective import Objective
-from dse.explain.advice import PART, SPACE, keeping
+from dse.explain.advice import select_keeping
 from dse.explain.assumptions import check_assumptions
-from dse.explain.benefit import benefits, built_for, paying
+from dse.explain.benefit import are_beneficial, list_benefits, main_objective
 from dse.explain.breakdown import time_words
 from dse.explain.explanation import Explanation, explain, explanation_cost
 from dse.explain.provenance import InputProvenance
-from dse.explain.robustness import Robustness, robustness
-from dse.explain.targets import best_of, nearest_of, nearest_to, reaches
+from dse.explain.robustness import Robustness, assess_robustness
+from dse.explain.sensitivity import PART, SPACE
+from dse.explain.targets import find_best, find_compromise_among, find_nearest, meets_bounds
 from dse.explain.tradeoffs import Effect, Step, compare_objectives, effect_words, find_steps
-from dse.explain.wording import build_of, changed
+from dse.explain.wording import describe_build, describe_changes
 from dse.model.amounts import amount
 from dse.model.values import listed, plural, worded
 from dse.result.record import Certificate, Result
@@ -32,7 +33,7 @@ RECOMMENDED, NEAREST = "recommended", "nearest"
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """The designs that an answer names, and from which they were chosen.
 
     Parameters
@@ -75,35 +76,37 @@ class Chosen:
         return self.least if role == RECOMMENDED and self.least else self.roles.get(role)
 
 
-def choose(study: ResolvedStudy, result: Result) -> Chosen | None:
+def select_designs(study: ResolvedStudy, result: Result) -> Selection | None:
     """Return which designs the answer of a result names; None if nothing is on the front."""
     front, evaluator = result.front, study.evaluator
     if not len(front):
         return None
     target = study.target if result.target is not None else None
-    reached = reaches(front, target.bounds) if target else np.ones(len(front), dtype=bool)
+    reached = meets_bounds(front, target.bounds) if target else np.ones(len(front), dtype=bool)
     values = front.designs[[o.name for o in result.objectives]].to_numpy(np.float64)
-    pays = paying(evaluator, values)
+    pays = are_beneficial(evaluator, values)
     among, numbers = pays & reached, front.designs.index.to_numpy()
     if not among.any():
         if target and not reached.any():
-            row = nearest_to(front, target.bounds)
+            row = find_nearest(front, target.bounds)
         else:
-            row, _ = best_of(front, built_for(evaluator, result.objectives), reached)
-        return Chosen(int(numbers[row]), NEAREST, row, pays, reached)
+            row, _ = find_best(front, main_objective(evaluator, result.objectives), reached)
+        return Selection(int(numbers[row]), NEAREST, row, pays, reached)
     least = None
     if target:
         bounded = {bound.objective for bound in target.bounds}
         wanted = [o for o in result.objectives if o.name == target.least]
         wanted = wanted or [o for o in result.objectives if o.name not in bounded]
         least = wanted[0] if len(wanted) == 1 else None
-    row, equal = nearest_of(front, among), 1
+    row, equal = find_compromise_among(front, among), 1
     if least is not None:
-        row, equal = best_of(front, least, among)
+        row, equal = find_best(front, least, among)
     roles = _runners_up(evaluator, result, row, among)
     others = tuple((number, role) for role, (number, _) in roles.items())
     about = {role: objective for role, (_, objective) in roles.items()}
-    return Chosen(int(numbers[row]), RECOMMENDED, row, pays, reached, least, equal, others, about)
+    return Selection(
+        int(numbers[row]), RECOMMENDED, row, pays, reached, least, equal, others, about
+    )
 
 
 def _runners_up(
@@ -116,7 +119,7 @@ def _runners_up(
     found: dict[str, tuple[int, Objective]] = {}
     for i, objective in enumerate(result.objectives):
         points = front.points[:, i]
-        best, _ = best_of(front, objective, among)
+        best, _ = find_best(front, objective, among)
         design = tuple(front.designs.iloc[best][names])
         if points[row] == points[best] or design in seen:
             continue
@@ -212,7 +215,7 @@ class Answer:
         return "\n".join(each for each in said if each)
 
 
-def answer_of(
+def make_answer(
     study: ResolvedStudy,
     result: Result,
     explanations: Sequence[Explanation] = (),
@@ -227,7 +230,7 @@ def answer_of(
     inputs : InputProvenance, optional
         Where the inputs come from.
     """
-    chosen = choose(study, result)
+    chosen = select_designs(study, result)
     if chosen is None:
         return Answer("No design is on the front: none that was evaluated is feasible.", False, ())
     known = {each.design: each for each in explanations}
@@ -240,7 +243,9 @@ def answer_of(
     holds = mine.holding.sentence("The choice") if mine is not None and mine.holding else ""
     rests = inputs.sentence() if inputs is not None else ""
     verdict = " ".join(
-        filter(None, (cut_words(result.certificate), verdict_words(study, result, chosen)))
+        filter(
+            None, (describe_interruption(result.certificate), verdict_words(study, result, chosen))
+        )
     )
     return Answer(verdict, pays, tuple(every), steps, holds, rests)
 
@@ -250,13 +255,13 @@ def answer_data(answer: Answer) -> dict[str, Any]:
     return {"short": list(answer.short), **asdict(answer)}
 
 
-def designs_of(study: ResolvedStudy, result: Result) -> list[int]:
+def named_designs(study: ResolvedStudy, result: Result) -> list[int]:
     """Return the numbers of the designs that the answer names, the recommended one first."""
-    chosen = choose(study, result)
+    chosen = select_designs(study, result)
     return [] if chosen is None else [chosen.design, *(number for number, _ in chosen.others)]
 
 
-def _steps(study: ResolvedStudy, result: Result, chosen: Chosen) -> tuple[str, ...]:
+def _steps(study: ResolvedStudy, result: Result, chosen: Selection) -> tuple[str, ...]:
     """Return the cost of a tenth more, among the beneficial designs."""
     steps = find_steps(result, chosen.design, among=chosen.among)
     return tuple(
@@ -269,7 +274,7 @@ def _steps(study: ResolvedStudy, result: Result, chosen: Chosen) -> tuple[str, .
 def _recommendation(
     study: ResolvedStudy,
     result: Result,
-    chosen: Chosen,
+    chosen: Selection,
     number: int,
     role: str,
     known: Mapping[int, Explanation],
@@ -280,7 +285,7 @@ def _recommendation(
     explanation = known.get(number)
     if explanation is None:
         return Recommendation(number, role, build, gives, why)
-    objective = chosen.role_objective(role) or built_for(study.evaluator, result.objectives)
+    objective = chosen.role_objective(role) or main_objective(study.evaluator, result.objectives)
     change = ""
     if role != NEAREST:  # what to change within the space does not make that pay either
         change = change_words(study, result, chosen, explanation, objective, role == RECOMMENDED)
@@ -299,7 +304,7 @@ def _recommendation(
 _GAINS = 1.05  # what more of an objective is, at least, for a trade that costs more than it gains
 
 
-def cut_words(certificate: Certificate) -> str:
+def describe_interruption(certificate: Certificate) -> str:
     """Return how far a search came that should have decided every design; empty if it did."""
     whole = certificate.complete or certificate.stopped == "complete"
     if whole or certificate.method not in ("exhaustive", "bound"):
@@ -313,7 +318,7 @@ def cut_words(certificate: Certificate) -> str:
     return f"The search was cut short, and there may be better: {came}."
 
 
-def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
+def verdict_words(study: ResolvedStudy, result: Result, chosen: Selection) -> str:
     """Return whether designs meet the target and are beneficial; empty if all are."""
     told, where = [], "in this space" if result.certificate.complete else "that was found"
     if not chosen.reaches.all() and not chosen.reaches.any() and study.target is not None:
@@ -332,12 +337,12 @@ def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
         )
         some = "Nothing" if among.all() else f"Nothing that reaches the target {where}"
         some = f"{some} {where}" if among.all() else some
-        floor = amount(benefits(study.evaluator)[0][1], "1")
+        floor = amount(list_benefits(study.evaluator)[0][1], "1")
         told.append(f"{some} is worth building: {best}, and a {what} pays only above {floor}.")
     elif not chosen.pays.all() and study.target is None:
         count = int((~chosen.pays).sum())
         designs, their = ("design does", "its") if count == 1 else ("designs do", "their")
-        floor = amount(benefits(study.evaluator)[0][1], "1")
+        floor = amount(list_benefits(study.evaluator)[0][1], "1")
         told.append(
             f"Of the {plural(len(pays), 'design')} on the front, {count:,} {designs} not pay: "
             f"{their} {what} is not above {floor}."
@@ -348,14 +353,14 @@ def verdict_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
 def _benefits(study: ResolvedStudy, result: Result) -> tuple[str, dict[str, Any]]:
     """Return the objectives with a break-even in words, and their values on the front."""
     found = {}
-    for i, _ in benefits(study.evaluator):
+    for i, _ in list_benefits(study.evaluator):
         objective = result.objectives[i]
         found[worded(objective.name)] = result.front.designs[objective.name].to_numpy(np.float64)
     return listed(found), found
 
 
 def build_words(
-    study: ResolvedStudy, result: Result, chosen: Chosen, number: int, role: str
+    study: ResolvedStudy, result: Result, chosen: Selection, number: int, role: str
 ) -> str:
     """Return what to build: of a runner-up, what differs from the recommended design."""
     space, quantities = study.evaluator.space, study.evaluator.wiring.quantities
@@ -363,7 +368,7 @@ def build_words(
     names = [n for n in space.variables if n in values]
     if number != chosen.design:
         names = [n for n in names if values[n] != own[n]]
-    parts = build_of(space, quantities, values, names)
+    parts = describe_build(space, quantities, values, names)
     if role == RECOMMENDED:
         return f"Build design {number}: {parts}." if parts else f"Build design {number}."
     if role == NEAREST:
@@ -395,7 +400,7 @@ def gives_words(result: Result, number: int) -> str:
     return f"It gives {gains}, with {prices}."
 
 
-def why_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
+def why_words(study: ResolvedStudy, result: Result, chosen: Selection) -> str:
     """Return why this design was chosen."""
     front, among = result.front, chosen.among
     if chosen.role == NEAREST:
@@ -430,7 +435,7 @@ def why_words(study: ResolvedStudy, result: Result, chosen: Chosen) -> str:
 def change_words(
     study: ResolvedStudy,
     result: Result,
-    chosen: Chosen,
+    chosen: Selection,
     explanation: Explanation,
     objective: Objective,
     recommended: bool,
@@ -439,7 +444,7 @@ def change_words(
 
     If nothing does, the best trade for more of that, of one variable or of several.
     """
-    items = keeping(explanation.advice, SPACE, objective.name)
+    items = select_keeping(explanation.advice, SPACE, objective.name)
     if items and items[0].trade > 0:
         return f"To change first: {items[0]}."
     if not recommended or not len(study.evaluator.space.variables):
@@ -466,7 +471,7 @@ def _apart(study: ResolvedStudy, result: Result, one: int, other: int) -> str:
     told = {o.quantity for o in result.objectives}  # their change is shown as an effect
     before, after = values_of(result, one), values_of(result, other)
     before = {n: v for n, v in before.items() if n not in told}
-    every = changed(space, quantities, before, after)
+    every = describe_changes(space, quantities, before, after)
     return "; ".join(every) if any(" and " in each for each in every) else listed(every)
 
 
@@ -480,7 +485,7 @@ def _effects(result: Result, one: int, other: int) -> Sequence[Effect]:
 
 def part_words(explanation: Explanation, objective: Objective) -> str:
     """Return the best part that the study leaves out; empty if none gains more than it costs."""
-    items = keeping(explanation.advice, PART, objective.name)
+    items = select_keeping(explanation.advice, PART, objective.name)
     return f"Another part: {items[0]}." if items and items[0].trade > 0 else ""
 
 
@@ -525,11 +530,11 @@ def explain_most_important(
     """
     if most <= 0:
         return [], Robustness()
-    named = list(dict.fromkeys([*designs_of(study, result), *_best(result)]))
+    named = list(dict.fromkeys([*named_designs(study, result), *_best(result)]))
     sample = [n for n in _spread(result, most) if n not in named][: max(0, most - len(named))]
     affordable = int(_EFFORT * result.certificate.evaluated / explanation_cost(study, result))
     numbers = [*named, *sample[:affordable]]
-    held = robustness(study, result, numbers)
+    held = assess_robustness(study, result, numbers)
     return explain(study, result, numbers, held=held), held
 
 
@@ -546,7 +551,7 @@ def assess_inputs(study: ResolvedStudy, result: Result, effort: bool = True) -> 
     ModelError
         If a model raises.
     """
-    recommended = next(iter(designs_of(study, result)), None)
+    recommended = next(iter(named_designs(study, result)), None)
     checks = check_assumptions(study, result, recommended) if effort else ()
     return InputProvenance(study.inputs, checks)
 

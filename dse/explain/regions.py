@@ -14,7 +14,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.nominal import without_samples
 from dse.evaluate.objective import Objective
 from dse.evaluate.wiring import Key
-from dse.explain.sensitivity import common, gain, improvable, improved
+from dse.explain.sensitivity import common_domain, gain_factor, improvable_inputs, improve_input
 from dse.model.quantity import Array, Quantity
 from dse.model.values import listed, show, worded
 from dse.study.resolve.plots import RegionsPlan, Rule
@@ -110,7 +110,7 @@ class Regions:
     regions: tuple[Region, ...]
 
 
-def sweep(
+def find_regions(
     evaluator: Evaluator, plan: RegionsPlan, rule: Rule, columns: Mapping[str, Array]
 ) -> list[Regions]:
     """Return the optimization regions of designs along an axis, with exact cut-offs.
@@ -132,10 +132,10 @@ def sweep(
     objective = _without(without_samples(plan.objective), axis)
     inputs = {
         n: q
-        for n, q in improvable(evaluator).items()
+        for n, q in improvable_inputs(evaluator).items()
         if n not in objective.conditions and n != axis and (n in columns or n in wiring.constants)
     }
-    declared = common(wiring, axis)
+    declared = common_domain(wiring, axis)
     count = len(next(iter(columns.values())))
     grid = _grid(plan.low, plan.high, declared.integer)
     wanted = 1.0 + rule.threshold
@@ -161,7 +161,7 @@ def sweep(
             now = here[name] if name in here else wiring.constants[name]
             values = np.array(np.broadcast_to(now, x.shape), dtype=np.float64)
             some = {n: v[mine] for n, v in here.items()}
-            values[mine] = improved(wiring, name, values[mine], rule.factor, some)
+            values[mine] = improve_input(wiring, name, values[mine], rule.factor, some)
             changed[name] = values
         here |= changed
         (value,) = wiring.evaluate(requests, here, known)
@@ -170,7 +170,7 @@ def sweep(
     def helps(x: Array, rows: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.bool_]:
         both = np.concatenate([np.full(len(x), -1), which])
         found = along(np.tile(x, 2), np.tile(rows, 2), both)
-        return np.asarray(gain(objective, found[: len(x)], found[len(x) :]) >= wanted)
+        return np.asarray(gain_factor(objective, found[: len(x)], found[len(x) :]) >= wanted)
 
     every = np.repeat(np.arange(count), len(grid))
     points = np.tile(grid, count)
@@ -182,7 +182,7 @@ def sweep(
         )
         for k, name in enumerate(names)
     }
-    inside = {name: gain(objective, base, curves[name]) >= wanted for name in names}
+    inside = {name: gain_factor(objective, base, curves[name]) >= wanted for name in names}
     crossings = _bisected(grid, [inside[name] for name in names], helps, declared.integer)
     spans: list[list[Span]] = [[] for _ in range(count)]
     for k, (name, quantity) in enumerate(inputs.items()):

@@ -133,7 +133,7 @@ class _Terms:
     owners: NDArray[np.int64]
 
 
-def regressions(evaluator: Evaluator) -> tuple[Regression, ...]:
+def fit_regressions(evaluator: Evaluator) -> tuple[Regression, ...]:
     """Return what moves each objective of a study of a table; nothing for any other study."""
     space = evaluator.space
     if not isinstance(space, TableSpace) or not space.variables:
@@ -292,7 +292,7 @@ _HOW = (
 )
 
 
-def trends(found: Sequence[Regression]) -> list[Section]:
+def regression_section(found: Sequence[Regression]) -> list[Section]:
     """Return the section that shows regressions; none if there are none."""
     if not found:
         return []

@@ -16,7 +16,7 @@ from dse.evaluate.front import is_nondominated, scaled
 from dse.evaluate.nominal import without_samples
 from dse.evaluate.samples import sample_count
 from dse.evaluate.space import Points
-from dse.explain.discovery import Box, box, shares
+from dse.explain.discovery import Box, find_failure_box, sobol_indices
 from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
 from dse.model.values import as_data, plural, show, worded
@@ -127,7 +127,7 @@ class Robustness:
     samples: int = 0
 
 
-def robustness(
+def assess_robustness(
     study: ResolvedStudy, result: Result, numbers: Sequence[int] = (), points: Points | None = None
 ) -> Robustness:
     """Return how far the designs of a front hold, those near it, and some others.
@@ -148,7 +148,7 @@ def robustness(
     if not uncertainty.sources or not len(result.front):
         return Robustness()
     space = evaluator.space
-    others = [n for n in candidates(result, uncertainty.samples) if n not in set(numbers)]
+    others = [n for n in select_candidates(result, uncertainty.samples) if n not in set(numbers)]
     if points is None:
         others, numbers = list(dict.fromkeys([*numbers, *others])), []
     rows = result.designs.loc[others]
@@ -156,7 +156,7 @@ def robustness(
     if points is not None:
         whole = {n: np.concatenate([points[n], values]) for n, values in whole.items()}
     every = [*numbers, *others]
-    values, holds = in_samples(evaluator, space.columns(whole), len(every))
+    values, holds = evaluate_samples(evaluator, space.columns(whole), len(every))
     on_front = _on_front(values * evaluator.signs, holds)
     regrets = _regrets(values * evaluator.signs, holds, on_front)
     inputs = {n: (unit, v[uncertainty.corners :]) for n, (unit, v) in uncertainty.inputs.items()}
@@ -182,7 +182,7 @@ def _verdict(on_front: NDArray[np.bool_]) -> str:
     return "certainly" if on_front.all() else "possibly" if on_front.any() else "never"
 
 
-def candidates(result: Result, samples: int) -> list[int]:
+def select_candidates(result: Result, samples: int) -> list[int]:
     """Return all designs on and near the front, or the compromise, best and an even sample."""
     most = max(8, _HELD // max(samples, 1))
     front = result.front
@@ -212,7 +212,7 @@ def _near(result: Result, count: int) -> list[int]:
     return [int(n) for n in rows.index[np.argsort(lacks, kind="stable")[:count]]]
 
 
-def in_samples(
+def evaluate_samples(
     evaluator: Evaluator, columns: Mapping[str, Array], count: int
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Return what designs are in each sample, scenarios of ``over`` made one number.
@@ -309,14 +309,14 @@ def _decided(
 ) -> dict[str, Any]:
     """Return what decides on one design, and where it fails; the fields of `Holding`."""
     plain_inputs = {name: drawn for name, (_, drawn) in inputs.items()}
-    fails = box(inputs, ~on_front)
+    fails = find_failure_box(inputs, ~on_front)
     if 0 < on_front.sum() < len(on_front):
-        found = shares(plain_inputs, on_front.astype(np.float64))
+        found = sobol_indices(plain_inputs, on_front.astype(np.float64))
         return {"of": "whether it holds", "shares": found, "fails": fails}
     with np.errstate(all="ignore"):
         spread = np.std(values, axis=0) / np.abs(np.mean(values, axis=0))
     most = int(np.argmax(np.nan_to_num(spread, nan=-1.0, posinf=-1.0)))
-    found = shares(plain_inputs, values[:, most])
+    found = sobol_indices(plain_inputs, values[:, most])
     return {"of": evaluator.objectives[most].name, "shares": found, "fails": fails}
 
 

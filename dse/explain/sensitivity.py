@@ -47,13 +47,13 @@ class Sensitivity:
     bottleneck : bool
         Whether the gain reaches the threshold.
     shown : tuple of str
-        `value` and `improved` as texts, rounded so that they stay in the input's domain.
+        `value` and `improve_input` as texts, rounded so that they stay in the input's domain.
     kind : Kind
         Who sets the input.
     owner : str
         The variable that sets it; empty if none does.
     beyond : bool
-        Whether the space sets it, but never as far as `improved`.
+        Whether the space sets it, but never as far as `improve_input`.
     """
 
     objective: str
@@ -93,7 +93,7 @@ class Sensitivity:
         return "now possible" if self.after else "down to nothing"
 
 
-def sensitivities(
+def find_sensitivities(
     evaluator: Evaluator, rule: Rule, columns: Mapping[str, Array], before: Array
 ) -> list[tuple[Sensitivity, ...]]:
     """Return every improvable input against every objective: by kind, the best gain first.
@@ -108,8 +108,8 @@ def sensitivities(
     Returns
     -------
     list of tuple of Sensitivity
-        One tuple a design. The gain is NaN if a model raises for the improved input: only designs of
-        the space are promised to work.
+        One tuple a design. The gain is NaN if a model raises for the improved input: only
+        designs of the space are promised to work.
     """
     count = len(before)
     constants = evaluator.wiring.constants
@@ -117,23 +117,23 @@ def sensitivities(
     found: list[list[Sensitivity]] = [[] for _ in range(count)]
     now = {
         name: np.broadcast_to(columns[name] if name in columns else constants[name], (count,))
-        for name in improvable(evaluator)
+        for name in improvable_inputs(evaluator)
         if name in columns or name in constants
     }
     moved = {
-        name: improved(evaluator.wiring, name, value, rule.factor, columns)
+        name: improve_input(evaluator.wiring, name, value, rule.factor, columns)
         for name, value in now.items()
     }
     after = _moved(evaluator, columns, moved, count)
     for name, better in moved.items():
-        quantity, value = common(evaluator.wiring, name), now[name]
-        kind, beyond = kind_of(evaluator.space, owners.get(name)), np.zeros(count, dtype=bool)
+        quantity, value = common_domain(evaluator.wiring, name), now[name]
+        kind, beyond = change_kind(evaluator.space, owners.get(name)), np.zeros(count, dtype=bool)
         if kind == SPACE:
             beyond = _beyond(evaluator.space.variables[owners[name]], name, better)
         for row in range(count):
             texts = tuple(show(float(v[row]), quantity.unit, quantity) for v in (value, better))
             for i, objective in enumerate(evaluator.objectives):
-                factor = float(gain(objective, before[row, i], after[name][row, i]))
+                factor = float(gain_factor(objective, before[row, i], after[name][row, i]))
                 found[row].append(
                     Sensitivity(
                         objective=objective.name,
@@ -195,7 +195,7 @@ def _together(
     return dict(zip(moved, np.split(values, len(moved)), strict=True))
 
 
-def kind_of(space: Space, owner: str | None) -> Kind:
+def change_kind(space: Space, owner: str | None) -> Kind:
     """Return who sets an input, by the variable that sets it; None if none does."""
     if owner is None:
         return GIVEN
@@ -216,7 +216,7 @@ def _descending(item: Sensitivity) -> tuple[int, bool, float]:
     return _ORDER.index(item.kind), item.beyond, np.inf if np.isnan(item.gain) else -item.gain
 
 
-def improvable(evaluator: Evaluator) -> dict[str, Quantity]:
+def improvable_inputs(evaluator: Evaluator) -> dict[str, Quantity]:
     """Return the inputs that objectives depend on and that declare which way is better.
 
     Those whose symbols the objectives' own models take come first, in that order: o, L, C, A.
@@ -232,7 +232,7 @@ def improvable(evaluator: Evaluator) -> dict[str, Quantity]:
             symbols |= dict.fromkeys(q.symbol for q in inputs if isinstance(q, Quantity))
     order = {symbol: i for i, symbol in enumerate(symbols) if symbol}
     found = {
-        name: common(wiring, name)
+        name: common_domain(wiring, name)
         for name in used
         if name in wiring.quantities
         and name not in wiring.producers
@@ -242,7 +242,7 @@ def improvable(evaluator: Evaluator) -> dict[str, Quantity]:
     return {name: found[name] for name in ranked}
 
 
-def common(wiring: Wiring, name: str) -> Quantity:
+def common_domain(wiring: Wiring, name: str) -> Quantity:
     """Return an input's declaration, with the domain that all models of its unit share."""
     held = wiring.quantities[name]
     every = [held] + [q for q in _declarations(wiring, name) if q.unit == held.unit]
@@ -266,15 +266,15 @@ def _declarations(wiring: Wiring, name: str) -> Iterator[Quantity]:
             yield declared
 
 
-def improved(
+def improve_input(
     wiring: Wiring, name: str, values: Array, factor: float, columns: Mapping[str, Any]
 ) -> Array:
     """Return an input improved by a factor, within the domain of every model that takes it.
 
     A model may take it in another unit; if it is not defined there, the value stays as it is.
     """
-    quantity = common(wiring, name)
-    better = improve(quantity, values, factor)
+    quantity = common_domain(wiring, name)
+    better = improve_values(quantity, values, factor)
     for other in _declarations(wiring, name):
         if other.unit != quantity.unit:
             scale, power = conversion(quantity.unit, other.unit)
@@ -284,7 +284,7 @@ def improved(
     return better
 
 
-def improve(quantity: Quantity, values: Any, factor: float) -> Array:
+def improve_values(quantity: Quantity, values: Any, factor: float) -> Array:
     """Return values improved by a factor, within the domain.
 
     Towards a finite bound that is open, the *distance to it* is divided by the factor: of an
@@ -306,7 +306,7 @@ def improve(quantity: Quantity, values: Any, factor: float) -> Array:
     return np.where(quantity.contains(better) & onwards, better, x)
 
 
-def gain(objective: Objective, before: Floats, after: Floats) -> Array:
+def gain_factor(objective: Objective, before: Floats, after: Floats) -> Array:
     """Return the factor by which an objective got better; 1 if it did not change.
 
     The ratio of the values if neither is negative (inf for what becomes 0 or ceases to be inf);

@@ -23,9 +23,9 @@ from dse.evaluate.target import (
     is_better,
     read_target,
 )
-from dse.explain.benefit import paying
-from dse.explain.neighbours import Neighbours, neighbours
-from dse.explain.wording import build_of
+from dse.explain.benefit import are_beneficial
+from dse.explain.neighbours import Neighbours, find_neighbours
+from dse.explain.wording import describe_build
 from dse.model.amounts import amount
 from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
@@ -41,28 +41,31 @@ from dse.study.study import ResolvedStudy
 _TOLD = 3  # obstacles that are shown
 
 
-def answer(study: ResolvedStudy, result: Result) -> TargetAnswer | None:
+def answer_target(study: ResolvedStudy, result: Result) -> TargetAnswer | None:
     """Return the answer of a result to its study's target, with its obstacles."""
     if study.target is None:
         return None
-    found = answered(result, study.target)
+    found = _answer_from_front(result, study.target)
     named = dict.fromkeys(each.design for each in (*found.best, *found.nearest))
-    told = [f"Design {number}: {built(study.evaluator, result, number)}." for number in named]
+    told = [
+        f"Design {number}: {describe_kept_design(study.evaluator, result, number)}."
+        for number in named
+    ]
     at = 1 + len(found.best or found.nearest)
     words = (*found.words[:at], *told, *found.words[at:])
     if found.nearest:
-        words += tuple(obstacles(study.evaluator, result, study.target, found.nearest[0]))
+        words += tuple(find_obstacles(study.evaluator, result, study.target, found.nearest[0]))
     return replace(found, words=words)
 
 
-def built(evaluator: Evaluator, result: Result, number: int) -> str:
+def describe_kept_design(evaluator: Evaluator, result: Result, number: int) -> str:
     """Return what a kept design is: every variable."""
     values = {str(n): v for n, v in result.designs.loc[number].items()}
     names = [name for name in evaluator.space.variables if name in values]
-    return build_of(evaluator.space, evaluator.wiring.quantities, values, names)
+    return describe_build(evaluator.space, evaluator.wiring.quantities, values, names)
 
 
-def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
+def find_obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) -> list[str]:
     """Return the obstacles of a target: constraints, and variables at a bound.
 
     Each variable takes its values while the others are as in the design. Of a table, all
@@ -88,7 +91,7 @@ def obstacles(evaluator: Evaluator, result: Result, target: Target, best: Best) 
         return _cuts(evaluator, evaluator.evaluate(points), labels, target, best)
     row = result.designs.loc[[best.design]]
     design = space.from_labels({name: row[name].to_numpy() for name in space.variables})
-    near = neighbours(space, design)
+    near = find_neighbours(space, design)
     if len(near.of):
         judged = evaluator.evaluate(near.points)
         labels = _labels(space, evaluator.wiring.quantities, near)
@@ -135,7 +138,7 @@ def _cuts(
             whats.append(bound.text)
     found: dict[tuple[str, ...], str] = {}
     better = np.flatnonzero((values < here) & broken.any(axis=1))
-    worth = better[paying(evaluator, judged.objectives[better])]
+    worth = better[are_beneficial(evaluator, judged.objectives[better])]
     if len(better) and not len(worth):
         word = "more" if best.word == "most" else "less"
         breaks = " and ".join(np.array(whats)[broken[better].any(axis=0)].tolist())
@@ -176,7 +179,7 @@ def _ends(
 _CLOSE = 8  # digits of what misses a target by little
 
 
-def reach_words(evaluator: Evaluator, target: Target | None, values: Array) -> str:
+def describe_target(evaluator: Evaluator, target: Target | None, values: Array) -> str:
     """Return whether a feasible design meets a target, else its values.
 
     Parameters
@@ -205,7 +208,7 @@ def _beside(value: float, bound: Bound) -> str:
     return f"{shown} {bound.unit}" if bound.unit != "1" else shown
 
 
-def reaching(front: Front, text: str) -> NDArray[np.bool_]:
+def find_meeting(front: Front, text: str) -> NDArray[np.bool_]:
     """Return which designs of a front meet a target.
 
     Raises
@@ -244,10 +247,10 @@ def reaching(front: Front, text: str) -> NDArray[np.bool_]:
                 problems.append(Problem("target", f"'{bound.text}': {error}"))
     if problems:
         raise InputError(front.source.name, problems)
-    return reaches(front, bounds)
+    return meets_bounds(front, bounds)
 
 
-def reaches(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
+def meets_bounds(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
     """Return which designs of a front meet all bounds."""
     found = np.ones(len(front), dtype=bool)
     for bound in bounds:
@@ -255,7 +258,7 @@ def reaches(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
     return found
 
 
-def nearest_to(front: Front, bounds: Sequence[Bound]) -> int:
+def find_nearest(front: Front, bounds: Sequence[Bound]) -> int:
     """Return the row of a front that comes nearest to some bounds.
 
     That whose greatest miss is least, as a share of what is asked for; of a bound of 0, in the
@@ -266,28 +269,28 @@ def nearest_to(front: Front, bounds: Sequence[Bound]) -> int:
         values = front.designs[bound.objective].to_numpy(dtype=np.float64)
         short = np.where(bound.reached(values), 0.0, np.abs(values - bound.value))
         missed = np.maximum(missed, short / (abs(bound.value) or 1.0))
-    return nearest_of(front, missed == missed.min())
+    return find_compromise_among(front, missed == missed.min())
 
 
-def nearest_of(front: Front, among: NDArray[np.bool_]) -> int:
+def find_compromise_among(front: Front, among: NDArray[np.bool_]) -> int:
     """Return the row of some designs that is nearest to the best of every objective."""
     return find_compromise(front.points, np.array([o.sign for o in front.objectives]), among)
 
 
-def best_of(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:
+def find_best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> tuple[int, int]:
     """Return the row of some designs that is best in an objective, and how many are equal in it.
 
     Of equals, the nearest to the best of every objective.
     """
     values = front.points[:, [o.name for o in front.objectives].index(objective.name)]
     equal = among & (values == values[among].min())
-    return nearest_of(front, equal), int(equal.sum())
+    return find_compromise_among(front, equal), int(equal.sum())
 
 
-def answered(result: Result, target: Target) -> TargetAnswer:
+def _answer_from_front(result: Result, target: Target) -> TargetAnswer:
     """Return what the front of a result says to a target."""
     front = result.front
-    reached = reaches(front, target.bounds)
+    reached = meets_bounds(front, target.bounds)
     numbers = tuple(front.designs.index[reached].tolist())
     bounded = {bound.objective for bound in target.bounds}
     wanted = [o for o in result.objectives if o.name == target.least]
@@ -299,7 +302,7 @@ def answered(result: Result, target: Target) -> TargetAnswer:
 
 
 def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
-    row, equal = best_of(front, objective, among)
+    row, equal = find_best(front, objective, among)
     value = float(front.designs[objective.name].iloc[row])
     word = "least" if objective.sign > 0 else "most"
     number = int(front.designs.index[row])
@@ -309,7 +312,7 @@ def _best(front: Front, objective: Objective, among: NDArray[np.bool_]) -> Best:
 def _nearest(front: Front, bounds: Sequence[Bound]) -> list[Best]:
     """Return the best value of each bounded objective, the other bounds kept if that can be."""
     by_name = {o.name: o for o in front.objectives}
-    kept = {b: reaches(front, [other for other in bounds if other is not b]) for b in bounds}
+    kept = {b: meets_bounds(front, [other for other in bounds if other is not b]) for b in bounds}
     among = {b: rows for b, rows in kept.items() if rows.any()}
     every = np.ones(len(front), dtype=bool)
     among = among or dict.fromkeys(bounds, every)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.front import scaled
 from dse.evaluate.objective import Objective
-from dse.explain.sensitivity import gain
+from dse.explain.sensitivity import gain_factor
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import change, listed, worded
@@ -91,7 +91,7 @@ def compare_objectives(
 ) -> tuple[Effect, ...]:
     """Return the effect of a change on every objective, signs as they are."""
     return tuple(
-        Effect(o.name, o.unit, float(b), float(a), float(gain(o, b, a)))
+        Effect(o.name, o.unit, float(b), float(a), float(gain_factor(o, b, a)))
         for o, b, a in zip(objectives, before, after, strict=True)
     )
 

@@ -12,7 +12,7 @@ from dse.model.quantity import Quantity
 from dse.model.values import change, listed, worded
 
 
-def setting(name: str, variable: Variable, value: Any, quantity: Quantity | None) -> str:
+def describe_setting(name: str, variable: Variable, value: Any, quantity: Quantity | None) -> str:
     """Return what a variable is set to, in words.
 
     Parameters
@@ -21,18 +21,18 @@ def setting(name: str, variable: Variable, value: Any, quantity: Quantity | None
         An option, or a number in the quantity's unit.
 
     >>> streams = Integer(1, 8)
-    >>> setting("streams", streams, 4.0, Quantity("1", "streams", integer=True))
+    >>> describe_setting("streams", streams, 4.0, Quantity("1", "streams", integer=True))
     '4 streams'
-    >>> setting("streams", streams, 1.0, Quantity("1", "streams", integer=True))
+    >>> describe_setting("streams", streams, 1.0, Quantity("1", "streams", integer=True))
     '1 stream'
-    >>> setting("depth", streams, 4.0, Quantity("1", "stages", integer=True))
+    >>> describe_setting("depth", streams, 4.0, Quantity("1", "stages", integer=True))
     'depth 4'
-    >>> setting("shared_store", Integer(0, 1), 1.0, Quantity("1", "whether it is shared"))
+    >>> describe_setting("shared_store", Integer(0, 1), 1.0, Quantity("1", "whether it is shared"))
     'shared store: yes'
     >>> flag = Quantity("1", "whether it is kept", low=0, high=1, integer=True)
-    >>> setting("keeps_data", Values((0.0,)), 0.0, flag)
+    >>> describe_setting("keeps_data", Values((0.0,)), 0.0, flag)
     'keeps data: no'
-    >>> setting("kept", Choice({"a + b": {}}, SUBSET), "a + b", None)
+    >>> describe_setting("kept", Choice({"a + b": {}}, SUBSET), "a + b", None)
     'kept: a and b'
     """
     words = worded(name)
@@ -59,7 +59,7 @@ def _is_flag(variable: Variable) -> bool:
     return isinstance(variable, Values) and set(variable.values) == {0.0, 1.0}
 
 
-def settings(
+def describe_settings(
     space: Space,
     quantities: Mapping[str, Quantity],
     values: Mapping[str, Any],
@@ -72,21 +72,21 @@ def settings(
     values : mapping of str to str or float
         The design, by variable.
     """
-    return [setting(n, space.variables[n], values[n], quantities.get(n)) for n in names]
+    return [describe_setting(n, space.variables[n], values[n], quantities.get(n)) for n in names]
 
 
-def build_of(
+def describe_build(
     space: Space,
     quantities: Mapping[str, Quantity],
     values: Mapping[str, Any],
     names: Iterable[str],
 ) -> str:
-    """Return what some variables of a design are set to, as one text; see `settings`."""
-    every = settings(space, quantities, values, names)
+    """Return what some variables of a design are set to, as one text; see `describe_settings`."""
+    every = describe_settings(space, quantities, values, names)
     return ("; " if any(": " in each for each in every) else ", ").join(every)
 
 
-def changed(
+def describe_changes(
     space: Space,
     quantities: Mapping[str, Quantity],
     before: Mapping[str, Any],
@@ -96,18 +96,18 @@ def changed(
     return [
         f"{worded(name)} "
         + change(
-            value_words(variable, before[name], quantities.get(name)),
-            value_words(variable, after[name], quantities.get(name)),
+            describe_value(variable, before[name], quantities.get(name)),
+            describe_value(variable, after[name], quantities.get(name)),
         )
         for name, variable in space.variables.items()
         if name in before and before[name] != after[name]
     ]
 
 
-def value_words(variable: Variable, value: Any, quantity: Quantity | None) -> str:
+def describe_value(variable: Variable, value: Any, quantity: Quantity | None) -> str:
     """Return one value of a variable, without its name.
 
-    >>> value_words(Integer(0, 1), 1.0, None), value_words(Integer(0, 9), 9.0, None)
+    >>> describe_value(Integer(0, 1), 1.0, None), describe_value(Integer(0, 9), 9.0, None)
     ('yes', '9')
     """
     if isinstance(variable, Choice):

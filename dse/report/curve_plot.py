@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.explain.curves import Curve, Line, best_of
+from dse.explain.curves import Curve, Line, find_best_point
 from dse.model.quantity import Array
 from dse.model.values import infinite_word, number, prefixed, show, titled
 from dse.report.axes import NEUTRAL, PALETTE, Plot, byte_ticks, packed, plain
@@ -182,7 +182,7 @@ def _marks(
     The lowest label is under its marker, the others in a column over theirs, on the side that has
     more room.
     """
-    found = [(i, best_of(curve, curve.lines[i])) for i in panel.lines]
+    found = [(i, find_best_point(curve, curve.lines[i])) for i in panel.lines]
     found = sorted((f for f in found if np.isfinite(f[1].value)), key=lambda f: f[1].value)
     first, last = (_place(v, log) for v in curve.grid[[0, -1]])
     marks, labels = [], []

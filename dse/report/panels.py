@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.explain.curves import Curve, best_of
+from dse.explain.curves import Curve, find_best_point
 from dse.explain.explanation import Explanation
 from dse.explain.regions import Regions
 from dse.model.values import conditioned, number, tell, worded
@@ -114,7 +114,7 @@ def _curve_panel(curve: Curve, i: int) -> Panel:
     rows: list[tuple[str | tuple[str, str], ...]] = []
     words: dict[str, None] = {}
     for line in curve.lines:
-        best = best_of(curve, line)
+        best = find_best_point(curve, line)
         here = "–" if np.isnan(best.here) else tell(best.here, line.unit)
         at: str | tuple[str, str] = "–"
         value = "–"

@@ -18,7 +18,7 @@ from rich.table import Table
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
-from dse.explain.breakdown import divisor
+from dse.explain.breakdown import find_divisor
 from dse.explain.explanation import (
     Explanation,
     bottleneck_words,
@@ -220,7 +220,7 @@ class Terminal:
             for origin, names in step.takes.items():
                 self._line("←", f"{origin}: {', '.join(names)}", 1, 6)
         wiring = evaluator.wiring
-        totals = (divisor(wiring, o.quantity) for o in evaluator.objectives)  # for breakdowns
+        totals = (find_divisor(wiring, o.quantity) for o in evaluator.objectives)  # for breakdowns
         busy = {s.model for s in used} | {wiring.producers[t].name for t in totals if t}
         idle = [m.name for m in wiring.models if m.name not in busy]
         if idle:

@@ -28,7 +28,7 @@ LARGE = 12_000
 """Members of sets above which branches are faster than one mixed-integer program."""
 _SMALL = 3_000  # members of a branch that is such a program
 
-Chosen = NDArray[np.bool_]
+Selection = NDArray[np.bool_]
 
 
 class _Priced(NamedTuple):
@@ -36,9 +36,9 @@ class _Priced(NamedTuple):
     """No set that fits changes the time to less."""
     rate: float
     """The price that proves it, in cycles an instruction."""
-    low: Chosen
+    low: Selection
     """A set that fits, best for its area."""
-    high: Chosen
+    high: Selection
     """One that does not."""
 
 
@@ -49,7 +49,7 @@ class _Branch(NamedTuple):
     size: float
     change: float
     """Of what is moved already."""
-    moved: Chosen
+    moved: Selection
     """Which blocks of the graph that is."""
     sets: _Priced
 
@@ -106,7 +106,7 @@ class Search:
             self._open(problem.beyond(one), left, change, there, rate)
 
     def _open(
-        self, problem: PartitionProblem, size: float, change: float, moved: Chosen, rate: float
+        self, problem: PartitionProblem, size: float, change: float, moved: Selection, rate: float
     ) -> None:
         """Look at a branch; keep it if it may hold something better."""
         problem = reduced(problem, size)
@@ -133,7 +133,7 @@ class Search:
         heapq.heappush(self._branches, _Branch(bound, number, problem, size, change, moved, sets))
 
     def _offer(
-        self, problem: PartitionProblem, chosen: Chosen, change: float, moved: Chosen
+        self, problem: PartitionProblem, chosen: Selection, change: float, moved: Selection
     ) -> None:
         value = change + problem.value(chosen)
         if value < self.change:

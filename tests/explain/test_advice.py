@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.explain.advice import GIVEN, PART, SPACE, Advice, keeping
+from dse.explain.advice import Advice, select_keeping
 from dse.explain.explanation import Explanation, explain
+from dse.explain.sensitivity import GIVEN, PART, SPACE
 from dse.study.alternatives import alternatives
 from tests.explain.examples import content, machine, study
 
@@ -147,7 +148,7 @@ def test_another_part_is_evaluated_in_the_place_of_the_chosen_one(tmp_path: Path
     assert (part.variable, part.before, part.after, part.design) == ("bus", "slow", "free", None)
     assert [e.after for e in part.effects] == [9000 / 1500, 120 + 20]
     assert "which the study leaves out" in str(part)
-    (best,) = keeping(found.advice, PART, "speedup")
+    (best,) = select_keeping(found.advice, PART, "speedup")
     assert isinstance(best, Advice)
     assert best == part
 

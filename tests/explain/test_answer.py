@@ -12,7 +12,7 @@ import pytest
 import dse
 from dse.evaluate.front import scaled
 from dse.explain.explanation import explain
-from dse.explain.recommendation import Answer, answer_of, designs_of
+from dse.explain.recommendation import Answer, make_answer, named_designs
 from dse.result.folder import read_answer
 from tests.core_examples import command
 from tests.explain.examples import study
@@ -20,7 +20,7 @@ from tests.explain.examples import study
 
 def answered(made: dse.Study) -> tuple[Answer, dse.StudyResult]:
     result = made.run()
-    return answer_of(made, result, explain(made, result, designs_of(made, result))), result
+    return make_answer(made, result, explain(made, result, named_designs(made, result))), result
 
 
 def test_a_space_in_which_nothing_pays_is_said_to_be_so_first() -> None:
@@ -37,7 +37,7 @@ def test_a_space_in_which_nothing_pays_is_said_to_be_so_first() -> None:
     assert nearest.build.startswith(f"Nearest is design {nearest.design}")
     assert "Build" not in str(answer)
     assert not nearest.change
-    assert designs_of(study(host_time=150.0), result) == [nearest.design]
+    assert named_designs(study(host_time=150.0), result) == [nearest.design]
 
 
 def test_where_all_pays_nothing_is_said_of_it() -> None:
@@ -121,7 +121,7 @@ def test_a_search_that_was_cut_short_says_so_first(search: str) -> None:
 
     result = made.run(workers=1, progress=interrupt)
     assert not result.certificate.complete
-    told = answer_of(made, result).short[0]
+    told = make_answer(made, result).short[0]
     if search == "evolution":
         assert told.startswith("Build design")
     else:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.explain.assumptions import distance
+from dse.explain.assumptions import front_distance
 from dse.explain.recommendation import assess_inputs
 from dse.study.toml_files import to_toml
 
@@ -197,12 +197,12 @@ def test_which_program_is_asked_about_is_no_figure() -> None:
 
 def test_the_distance_of_fronts_is_a_share() -> None:
     one, other = np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([[1.0, 2.5], [2.0, 1.0]])
-    assert distance(one, one) == 0.0
-    assert distance(one, other) == pytest.approx(0.1)  # one of two points lacks a fifth
-    assert distance(other, one) == pytest.approx(0.1)
-    assert distance(one, np.empty((0, 2))) == 1.0
-    assert distance(np.array([[np.inf, 1.0]]), np.array([[np.inf, 1.0]])) == 0.0
-    assert distance(np.array([[np.inf]]), np.array([[3.0]])) == 1.0
+    assert front_distance(one, one) == 0.0
+    assert front_distance(one, other) == pytest.approx(0.1)  # one of two points lacks a fifth
+    assert front_distance(other, one) == pytest.approx(0.1)
+    assert front_distance(one, np.empty((0, 2))) == 1.0
+    assert front_distance(np.array([[np.inf, 1.0]]), np.array([[np.inf, 1.0]])) == 0.0
+    assert front_distance(np.array([[np.inf]]), np.array([[3.0]])) == 1.0
 
 
 def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
@@ -223,7 +223,7 @@ def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
         other[:2] = one[:2]  # points of both
         ways = ((one, other), (other, one))
         expected = max(np.mean([min(lack(w, h) for h in b) for w in a]) for a, b in ways)
-        assert distance(one, other) == pytest.approx(expected, rel=1e-12)
+        assert front_distance(one, other) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

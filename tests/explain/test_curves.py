@@ -10,7 +10,7 @@ import pytest
 import dse
 from dse.api import Study
 from dse.cli import main
-from dse.explain.curves import Best, Curve, best_of, curves_of
+from dse.explain.curves import Best, Curve, draw_curves, find_best_point
 from dse.explain.explanation import explain
 from objectives.sharing import round_robin, simulate
 
@@ -18,7 +18,7 @@ STUDY = Path(__file__).parents[2] / "studies" / "shared_pipeline.toml"
 
 
 def bests(curve: Curve) -> list[Best]:
-    return [best_of(curve, line) for line in curve.lines]
+    return [find_best_point(curve, line) for line in curve.lines]
 
 
 def test_the_curve_of_figure_2() -> None:
@@ -70,7 +70,7 @@ values = ["3 Melement/s", "1 Melement/s", "30 Melement/s"]
 quantities = ["latency"]
 at = { schedule_period = 16, clock_period = "20 ns" }
 """
-    (curve,) = curves_of(_study(tmp_path, table), {"arrival_rate": 5e7, "schedule_period": 4.0})
+    (curve,) = draw_curves(_study(tmp_path, table), {"arrival_rate": 5e7, "schedule_period": 4.0})
     np.testing.assert_array_equal(curve.grid, [1e6, 3e6, 30e6])
     direct = round_robin(8, 4, 4, 16, curve.grid, 20e-9).latency
     np.testing.assert_allclose(curve.lines[0].values, direct, rtol=1e-12)

@@ -14,9 +14,9 @@ import pytest
 
 import dse
 from dse.explain.breakdown import Part
-from dse.explain.curves import Better, Curve, Line, best_of, curves_of
+from dse.explain.curves import Better, Curve, Line, draw_curves, find_best_point
 from dse.explain.explanation import Explanation, Violation, explain
-from dse.explain.sensitivity import improvable
+from dse.explain.sensitivity import improvable_inputs
 from dse.model import Array, Floats, Quantity
 from dse.model.values import show, tell
 from dse.terminal import Terminal, explanation_data
@@ -137,7 +137,7 @@ def test_a_model_with_a_narrower_domain_bounds_the_advice() -> None:
     }
     content["constraint"] = [{"quantity": "exposed", "at_most": 1}]
     both = dse.from_mapping(content, {**MODELS, "share": share})
-    assert improvable(both.evaluator)["overlap"].high == 0.9
+    assert improvable_inputs(both.evaluator)["overlap"].high == 0.9
     (found,) = both.explain(both.run(), 0)
     assert {s.improved for s in found.sensitivities if s.input == "overlap"} == {0.9}
 
@@ -247,7 +247,7 @@ GRID = np.array([1.0, 2.0, 4.0, 8.0])
 )
 def test_a_curve_marks_the_best_and_not_the_least(better: Better, word: str, at: float) -> None:
     line = Line("q", "1", "a quantity", np.array([3.0, 1.0, 9.0, 5.0]), None, None, better)
-    best = best_of(Curve("c", "x", "1", "", 1.0, GRID, True, (line,)), line)
+    best = find_best_point(Curve("c", "x", "1", "", 1.0, GRID, True, (line,)), line)
     assert best.word == word
     assert best.here == 3.0
     assert best.at == at or (not word and math.isnan(best.at))
@@ -266,9 +266,9 @@ def test_which_way_is_better_is_the_objectives_or_declared() -> None:
         ],
     }
     drawn = dse.from_mapping(content, MODELS)
-    (curve,) = curves_of(drawn, {"lanes": 2.0})
+    (curve,) = draw_curves(drawn, {"lanes": 2.0})
     assert [line.better for line in curve.lines] == ["higher", None, "lower", "higher"]
-    best = best_of(curve, curve.lines[0])
+    best = find_best_point(curve, curve.lines[0])
     assert (best.word, best.at) == ("greatest", 16.0)
 
 

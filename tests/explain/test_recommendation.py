@@ -315,7 +315,8 @@ def test_the_largest_parts_of_the_time_are_named(objective: str) -> None:
     assert "100 % is latency time (time on the interface)" in result.answer().designs[0].time
     (explained,) = explain(study(host_time=9000.0), study(host_time=9000.0).run(), [0])
     (part,) = explained.time_parts
-    assert (part.name, part.share) == ("work", pytest.approx(2000 / 2400))
+    assert part.name == "work"
+    assert part.share == pytest.approx(2000 / 2400)
 
 
 # ── Words ────────────────────────────────────────────────────────────────────

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import dse
 from dse.explain.explanation import explain, explanation_cost
-from dse.explain.recommendation import EXPLAINED, designs_of, explain_most_important
+from dse.explain.recommendation import EXPLAINED, explain_most_important, named_designs
 from dse.run import report
 from tests.toy import MODEL, STUDY
 
@@ -24,7 +24,7 @@ def _found(folder: Path) -> tuple[dse.Study, dse.StudyResult]:
 
 def test_the_sample_follows_from_the_evaluations_of_the_search(tmp_path: Path) -> None:
     study, result = _found(tmp_path)
-    named = {*designs_of(study, result), int(str(result.compromise().name))}
+    named = {*named_designs(study, result), int(str(result.compromise().name))}
     named |= {int(str(result.front.best(o.name).name)) for o in result.objectives}
     sizes = []
     for evaluated in (0, 40 * explanation_cost(study, result)):

@@ -14,8 +14,13 @@ from hypothesis import strategies as st
 import dse
 from dse.explain import regions, sensitivity
 from dse.explain.explanation import Explanation, explain
-from dse.explain.regions import Regions, sweep
-from dse.explain.sensitivity import gain, improvable, improve, sensitivities
+from dse.explain.regions import Regions, find_regions
+from dse.explain.sensitivity import (
+    find_sensitivities,
+    gain_factor,
+    improvable_inputs,
+    improve_values,
+)
 from dse.model import Array, Floats, Quantity
 from dse.problems import InputError
 from objectives.logca import offload
@@ -119,10 +124,10 @@ def test_many_designs_at_once_are_swept_as_each_alone() -> None:
     evaluator = study.evaluator
     columns = evaluator.space.columns(evaluator.space.from_index(np.arange(4)))
     assert study.regions is not None
-    together = sweep(evaluator, study.regions, study.rule, columns)
+    together = find_regions(evaluator, study.regions, study.rule, columns)
     for row in range(4):
         single = {n: v[row : row + 1] for n, v in columns.items()}
-        (alone,) = sweep(evaluator, study.regions, study.rule, single)
+        (alone,) = find_regions(evaluator, study.regions, study.rule, single)
         assert alone.spans == together[row].spans
         assert alone.regions == together[row].regions
         assert np.array_equal(alone.base, together[row].base)
@@ -137,10 +142,10 @@ def test_cut_offs_do_not_depend_on_how_many_halvings_are_looked_up_together(
     columns = study.evaluator.space.columns(study.evaluator.space.from_index(np.arange(4)))
     whole = dataclasses.replace(study.regions, low=1.0, high=1e6)
     for plan in (study.regions, whole):
-        expected = sweep(study.evaluator, plan, study.rule, columns)
+        expected = find_regions(study.evaluator, plan, study.rule, columns)
         with monkeypatch.context() as patch:
             patch.setattr(regions, "_AHEAD", ahead)
-            found = sweep(study.evaluator, plan, study.rule, columns)
+            found = find_regions(study.evaluator, plan, study.rule, columns)
         assert [each.spans for each in found] == [each.spans for each in expected]
 
 
@@ -154,7 +159,8 @@ def test_inputs_that_are_moved_together_move_as_each_alone(
     before = evaluator.objective_values(columns, 3)
     monkeypatch.setattr(sensitivity, "_ROWS", rows)
     found = {
-        (s.input, s.objective): s for s in sensitivities(evaluator, study.rule, columns, before)[1]
+        (s.input, s.objective): s
+        for s in find_sensitivities(evaluator, study.rule, columns, before)[1]
     }
     assert len({name for name, _ in found}) > 5
     for (name, objective_name), each in found.items():
@@ -227,9 +233,9 @@ def test_parts_add_up_to_their_total() -> None:
 
 
 def test_improvable_are_inputs_that_say_which_way_is_better() -> None:
-    assert list(improvable(small().evaluator)) == ["lanes", "idle"]
+    assert list(improvable_inputs(small().evaluator)) == ["lanes", "idle"]
     speedup = logca(latency=30.0, latency_per_byte=0.05)  # in the order of the model's inputs
-    symbols = [q.symbol for q in improvable(speedup.evaluator).values()]
+    symbols = [q.symbol for q in improvable_inputs(speedup.evaluator).values()]
     assert symbols == ["o", "L", "l", "C", "A"]
 
 
@@ -271,7 +277,7 @@ RATES = [
 def test_improvements_go_as_far_as_the_domain(
     quantity: Quantity, value: float, wanted: float
 ) -> None:
-    assert float(improve(quantity, value, 10.0)) == wanted
+    assert float(improve_values(quantity, value, 10.0)) == wanted
 
 
 @given(
@@ -282,7 +288,7 @@ def test_improvements_stay_in_the_domain_and_go_the_right_way(
 ) -> None:
     x = float(round(value)) if quantity.integer else value
     x = float(quantity.clip(x))
-    better = float(improve(quantity, np.array([x]), factor)[0])
+    better = float(improve_values(quantity, np.array([x]), factor)[0])
     assert quantity.contains(better)
     assert better <= x if quantity.better == "lower" else better >= x
 
@@ -307,7 +313,7 @@ def test_improvements_stay_in_the_domain_and_go_the_right_way(
     ],
 )
 def test_gain(direction: Any, before: float, after: float, wanted: float) -> None:
-    got = float(gain(objective("y", direction), before, after))
+    got = float(gain_factor(objective("y", direction), before, after))
     assert got == wanted or (math.isnan(got) and math.isnan(wanted))
 
 

@@ -10,11 +10,11 @@ import pandas as pd
 from dse.api import StudyResult
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.objective import Objective
-from dse.explain.advice import SPACE, Advice
+from dse.explain.advice import Advice
 from dse.explain.breakdown import Part
 from dse.explain.explanation import Explanation
 from dse.explain.regions import Region, Regions, Span
-from dse.explain.sensitivity import Sensitivity
+from dse.explain.sensitivity import SPACE, Sensitivity
 from dse.explain.tradeoffs import Effect
 from dse.model import Array, Floats
 from dse.model.values import show

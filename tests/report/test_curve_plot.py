@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.explain.curves import Best, Better, Curve, Line, best_of
+from dse.explain.curves import Best, Better, Curve, Line, find_best_point
 from dse.explain.explanation import curve_lines
 from dse.report.axes import PALETTE
 from dse.report.curve_plot import curve_plot
@@ -41,7 +41,7 @@ def curve(*lines: Line, here: float = 8.0, log: bool = True, unit: str = "1") ->
 
 
 def bests(shown: Curve) -> list[Best]:
-    return [best_of(shown, each) for each in shown.lines]
+    return [find_best_point(shown, each) for each in shown.lines]
 
 
 def numbers(packed: dict[str, str]) -> np.ndarray[Any, Any]:

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from dse.api import StudyResult
-from dse.explain.advice import SPACE, Advice
+from dse.explain.advice import Advice
+from dse.explain.sensitivity import SPACE
 from dse.explain.tradeoffs import Effect
 from dse.report import write_report
 from dse.report.page import flat, key_figures, stopped

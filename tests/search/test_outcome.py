@@ -12,7 +12,7 @@ import dse
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import Archive
 from dse.evaluate.space import Points, Real
-from dse.explain.recommendation import cut_words
+from dse.explain.recommendation import describe_interruption
 from dse.result import skipped
 from dse.result.record import Certificate
 from dse.search import convergence
@@ -132,8 +132,10 @@ def test_one_design_is_told_in_the_singular_wherever_designs_are_counted() -> No
     told = skipped.statement(replace(outcome, tally=raised))
     assert "for 1 of the 1 design that was looked at; it is left out" in told
     cut = Certificate(False, "exhaustive", 9, 1, 1, 1, "", "timeout", True)
-    assert cut_words(cut).endswith("1 of 9 designs was evaluated.")
-    assert cut_words(replace(cut, evaluated=2)).endswith("2 of 9 designs were evaluated.")
+    assert describe_interruption(cut).endswith("1 of 9 designs was evaluated.")
+    assert describe_interruption(replace(cut, evaluated=2)).endswith(
+        "2 of 9 designs were evaluated."
+    )
     one = {
         "study": {"name": "one", "models": ["objectives.logca:offload"]},
         "inputs": {"latency": 0.0, "computational_index": 50.0, "complexity": 1.0},

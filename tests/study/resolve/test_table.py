@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import dse
-from dse.explain.regression import regressions
+from dse.explain.regression import fit_regressions
 from dse.problems import InputError
 from dse.study.input_files import sha256_of
 from tests.commands import called
@@ -222,7 +222,7 @@ def test_regression_finds_what_made_the_table(tmp_path: Path) -> None:
     table["latency"] = 7.0 * size**0.5 * factor
     table["area"] = 100.0 + 4.0 * depth + rng.standard_normal(800)
     study = dse.load(_study(tmp_path, table.to_csv(index=False)))
-    latency, area = regressions(study.evaluator)
+    latency, area = fit_regressions(study.evaluator)
     assert latency.logarithmic
     assert not area.logarithmic
     assert latency.explained == pytest.approx(1.0, abs=1e-9)
@@ -246,7 +246,7 @@ def test_regression_finds_what_made_the_table(tmp_path: Path) -> None:
 def test_regression_says_that_nothing_is_explained(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     table = pd.DataFrame(rng.random((300, 4)), columns=["a", "b", "latency", "area"])
-    found = regressions(dse.load(_study(tmp_path, table.to_csv(index=False))).evaluator)
+    found = fit_regressions(dse.load(_study(tmp_path, table.to_csv(index=False))).evaluator)
     assert all(not each.reliable and each.explained < 0.1 for each in found)
     assert "too little to rely on" in str(found[0])
 
@@ -255,7 +255,7 @@ def test_regression_names_variables_that_move_together(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
     a, c = 1 + rng.random(200), 1 + rng.random(200)  # no logarithms
     table = pd.DataFrame({"a": a, "twice": 2 * a, "c": c, "latency": a + c, "area": 3 - a})
-    latency = regressions(dse.load(_study(tmp_path, table.to_csv(index=False))).evaluator)[0]
+    latency = fit_regressions(dse.load(_study(tmp_path, table.to_csv(index=False))).evaluator)[0]
     assert latency.alike == ("a", "twice")
     weights = {e.variable: e.weight for e in latency.coefficients}
     assert weights["a"] == pytest.approx(weights["twice"], rel=1e-6)

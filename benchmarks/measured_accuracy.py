@@ -14,13 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from dse.fit.checks import measured_crossings
-from dse.fit.fitting import Fit, fit
-from dse.fit.loads import fit_loads, left_out, read_loads
-from dse.fit.queue import LoadFit
-from dse.fit.reading import read_series
-from dse.fit.shown import told_value
-from dse.fit.written import as_row
+from dse.fit.catalog import as_row
+from dse.fit.diagnostics import measured_crossings
+from dse.fit.measurement_fit import Fit, fit
+from dse.fit.queue import LoadFit, fit_loads, left_out, read_loads
+from dse.fit.series import read_series
+from dse.fit.values import show_value
 from dse.model.values import show
 from dse.problems import InputError
 
@@ -107,7 +106,7 @@ def row(each: Fit) -> str:
 
 def span(ends: tuple[float, float] | None) -> str:
     low, high = ends or (0.0, math.inf)
-    return f"{show(low, 'B')} to {told_value('', high)}"
+    return f"{show(low, 'B')} to {show_value('', high)}"
 
 
 @functools.cache
@@ -132,7 +131,7 @@ def load_table(found: Sequence[LoadFit]) -> list[str]:
 
 def _told(fit: Fit, name: str) -> str:
     beta = fit.parameters.get("complexity", 1.0)
-    value, *ends = (told_value(name, v, beta) for v in (fit.parameters[name], *fit.intervals[name]))
+    value, *ends = (show_value(name, v, beta) for v in (fit.parameters[name], *fit.intervals[name]))
     return f"`{name}` {value} ({' to '.join(ends)})"
 
 

@@ -171,7 +171,7 @@ def _times(folder: Path, number: int) -> Sequence[Path]:
 
 
 def _read_times(folder: Path) -> None:
-    from dse.fit.reading import read_series
+    from dse.fit.series import read_series
 
     read_series(folder / "fit.csv")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dse.fit.fitting import fit
-from dse.fit.reading import read_series
+from dse.fit.measurement_fit import fit
+from dse.fit.series import read_series
 from examples.here import __main__ as run
 from examples.here import measure
 from tests.needs import needs

@@ -1,17 +1,14 @@
-"""Tables of times, fitted: the law, its values with intervals, and where the two times cross."""
+"""The values of a table: the law, intervals, crossings, and how the values vary together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import stats
 
-from dse.fit.choose import Shape, chosen, evidence, fitted, laws, noise, used, weights, widest
-from dse.fit.crossing import crossings
-from dse.fit.intervals import BREAK_EVEN, HALF, LINE, Fitted, Value, interval, possible
 from dse.fit.law import (
     EXPONENT,
     FIXED,
@@ -23,27 +20,50 @@ from dse.fit.law import (
     Law,
     Mask,
     Points,
+    crossings,
+    times,
+)
+from dse.fit.least_squares import minimize
+from dse.fit.profile_likelihood import BREAK_EVEN, HALF, LINE, Best, interval, possible_sizes
+from dse.fit.selection import (
+    Shape,
+    candidate_laws,
+    count_terms,
+    estimate_noise,
+    evidence,
+    fit_law,
+    select_law,
+    weights,
+    widest,
 )
 from dse.model.quantity import Array
 
 Interval: TypeAlias = tuple[float, float]
-_SLOPES = ("speedup_limit", "accelerated_time_per_byte")
-_Crossed: TypeAlias = tuple[float | None, Interval | None, bool, float]
-_Told: TypeAlias = tuple[
-    dict[str, float], dict[str, Interval], float | None, Interval | None, bool, float
-]
+_SAMPLES = 160  # tables that a law and its noise make
+_MIDDLE = (0.1587, 0.8413)  # of the fits: one standard deviation to either side
+_ABSENT, _WIDEST = 100.0, 3.0  # logarithms
+_PLACES = {
+    "computational_index": INDEX,
+    "complexity": EXPONENT,
+    "overhead_and_latency": SETUP,
+    "overhead": SETUP,
+    "latency": SETUP,
+    "latency_per_byte": PER_BYTE,
+    "acceleration": GAIN,
+    "speedup_limit": GAIN,
+}
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What one table says.
+    """The result of fitting one table.
 
     Parameters
     ----------
     law : Law
-        Which terms were chosen.
-    at : ndarray, shape (7,)
-        The law: logarithms, and the exponent.
+        The terms that were selected.
+    fit : ndarray, shape (7,)
+        The coordinates of the law.
     parameters : mapping of str to float
         By name, in seconds and bytes.
     intervals : mapping of str to (float, float)
@@ -59,13 +79,13 @@ class Analysis:
     scale : ndarray, shape (2,)
         Relative noise of host and accelerated times.
     kept : ndarray of bool, shape (points,)
-        Which points count: all but the wildest.
+        Which points count: all but those of another kind.
     scores : mapping of Law to float
         Evidence (AICc) of each law; the least is best.
     """
 
     law: Law
-    at: Array
+    fit: Array
     parameters: Mapping[str, float]
     intervals: Mapping[str, Interval]
     break_even: float | None
@@ -77,81 +97,49 @@ class Analysis:
     scores: Mapping[Law, float]
 
 
-def analyse(points: Points, shape: Shape, ratio: Array | None = None) -> list[Analysis]:
-    """Fit tables of equal shape.
+def analyse(points: Points, shape: Shape, ratio: float = 0.0) -> Analysis:
+    """Fit a table.
 
     Parameters
     ----------
     points : Points
     shape : Shape
-    ratio : ndarray, shape (tables,), optional
-        Bytes returned for each byte sent, of break-even; 0 by default.
+    ratio : float
+        Bytes returned for each byte sent, of break-even.
     """
-    count = len(points.size)
-    ratio = np.zeros(count) if ratio is None else ratio
-    choices = laws(shape)
+    choices = candidate_laws(shape)
     wide = max((widest(shape, law) for law in choices), key=lambda law: law.terms)
-    scale, kept = noise(points, wide, shape)
+    scale, kept = estimate_noise(points, wide, shape)
     weight = weights(points, scale, kept)
-    fits = [fitted(points, weight, law, shape)[0] for law in choices]
-    pairs = zip(choices, fits, strict=True)
-    scores = np.array([evidence(points, scale, kept, at, law) for law, at in pairs])
-    picked = chosen(scores, choices)
-    found: dict[int, Analysis] = {}
-    for number in np.unique(picked):
-        rows = np.flatnonzero(picked == number)
-        law = choices[number]
-        every = [dict(zip(choices, scores[:, row].tolist(), strict=True)) for row in rows]
-        around = _around(points.take(rows), shape, ratio[rows], widest(shape, law), weight[rows])
-        group = _group(around, shape, law, fits[number][rows])
-        for row, told, values in zip(rows.tolist(), every, group, strict=True):
-            found[row] = Analysis(law, fits[number][row], *values, scale[row], kept[row], told)
-    return [found[row] for row in range(count)]
-
-
-def _around(points: Points, shape: Shape, ratio: Array, wide: Law, weight: Array) -> Fitted:
-    """Return the widest laws of tables at their best, from which intervals are taken."""
-    best, cost = fitted(points, weight, wide, shape)
-    return Fitted(points, weight, best, cost, wide.free, ratio)
-
-
-def _group(around: Fitted, shape: Shape, law: Law, at: Array) -> list[_Told]:
-    """Return what tables say that bear the same law."""
-    wide = widest(shape, law)
-    freedom = _freedom(around.points, wide, shape)
-    told: list[dict[str, float]] = [{} for _ in at]
-    spans: list[dict[str, Interval]] = [{} for _ in at]
-    linear = "speedup_limit" in _values(shape, wide, at, around.at)
-    straight = _straight(around, shape, wide) if linear else around
-    for name, (place, here, start) in _values(shape, wide, at, around.at).items():
-        low = high = here
-        if name in _SLOPES and linear:
-            best = straight.at[:, GAIN]
-            start = best if place == GAIN else straight.at[:, INDEX] - best
-            low, high = interval(straight, Value(place, freedom), start)
-        elif place < 0 or wide.free[place]:
-            low, high = interval(around, Value(place, freedom), start)
-        low, high = np.fmin(low, here), np.fmax(high, here)
-        if place != EXPONENT:
-            here, low, high = np.exp(here), np.exp(low), np.exp(high)
-        for i in range(len(at)):
-            told[i][name] = float(here[i])
-            spans[i][name] = float(low[i]), float(high[i])
-    crossed: list[_Crossed] = [(None, None, False, np.nan)] * len(at)
+    fits = {law: fit_law(points, weight, law, shape)[0] for law in choices}
+    scores = {law: evidence(points, scale, kept, fit, law) for law, fit in fits.items()}
+    law = select_law(scores)
+    best = _best(points, weight, widest(shape, law), shape, ratio)
+    parameters, intervals = _values(fits[law], best, shape, widest(shape, law))
+    size, span, always, end = None, None, False, np.nan
     if shape.both:
-        crossed = _crossed(around, at, freedom)
-        _add_half(around, at, freedom, told, spans)
-    return [(told[i], spans[i], *crossed[i]) for i in range(len(at))]
+        size, span, always, end = _break_even(fits[law], best)
+        _add_half(fits[law], best, parameters, intervals)
+    return Analysis(
+        law, fits[law], parameters, intervals, size, span, always, end, scale, kept, scores
+    )
 
 
-def _straight(around: Fitted, shape: Shape, wide: Law) -> Fitted:
-    """Return the widest laws with β = 1: slopes mean something in a linear law alone."""
-    free = tuple(each and i != EXPONENT for i, each in enumerate(wide.free))
-    return _around(around.points, shape, around.ratio, Law(free, wide.values), around.weight)
+def _best(points: Points, weight: Array, law: Law, shape: Shape, ratio: float) -> Best:
+    """Return a law at its best, from which intervals are taken."""
+    fit, loss = fit_law(points, weight, law, shape)
+    on_device = int(points.accelerated.sum())
+    counts = len(points.size) - on_device, on_device
+    host, device = (n - terms for n, terms in zip(counts, count_terms(law, shape), strict=True))
+    if not shape.both:
+        host = device = host if shape.host else device
+    return Best(points, weight, fit, loss, law.free, ratio, (host, device))
 
 
-def _values(shape: Shape, wide: Law, at: Array, best: Array) -> dict[str, tuple[int, Array, Array]]:
-    """Return the values to tell: by name, the place, the value and where its interval starts."""
+def _values(
+    fit: Array, best: Best, shape: Shape, wide: Law
+) -> tuple[dict[str, float], dict[str, Interval]]:
+    """Return the values of a table and their intervals, by name."""
     places: dict[str, int] = {}
     if shape.host:
         places |= {"host_fixed_time": FIXED, "computational_index": INDEX}
@@ -162,70 +150,150 @@ def _values(shape: Shape, wide: Law, at: Array, best: Array) -> dict[str, tuple[
         places["overhead_and_latency"] = SETUP
         if shape.returned:
             places["latency_per_byte_out"] = PER_BYTE_OUT
-    found = {name: (place, at[:, place], best[:, place]) for name, place in places.items()}
+    values, spans = {}, {}
+    for name, place in places.items():
+        span = interval(best, place, float(best.law[place])) if wide.free[place] else None
+        values[name], spans[name] = _plain(place, fit[place], span)
     if shape.both and (wide.free[PER_BYTE] or PER_BYTE in shape.given):
-        found["latency_per_byte"] = (PER_BYTE, at[:, PER_BYTE], best[:, PER_BYTE])
-        found["acceleration"] = (GAIN, at[:, GAIN], best[:, GAIN])
+        for name, place in (("latency_per_byte", PER_BYTE), ("acceleration", GAIN)):
+            span = interval(best, place, float(best.law[place])) if wide.free[place] else None
+            values[name], spans[name] = _plain(place, fit[place], span)
     elif shape.both:
-        line = [law[:, INDEX] - law[:, GAIN] for law in (at, best)]
-        found["accelerated_time_per_byte"] = (LINE, line[0], line[1])
-        found["speedup_limit"] = (GAIN, at[:, GAIN], best[:, GAIN])
-    return found
+        # Slopes mean something in a linear law only: their intervals are taken at β = 1.
+        free = tuple(each and i != EXPONENT for i, each in enumerate(wide.free))
+        line = _best(best.points, best.weight, Law(free, wide.values), shape, best.ratio)
+        slope, here = float(line.law[INDEX] - line.law[GAIN]), fit[INDEX] - fit[GAIN]
+        name = "accelerated_time_per_byte"
+        values[name], spans[name] = _plain(LINE, here, interval(line, LINE, slope))
+        span = interval(line, GAIN, float(line.law[GAIN]))
+        values["speedup_limit"], spans["speedup_limit"] = _plain(GAIN, fit[GAIN], span)
+    return values, spans
 
 
-def _freedom(points: Points, wide: Law, shape: Shape) -> tuple[int, int]:
-    """Return the degrees of freedom of host and accelerated times; of the one that there is."""
-    on_device = int(points.accelerated[0].sum())
-    counts = int(points.size.shape[1]) - on_device, on_device
-    host, device = (n - t for n, t in zip(counts, used(wide, shape), strict=True))
-    if not shape.both:
-        return (host, host) if shape.host else (device, device)
-    return host, device
+@np.errstate(over="ignore")
+def _plain(place: int, value: float, span: Interval | None) -> tuple[float, Interval]:
+    """Return a value and its interval, which has the value inside, out of logarithms."""
+    low, high = (value, value) if span is None else (min(span[0], value), max(span[1], value))
+    if place == EXPONENT:
+        return float(value), (float(low), float(high))
+    return float(np.exp(value)), (float(np.exp(low)), float(np.exp(high)))
 
 
-def _crossed(around: Fitted, at: Array, freedom: tuple[int, int]) -> list[_Crossed]:
+def _break_even(fit: Array, best: Best) -> tuple[float | None, Interval | None, bool, float]:
     """Return break-even with its interval, whether offloading always pays, and up to which size."""
-    ones = np.ones(len(at))
-    low, high = crossings(at, around.ratio, ones)
-    wide_low = crossings(around.at, around.ratio, ones)[0]
-    start = np.where((low > 0.0) & (wide_low > 0.0), wide_low, np.nan)
-    ends = interval(around, Value(BREAK_EVEN, freedom), np.log(start))
-    lost = np.flatnonzero(np.isnan(start))
-    seen = possible(around, Value(BREAK_EVEN, freedom), lost)
-    found: list[_Crossed] = []
-    for i in range(len(at)):
-        always, end = bool(low[i] == 0.0), float(high[i])
-        if np.isfinite(start[i]):
-            span = min(np.exp(ends[0][i]), low[i]), max(np.exp(ends[1][i]), low[i])
-            found.append((float(low[i]), (float(span[0]), float(span[1])), always, end))
-        elif low[i] > 0.0:
-            around_it = seen[i] or (0.0, np.inf)
-            span = min(around_it[0], low[i]), max(around_it[1], low[i])
-            found.append((float(low[i]), (float(span[0]), float(span[1])), always, end))
-        elif (sizes := seen[i]) is None:
-            found.append((None, None, always, end))
-        else:
-            span = (0.0, sizes[1]) if always else (sizes[0], np.inf)
-            found.append((None, span, always, end))
-    return found
+    low, end = crossings(fit, best.ratio)
+    start = crossings(best.law, best.ratio)[0]
+    always = low == 0.0
+    if low > 0.0 and start > 0.0:
+        return low, _plain(BREAK_EVEN, np.log(low), _span(best, BREAK_EVEN, start))[1], always, end
+    sizes = possible_sizes(best, BREAK_EVEN)
+    if low > 0.0:
+        first, last = sizes or (0.0, np.inf)
+        return low, (min(first, low), max(last, low)), always, end
+    if sizes is None:
+        return None, None, always, end
+    return None, (0.0, sizes[1]) if always else (sizes[0], np.inf), always, end
 
 
-def _add_half(
-    around: Fitted,
-    at: Array,
-    freedom: tuple[int, int],
-    told: list[dict[str, float]],
-    spans: list[dict[str, Interval]],
-) -> None:
-    """Add the size of half the acceleration to the values of each table that has one."""
-    sizes, starts = (
-        crossings(law, around.ratio, np.exp(np.minimum(law[:, GAIN], 60.0)) / 2.0)[0]
-        for law in (at, around.at)
+def _span(best: Best, place: int, size: float) -> Interval:
+    return interval(best, place, float(np.log(size)))
+
+
+def _add_half(fit: Array, best: Best, values: dict[str, float], spans: dict[str, Interval]) -> None:
+    """Add the size of half the acceleration to the values of a table that has one."""
+    if not np.isfinite(fit[GAIN]):
+        return
+    size, start = (
+        crossings(law, best.ratio, float(np.exp(min(law[GAIN], 60.0))) / 2.0)[0]
+        for law in (fit, best.law)
     )
-    rows: NDArray[np.bool_] = (sizes > 0.0) & (starts > 0.0) & np.isfinite(at[:, GAIN])
-    start = np.where(rows, starts, np.nan)
-    low, high = interval(around, Value(HALF, freedom), np.log(start))
-    for i in np.flatnonzero(rows):
-        told[i]["half_acceleration"] = float(sizes[i])
-        ends = min(np.exp(low[i]), sizes[i]), max(np.exp(high[i]), sizes[i])
-        spans[i]["half_acceleration"] = float(ends[0]), float(ends[1])
+    if size > 0.0 and start > 0.0:
+        values["half_acceleration"], spans["half_acceleration"] = _plain(
+            HALF, np.log(size), _span(best, HALF, start)
+        )
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """How values vary together, as the times leave them open.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The values.
+    matrix : ndarray, shape (values, values)
+        Of their logarithms; of ``complexity`` itself.
+    """
+
+    names: tuple[str, ...]
+    matrix: Array
+
+    def renamed(self, names: Mapping[str, str]) -> Covariance:
+        """Return those values that have another name, under it."""
+        kept = [i for i, name in enumerate(self.names) if name in names]
+        return Covariance(
+            tuple(names[self.names[i]] for i in kept), self.matrix[np.ix_(kept, kept)]
+        )
+
+
+def estimate_covariance(
+    points: Points,
+    analysis: Analysis,
+    parameters: Mapping[str, float],
+    given: Collection[str],
+    shape: Shape,
+) -> Covariance:
+    """Return how values vary together: fits of tables that the widest law and its noise make.
+
+    The law is the one that intervals are taken from: terms that evidence left out vary as well.
+    Fits are not linear in the noise, least of all near a term that is nearly absent: a curvature at
+    the best would not do. The deviation is half of the width of the middle 68 % of the fits, and
+    the correlation that of their normal scores: a term that is absent from some fits changes
+    neither much.
+
+    Parameters
+    ----------
+    parameters : mapping of str to float
+        The values that are reported.
+    given : collection of str
+        Those that were given, and do not vary.
+    """
+    weight = weights(points, analysis.scale, analysis.kept)
+    wide = widest(shape, analysis.law)
+    total = float(np.exp(analysis.fit[SETUP]))
+    names: list[str] = []
+    scales: list[float] = []
+    for name, value in parameters.items():
+        place = _PLACES.get(name)
+        if place is None or name in given:
+            continue
+        if wide.free[place] and np.isfinite(analysis.fit[place]) and value > 0:
+            names.append(name)
+            # A term of a sum is the rest of it: its logarithm varies more than that of the sum.
+            scales.append(total / value if place == SETUP else 1.0)
+    fits = _sampled_fits(points, weight, analysis.scale, wide, shape)
+    places = [_PLACES[name] for name in names]
+    matrix = _robust_covariance(fits[:, places]) * np.outer(scales, scales) if names else np.eye(0)
+    return Covariance(tuple(names), matrix)
+
+
+def _robust_covariance(fits: Array) -> Array:
+    inside = np.nan_to_num(fits, posinf=_ABSENT, neginf=-_ABSENT)
+    low, high = np.quantile(inside, _MIDDLE, axis=0)
+    deviation = np.minimum((high - low) / 2.0, _WIDEST)
+    ranks = stats.rankdata(inside, axis=0)
+    scores = stats.norm.ppf(ranks / (len(inside) + 1.0))
+    size = np.sqrt((scores**2).sum(axis=0))
+    correlation = scores.T @ scores / np.maximum(np.outer(size, size), 1e-300)
+    np.fill_diagonal(correlation, 1.0)
+    return np.asarray(correlation * np.outer(deviation, deviation))
+
+
+def _sampled_fits(points: Points, weight: Array, scale: Array, wide: Law, shape: Shape) -> Array:
+    """Return the laws (samples, 7) of tables that the widest law and its noise make."""
+    fit = fit_law(points, weight, wide, shape)[0]
+    exact = times(fit, points.size, points.returned, points.accelerated)[0]
+    noise = np.where(points.accelerated, scale[1], scale[0])
+    normal = np.random.default_rng(0).standard_normal((_SAMPLES, len(exact)))
+    tables = (points._replace(time=exact * np.exp(noise * row)) for row in normal)
+    return np.array([minimize(table, weight, fit, np.array(wide.free))[0] for table in tables])

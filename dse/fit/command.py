@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dse.fit.fitting import Fit, fit
-from dse.fit.given import read_given, uses_clock
-from dse.fit.loads import fit_loads, load_records, load_text, read_loads
+from dse.fit.catalog import as_catalog, as_text
+from dse.fit.known_values import read_given, uses_clock
+from dse.fit.measurement_fit import Fit, fit
 from dse.fit.page import page
-from dse.fit.queue import Load
-from dse.fit.reading import read_series
-from dse.fit.targets import target_problems
-from dse.fit.written import as_catalog, as_records, as_text
+from dse.fit.queue import Load, fit_loads, load_records, load_text, read_loads
+from dse.fit.series import read_series
 from dse.problems import InputError, Problem
 from dse.result.writing import write_text
+
+_KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "-o": ("a catalog is a TOML file", (".toml",)),
+    "--html": ("a page is an HTML file", (".html", ".htm")),
+    "--json": ("data are a JSON file", (".json",)),
+}
+_ENDINGS = (".csv", ".tsv", ".txt", *(end for _, ends in _KINDS.values() for end in ends))
 
 
 def run(
@@ -50,7 +55,7 @@ def run(
         problems. Nothing is written then.
     """
     targets = {"-o": catalog, "--html": html, "--json": record}
-    known = _options(given, list(target_problems(table, targets, force)))
+    known = _options(given, list(_target_problems(table, targets, force)))
     if (loads := read_loads(table, by)) is not None:
         return _of_loads(loads, {"--given": given, "-o": catalog, "--html": html}, record)
     clock = known.pop("clock", None)
@@ -66,7 +71,7 @@ def run(
         raise InputError(str(table), problems)
     said = [*said, *(as_text(each) for each in fits)]
     if record is not None:
-        _write_records(record, as_records(fits))
+        _write_records(record, {each.series.name: each.record() for each in fits})
     if catalog is not None:
         write_text(catalog, as_catalog(fits, table.name))
         row = as_catalog(fits, table.name).partition("\n[")[2].partition("]")[0]
@@ -110,3 +115,46 @@ def _options(given: Sequence[str], problems: list[Problem]) -> dict[str, float]:
     if problems:
         raise InputError("dse fit", problems)
     return known
+
+
+def _target_problems(
+    table: Path, targets: Mapping[str, Path | None], force: bool
+) -> Iterator[Problem]:
+    """Yield why files cannot be written.
+
+    Parameters
+    ----------
+    table : Path
+        The measured times.
+    targets : mapping of str to (Path or None)
+        What to write, by option: ``-o``, ``--html`` and ``--json``.
+    force : bool
+        Whether files that are there may be replaced; the table may not.
+    """
+    taken = {table.resolve(): "the table of times itself"}
+    for option, target in targets.items():
+        if target is None:
+            continue
+        place = target.resolve()
+        if place in taken:
+            yield Problem(option, f"{target} is {taken[place]}", "give a name of its own")
+        else:
+            yield from _problem(option, target, force)
+        taken.setdefault(place, f"what {option} writes")
+
+
+def _problem(option: str, target: Path, force: bool) -> Iterator[Problem]:
+    """Yield what is wrong with one file, at most one problem."""
+    kind, endings = _KINDS[option]
+    if target.is_dir():
+        remedy = f"give the name of a file, such as {target / f'fit{endings[0]}'}"
+        yield Problem(option, f"{target} is a folder", remedy)
+    elif target.suffix not in endings:
+        known = target.suffix in _ENDINGS
+        right = target.with_name((target.stem if known else target.name) + endings[0])
+        message = f"{target} does not end in {' or '.join(endings)}"
+        yield Problem(option, message, f"{kind}: {right}")
+    elif not target.parent.is_dir():
+        yield Problem(option, f"there is no folder {target.parent}", "make it first")
+    elif target.exists() and not force:
+        yield Problem(option, f"{target} is there already", "--force replaces it")

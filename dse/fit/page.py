@@ -7,14 +7,21 @@ import hashlib
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from scipy import stats
 
-from dse.fit.fitting import Fit
-from dse.fit.plot import plot
-from dse.fit.shown import told_value
+from dse.fit.law import EXPONENT, GAIN, times
+from dse.fit.least_squares import residuals
+from dse.fit.measurement_fit import Fit
+from dse.fit.selection import weights
+from dse.fit.values import show_value
+from dse.model.quantity import Array
 from dse.model.values import show
+from dse.report.axes import NEUTRAL, PALETTE, Plot, byte_ticks
 from dse.report.payload import as_json
 from dse.report.shell import plotly_js
 
@@ -53,7 +60,7 @@ def _values(fit: Fit) -> list[tuple[str, str, str]]:
     """Return what the table of values says: name, value and interval."""
     beta = fit.parameters.get("complexity", 1.0)
     found = [
-        (name, told_value(name, value, beta), _between(name, fit.intervals[name], beta))
+        (name, show_value(name, value, beta), _between(name, fit.intervals[name], beta))
         for name, value in fit.parameters.items()
     ]
     if fit.analysis.break_even is not None:
@@ -63,9 +70,180 @@ def _values(fit: Fit) -> list[tuple[str, str, str]]:
 
 
 def _between(name: str, span: tuple[float, float], beta: float = 1.0) -> str:
-    return " to ".join(told_value(name, end, beta) for end in span)
+    return " to ".join(show_value(name, end, beta) for end in span)
 
 
 def _hash(script: str) -> str:
     digest = hashlib.sha256(script.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+_GRID = 161
+_HOST, _DEVICE = PALETTE[0], PALETTE[1]
+
+
+def plot(fit: Fit) -> Plot:
+    """Return the plot of a fit as plotly.js takes it: panels of speedup, times and errors."""
+    sizes = fit.points.size
+    grid = np.geomspace(sizes.min() / 2.0, sizes.max() * 2.0, _GRID)
+    device = fit.points.accelerated
+    panels = (["y"] if fit.analysis.break_even or (device.any() and not device.all()) else []) + [
+        "y2",
+        "y3",
+    ]
+    data: list[dict[str, Any]] = []
+    columns = [(name, which, color) for name, which, color in _columns() if (device == which).any()]
+    if "y" in panels:
+        data += _speedup(fit, grid)
+    for name, which, color in columns:
+        curve, band = _curve(fit, grid, which)
+        data += _lines(grid, curve, band, name, color, "y2")
+        here = device == which
+        data.append(_dots(sizes[here], fit.points.time[here], f"{name}, measured", color, "y2"))
+        data.append(_dots(sizes[here], -100.0 * fit.errors.inside[here], name, color, "y3"))
+    return {"data": data, "layout": _layout(fit, grid, panels)}
+
+
+def _columns() -> tuple[tuple[str, bool, str], ...]:
+    return ("host", False, _HOST), ("accelerated", True, _DEVICE)
+
+
+def _slopes(fit: Fit, grid: Array, device: bool) -> tuple[Array, Array]:
+    return times(fit.analysis.fit, grid, grid * fit.ratio, np.full(len(grid), device))
+
+
+def _reach(fit: Fit, slopes: Array) -> Array:
+    """Return half the width of the 95 % band of a logarithm with these slopes."""
+    analysis = fit.analysis
+    weight = weights(fit.points, analysis.scale, analysis.kept)
+    own = residuals(fit.points, analysis.fit, weight)[1] * np.array(analysis.law.free)
+    covariance = np.linalg.pinv(own.T @ own, rcond=1e-14)
+    freedom = max(len(fit.points.size) - analysis.law.terms, 1)
+    variance = np.einsum("ni,ij,nj->n", slopes, covariance, slopes)
+    width = stats.t.ppf(0.975, freedom) * np.sqrt(np.maximum(variance, 0.0))
+    return np.asarray(np.minimum(width, 5.0))
+
+
+def _curve(fit: Fit, grid: Array, device: bool) -> tuple[Array, Array]:
+    total, slopes = _slopes(fit, grid, device)
+    return total, _reach(fit, slopes)
+
+
+def _speedup(fit: Fit, grid: Array) -> list[dict[str, Any]]:
+    (host, of_host), (device, of_device) = (_slopes(fit, grid, d) for d in (False, True))
+    lines = _lines(
+        grid, host / device, _reach(fit, of_host - of_device), "speedup", PALETTE[2], "y"
+    )
+    sizes, ratios = [], []
+    series = fit.series
+    for size in np.unique(series.size):
+        here = series.size == size
+        both = [
+            column[here][np.isfinite(column[here])] for column in (series.host, series.accelerated)
+        ]
+        if all(column.size for column in both):
+            sizes.append(float(size))
+            ratios.append(float(np.median(both[0]) / np.median(both[1])))
+    return [*lines, _dots(np.array(sizes), np.array(ratios), "speedup, measured", PALETTE[2], "y")]
+
+
+def _lines(
+    grid: Array, curve: Array, band: Array, name: str, color: str, axis: str
+) -> list[dict[str, Any]]:
+    edge = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": grid.tolist(),
+        "yaxis": axis,
+        "line": {"width": 0, "color": color},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    upper = edge | {"y": (curve * np.exp(band)).tolist()}
+    filled = {"fill": "tonexty", "fillcolor": color + "33"}
+    lower = edge | {"y": (curve * np.exp(-band)).tolist()} | filled
+    line = {"type": "scatter", "mode": "lines", "name": name, "x": grid.tolist(), "yaxis": axis}
+    return [upper, lower, line | {"y": curve.tolist(), "line": {"color": color, "width": 2}}]
+
+
+def _dots(x: Array, y: Array, name: str, color: str, axis: str) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": x.tolist(),
+        "y": y.tolist(),
+        "yaxis": axis,
+        "marker": {"color": color, "size": 7, "line": {"color": "#fff", "width": 1}},
+        "showlegend": axis == "y",
+    }
+
+
+def _layout(fit: Fit, grid: Array, panels: list[str]) -> dict[str, Any]:
+    domains = {"y": [0.62, 1.0], "y2": [0.26, 0.57], "y3": [0.0, 0.19]}
+    if "y" not in panels:
+        domains = {"y2": [0.34, 1.0], "y3": [0.0, 0.26]}
+    titles = {"y": "speedup", "y2": "time [s]", "y3": "measured − fitted [%]"}
+    layout: dict[str, Any] = {
+        "xaxis": {
+            "type": "log",
+            "title": {"text": "granularity"},
+            "range": np.log10(grid[[0, -1]]).tolist(),
+            "anchor": "y3",
+            **byte_ticks(float(grid[0]), float(grid[-1])),
+        },
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "margin": {"l": 70, "r": 20, "t": 30, "b": 45},
+        "height": 760 if "y" in panels else 560,
+        "shapes": [],
+        "annotations": [],
+    }
+    for axis in panels:
+        log = {"type": "log", "exponentformat": "power"} if axis != "y3" else {"zeroline": True}
+        title = {"text": titles[axis]}
+        layout[axis.replace("y", "yaxis")] = {"title": title, "domain": domains[axis], **log}
+    for label, size, low, high in _marks(fit):
+        _mark(layout, label, size, (low, high), panels[0])
+    return layout
+
+
+def _marks(fit: Fit) -> list[tuple[str, float, float, float]]:
+    """Return the sizes to mark: label, size and interval."""
+    found = []
+    if fit.analysis.break_even is not None:
+        low, high = fit.analysis.break_even_interval or (fit.analysis.break_even,) * 2
+        found.append(("g1", fit.analysis.break_even, low, high))
+    if "half_acceleration" in fit.parameters:
+        low, high = fit.intervals["half_acceleration"]
+        curved = fit.analysis.law.free[EXPONENT] or np.isinf(fit.analysis.fit[GAIN])
+        label = "g_A/2" if curved else "g_A/2 (if l = 0)"
+        found.append((label, fit.parameters["half_acceleration"], low, high))
+    return found
+
+
+def _mark(
+    layout: dict[str, Any], label: str, size: float, span: tuple[float, float], axis: str
+) -> None:
+    """Draw a size with its interval over all panels."""
+    first, last = (10.0**end for end in layout["xaxis"]["range"])
+    low, high = (min(max(end, first), last) for end in span)
+    whole = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    if high > low:
+        shade = {"type": "rect", "x0": low, "x1": high, "fillcolor": NEUTRAL, "opacity": 0.15}
+        layout["shapes"].append(whole | shade | {"line": {"width": 0}})
+    if not first <= size <= last:
+        return
+    dash = {"width": 1, "dash": "dot", "color": NEUTRAL}
+    layout["shapes"].append(whole | {"type": "line", "x0": size, "x1": size, "line": dash})
+    layout["annotations"].append(
+        {
+            "text": f"{label} = {show(size, 'B')}",
+            "x": float(np.log10(size)),
+            "y": 0.02,
+            "yref": f"{axis} domain",
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "yshift": 16 * len(layout["annotations"]),
+            "showarrow": False,
+        }
+    )

@@ -14,8 +14,8 @@ import numpy as np
 
 import dse
 from dse.fit.command import run as fit_table
-from dse.fit.fitting import Fit, fit
-from dse.fit.reading import read_series
+from dse.fit.measurement_fit import Fit, fit
+from dse.fit.series import read_series
 from examples.here import measure
 
 PUBLISHED = 0.037
@@ -54,7 +54,7 @@ WAYS = ("sha256", "process-memory", "process-socket")
 
 def speedup_errors(found: Fit) -> np.ndarray:
     """Return the errors of the speedup at each size, relative, by fits that have not seen it."""
-    device = found.points.accelerated[0]
+    device = found.points.accelerated
     host, accelerated = found.errors.left_out[~device], found.errors.left_out[device]
     return np.asarray(np.abs((1 + host) / (1 + accelerated) - 1))
 

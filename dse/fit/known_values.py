@@ -1,4 +1,4 @@
-"""Values that are known beside the table: they split what the times alone cannot."""
+"""Values that `--given` adds to a table: they split sums that the times do not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _USUAL = {
     "clock": "GHz",
 }
 STEEPEST = 3.0
-"""The greatest exponent of work that is taken."""
+"""The maximum of the exponent of work."""
 _NEXT = re.compile(r"[,;\s]+(?=\w+\s*=)")  # before a further name and value
 _POSITIVE = ("acceleration", "computational_index", "complexity", "clock")
 
@@ -134,6 +134,6 @@ def coordinates(given: Mapping[str, float]) -> dict[int, float]:
     return {p: v if p == EXPONENT else float(np.log(v)) for p, v in places.items()}
 
 
-def fixed_by(given: Mapping[str, float]) -> list[str]:
+def fitted_with(given: Mapping[str, float]) -> list[str]:
     """Return the given values that a law is fitted with; the others split its sums afterwards."""
     return [name for name in given if name in _PLACES]

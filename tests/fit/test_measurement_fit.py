@@ -7,16 +7,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq, least_squares
+from scipy.optimize import brentq
 
-from dse.fit.choose import Shape, laws
-from dse.fit.crossing import crossings
-from dse.fit.fitting import Fit, fit
-from dse.fit.law import COORDINATES, EXPONENT, Points, times
+from dse.fit.catalog import as_row, as_text
+from dse.fit.law import EXPONENT, crossings
+from dse.fit.measurement_fit import Fit, fit
 from dse.fit.page import page
+from dse.fit.selection import Shape, candidate_laws
 from dse.fit.series import Series
-from dse.fit.solve import HUBER, solve
-from dse.fit.written import as_row, as_text
 from dse.model.quantity import Array
 from dse.problems import InputError
 
@@ -88,41 +86,12 @@ def test_crossings_stand_where_speedup_is_reached() -> None:
     for _ in range(40):
         law = (*10 ** rng.uniform(-9, -6, 2), rng.uniform(0.3, 1.7), *10 ** rng.uniform(-8, -4, 1))
         law = (*law, 10 ** rng.uniform(-12, -9), rng.uniform(0.5, 40.0))
-        at = np.log(np.insert(np.array(law), 5, 1e-300))[None]
-        at[0, EXPONENT] = law[2]
-        low, high = crossings(at, np.zeros(1), np.ones(1))
+        coordinates = np.log(np.insert(np.array(law), 5, 1e-300))
+        coordinates[EXPONENT] = law[2]
+        low, high = crossings(coordinates)
         pays = device(law, grid) <= host(law, grid)
-        reached = (grid >= low) & (grid <= high) if np.isfinite(low[0]) else np.zeros_like(pays)
+        reached = (grid >= low) & (grid <= high) if np.isfinite(low) else np.zeros_like(pays)
         assert (pays != reached).mean() < 1e-3
-
-
-def test_many_problems_at_once_equal_scipys_one_at_a_time() -> None:
-    rng = np.random.default_rng(5)
-    law = LAWS["super-linear"]
-    size = np.tile(np.concatenate([SIZES, SIZES]), (6, 1))
-    which = np.tile(np.repeat([False, True], len(SIZES)), (6, 1))
-    exact = np.where(which, device(law, size), host(law, size))
-    noisy = exact * np.exp(0.1 * rng.standard_normal(exact.shape))
-    noisy[:, 3] *= 3.0  # an outlier
-    points = Points(size, np.zeros_like(size), noisy, which)
-    h, c, b, setup, line, gain = law
-    start = np.log(np.array([h, c, 1.0, setup, line, 1e-300, gain]))
-    start[EXPONENT], start[5] = b, -np.inf
-    free = np.tile(np.array([i != 5 for i in range(COORDINATES)]), (6, 1))
-    weight = np.full_like(size, 10.0)
-    found, cost = solve(points, weight, np.tile(start, (6, 1)), free)
-    for row in range(6):
-
-        def wrong(x: Array, row: int = row) -> Array:
-            at = np.insert(x, 5, -np.inf)[None]
-            total = times(at, size[row : row + 1], size[:1] * 0.0, which[:1])[0][0]
-            return np.asarray(20.0 * (np.sqrt(noisy[row] / total) - 1.0))
-
-        best = least_squares(
-            wrong, np.delete(start, 5), loss="huber", f_scale=HUBER, xtol=1e-14, ftol=1e-14
-        )
-        assert cost[row] <= 2.0 * best.cost * (1 + 1e-9)
-        assert np.delete(found[row], 5)[[1, 2, 3]] == pytest.approx(best.x[[1, 2, 3]], rel=2e-3)
 
 
 def test_intervals_of_a_given_value_split_a_sum() -> None:
@@ -204,15 +173,15 @@ def test_times_that_hardly_grow_are_refused() -> None:
 
 
 def test_the_linear_law_stays_simple_unless_the_times_speak_against_it() -> None:
-    choices = laws(Shape(True, True, False, {}))
+    choices = candidate_laws(Shape(True, True, False, {}))
     assert choices[0].terms == 3
     rng = np.random.default_rng(9)
     curved = 0
-    for _ in range(20):
+    for _ in range(6):
         series = made(LAWS["linear"])
         noisy = series.host * np.exp(0.05 * rng.standard_normal(len(SIZES)))
         curved += fit(Series("made", SIZES, noisy, NAN, NAN)).analysis.law.free[EXPONENT]
-    assert curved <= 4
+    assert curved <= 2
 
 
 def test_work_of_an_exponent_is_told_per_byte_to_that_power() -> None:

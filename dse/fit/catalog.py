@@ -1,4 +1,4 @@
-"""A fit as text for the terminal, as JSON, and as a catalog that a study names."""
+"""A fit as text for the terminal, and as a catalog that a study names."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from dse.fit.fitting import Fit
-from dse.fit.shown import UNITS, told_value
+from dse.fit.measurement_fit import Fit
+from dse.fit.values import UNITS, show_value
 from dse.model.values import show
 
 _ALIGNED = 28
@@ -18,23 +17,18 @@ _PROVENANCES = {"given": 'provenance = "assumed", ', "derived": 'provenance = "d
 """Of figures that are not fitted, by how their notes begin."""
 
 
-def as_records(fits: Sequence[Fit]) -> dict[str, Any]:
-    """Return fits as data for JSON, by series."""
-    return {fit.series.name: fit.record() for fit in fits}
-
-
 def as_text(fit: Fit) -> str:
     """Return a fit for people: values with intervals, then what to know of them."""
     lines = [fit.series.name]
     beta = fit.parameters.get("complexity", 1.0)
     for name, value in fit.parameters.items():
-        ends = " to ".join(told_value(name, end, beta) for end in fit.intervals[name])
-        told = f"{told_value(name, value, beta)}  ({ends})"
+        ends = " to ".join(show_value(name, end, beta) for end in fit.intervals[name])
+        told = f"{show_value(name, value, beta)}  ({ends})"
         lines.append(f"  {name:{_ALIGNED}}{told}")
     found = fit.analysis
     if found.break_even is not None:
         low, high = found.break_even_interval or (0.0, math.inf)
-        told = f"{show(found.break_even, 'B')}  ({show(low, 'B')} to {told_value('', high)})"
+        told = f"{show(found.break_even, 'B')}  ({show(low, 'B')} to {show_value('', high)})"
         lines.append(f"  {'break_even':{_ALIGNED}}{told}")
     out = fit.left_out
     told = f"{out['median']:.2%} median, {out['worst']:.1%} worst"
@@ -117,9 +111,9 @@ def _together(fit: Fit) -> Iterator[str]:
         names["overhead_and_latency"] = "overhead"
     if "speedup_limit" in fit.parameters:
         names["speedup_limit"] = "acceleration"
-    found = fit.together.renamed(names)
+    found = fit.covariance.renamed(names)
     if found.names:
-        rows = ", ".join(str(row) for row in found.covariance.tolist())
+        rows = ", ".join(str(row) for row in found.matrix.tolist())
         plain = [name for name in found.names if name == "complexity"]
         of = json.dumps(list(found.names))
         normal = f", normal = {json.dumps(plain)}" if plain else ""
@@ -134,7 +128,7 @@ def _figures(fit: Fit) -> Iterator[tuple[str, float, str]]:
         ends = fit.intervals[name]
         if ends[0] == ends[1]:
             return "given"
-        low, high = (told_value(name, end, values.get("complexity", 1.0)) for end in ends)
+        low, high = (show_value(name, end, values.get("complexity", 1.0)) for end in ends)
         return f"fitted; 95 %: {low} to {high}"
 
     own = ("computational_index", "complexity", "overhead", "latency", "latency_per_byte")

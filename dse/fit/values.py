@@ -1,4 +1,4 @@
-"""The values of a fit with their units, for people."""
+"""The units of fitted values, and the values as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNITS: Mapping[str, str] = {
 _OF_WORK = ("computational_index", "accelerated_time_per_byte")
 
 
-def told_value(name: str, value: float, beta: float = 1.0) -> str:
+def show_value(name: str, value: float, beta: float = 1.0) -> str:
     """Return a value of a fit with its unit.
 
     Parameters
@@ -35,9 +35,9 @@ def told_value(name: str, value: float, beta: float = 1.0) -> str:
     beta : float
         The exponent of the work: what work takes is per byte to this power.
 
-    >>> told_value("latency_per_byte", 9.3e-9), told_value("acceleration", math.inf)
+    >>> show_value("latency_per_byte", 9.3e-9), show_value("acceleration", math.inf)
     ('9.3 ns/B', '∞')
-    >>> told_value("computational_index", 9.3e-9, 1.25)
+    >>> show_value("computational_index", 9.3e-9, 1.25)
     '9.3 ns/B^1.25'
     """
     unit = UNITS.get(name, "B")

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from dse.fit.command import run
-from dse.fit.loads import fit_loads, read_loads
-from dse.fit.queue import Load, fit_load, latency
+from dse.fit.queue import Load, fit_load, fit_loads, latency, read_loads
 from dse.model.quantity import Array
 from dse.problems import InputError
 
 DEPTHS: Array = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
 CLOSED = np.array([70e-6, 2.5e-6])
 OPEN = np.array([2e-6, 0.5e-6, 100.0])
-MEASURED = Path(__file__).parents[1] / "benchmarks" / "measured"
+MEASURED = Path(__file__).parents[2] / "benchmarks" / "measured"
 
 
 def test_requests_in_flight_wait_as_those_of_a_repairman() -> None:

@@ -12,7 +12,7 @@ from dse.problems import InputError
 from dse.terminal import Terminal
 from tests.chain import MODELS, study
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CHOSEN = {"small": {"size": 64}, "large": {"size": 4096}}
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.clusters import Processes, processes
+from tests.clusters import Processes, processes, until
 from tests.crashing import CRASHED, DONE, TOLD, child
 from tests.toy import MODEL, STUDY
 
@@ -173,6 +173,7 @@ class Interruptions:
             logs.mkdir()
             self.cluster = self._stack.enter_context(processes(logs, 2))
             self._address = self.cluster.address
+            until(self._has_workers, "workers of the cluster")
         self._study = dse.load(self.case.write(self.folder))
         self._study.run(self.folder / "first", workers=1)  # loads what forks are to have
         whole = self.folder / "whole"
@@ -186,6 +187,12 @@ class Interruptions:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def _has_workers(self) -> bool:
+        from distributed import Client
+
+        with Client(self._address) as client:
+            return len(client.scheduler_info(n_workers=-1)["workers"]) == 2
 
     def cuts(self, number: int) -> Iterator[Cut]:
         """Yield cuts, spread evenly over the calls and the lines of an undisturbed run."""
@@ -233,7 +240,8 @@ class Interruptions:
 
         self._plan(None)
         if child(_plain(work), self._told) != DONE:
-            self.wrong.append(f"{self.case.search} {self.case.variant}: certify: {run}")
+            told = self._told.read_text()
+            self.wrong.append(f"{self.case.search} {self.case.variant}: certify: {run}: {told}")
 
     def _note(self, cut: Cut, problem: str) -> None:
         where = f"{self.case.search} {self.case.variant} {cut.place} {cut.number} {cut.action}"

@@ -34,7 +34,9 @@ _CONTROL = "DSE_CUTS"
 """The environment variable that names the folder through which a model learns where to cut."""
 _COUNTED = """
     import os
-    folder = os.environ["DSE_CUTS"]
+    folder = os.environ.get("DSE_CUTS")
+    if folder is None:  # in the fresh process of dse certify
+        return Toy(lanes * clock / (1e9 + size * 1e6), lanes**1.5 * 100 * (1 + (clock / 1e9) ** 2))
     with open(folder + "/calls", "ab", buffering=0) as calls:
         calls.write(b".")
         number = calls.tell()
@@ -328,8 +330,8 @@ def quicken() -> None:
     script = functools.cache(lambda: create(manager))
     _VersionManager._create_alembic_script = lambda _: script()  # type: ignore
 
-    def report(study: Any, result: Any, page: Path, explains: bool = True) -> dict[str, Any]:
-        write_text(page, "page")
+    def report(study: Any, result: Any, path: Path, explains: bool = True) -> dict[str, Any]:
+        write_text(path, "page")
         return {"short": []}
 
     runs.report = report

@@ -86,8 +86,8 @@ def run_command(
     """
     from dse.api import load
     from dse.api.cluster import connected
-    from dse.result.claim import is_finished_run_of
     from dse.result.folder import MARKER, REPORT, default_folder, read_answer
+    from dse.result.lease import is_finished_run_of
     from dse.run import run
     from dse.terminal import Terminal
 

@@ -22,17 +22,15 @@ from dse.explain.targets import answer_target
 from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
-from dse.result import skipped
-from dse.result.claim import claimed
 from dse.result.copies import copies_of, copy_study
-from dse.result.database import FrontDatabase, StorageError, has_trials
-from dse.result.opened import opened
+from dse.result.database import FrontDatabase, StorageError, has_trials, open_storage
+from dse.result.lease import lease_folder
 from dse.result.record import CUT_SHORT, Result
 from dse.result.status import Noting, take_up
 from dse.result.tables import front_of, result_of
-from dse.result.undefined import why_undefined_objective
 from dse.search.base import Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
+from dse.search.diagnosis import explain_if_all_skipped, explain_undefined_objective
 from dse.search.outcome import Outcome
 from dse.search.reproduction import Reproduction, reproduce
 from dse.search.tally import why_infeasible
@@ -93,19 +91,19 @@ def run(
     """
     team = workers_of(study, workers, cluster)
     if out is None:
-        with opened(study, None) as store:
+        with open_storage(study, None) as store:
             return _run(study, None, store, team, progress, {}, begins)
     copies, out = copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
-    with _written(study, out), claimed(out, *known, fresh, copies, seconds) as claim:
-        if claim.aside is not None and moved is not None:
-            moved(claim.aside)
-        if claim.state == "finished":
+    with _written(study, out), lease_folder(out, *known, fresh, copies, seconds) as lease:
+        if lease.aside is not None and moved is not None:
+            moved(lease.aside)
+        if lease.state == "finished":
             return _reopened(study, out, copies)
-        if claim.state == "resume":
+        if lease.state == "resume":
             take_up(out)
         copy_study(copies, out / files.STUDY)
-        with opened(study, out) as store:
+        with open_storage(study, out) as store:
             return _run(study, out, store, team, progress, copies, begins)
 
 
@@ -130,7 +128,7 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     result = replace(kept, target=answer_target(study, kept))
     asked = result.target != kept.target  # a target of objectives alone is asked of the same run
     if study.file.run.storage is None and not has_trials(out / files.STORAGE):
-        with opened(study, out) as store:
+        with open_storage(study, out) as store:
             if store is not None:
                 store.register(study.evaluator, front_of(study, result))
     copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
@@ -184,12 +182,12 @@ def _run(
     if claims or (stopped in files.FINISHED and stopped != files.TIMEOUT):
         checked = _reproduced(study, outcome, workers, out)
     if outcome.tally.feasible == 0 and stopped in files.FINISHED:
-        if told := skipped.all_of_them(outcome.tally):
+        if told := explain_if_all_skipped(outcome.tally):
             raise StoppedError(f"{study.name}: {told}")
         nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
         names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
         place = "constraint" if study.evaluator.constraints else "objective"
-        why = why_undefined_objective(study.evaluator, outcome)
+        why = explain_undefined_objective(study.evaluator, outcome)
         message, remedy = why_infeasible(
             outcome.tally,
             study.evaluator.constraints,

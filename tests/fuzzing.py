@@ -221,8 +221,8 @@ def _folder(folder: Path, number: int) -> Sequence[Path]:
 
 def _read_folder(folder: Path) -> None:
     import dse
-    from dse.result.claim import is_finished_run_of
     from dse.result.folder import read_answer, study_of
+    from dse.result.lease import is_finished_run_of
 
     is_finished_run_of(folder / "run", "digest")
     result = dse.load_result(folder / "run")

@@ -17,8 +17,8 @@ import pytest
 import dse
 import dse.cli
 from dse.problems import InputError
-from dse.result.claim import claimed
 from dse.result.folder import study_of
+from dse.result.lease import lease_folder
 from dse.run import StoppedError, run
 from dse.search.base import Progress
 from tests.commands import called
@@ -308,7 +308,7 @@ def test_a_result_saved_by_hand_reads_back(folder: Path) -> None:
 
 
 def test_a_run_without_a_result_is_told(folder: Path) -> None:
-    with claimed(folder / "out", "digest", "x"):
+    with lease_folder(folder / "out", "digest", "x"):
         for command in ("explain", "report"):
             told = called(command, "out", cwd=folder)
             assert told.returncode == 2

@@ -2,12 +2,24 @@
 
 `record`
     A result: designs, front, certificate, notes.
+`target`
+    The answer of a front to a target.
 `tables`
-    From the outcome of a search to a result.
-`folder`, `claim`, `csv_files`
-    A run's folder: what is in it, who may use it, its tables as text.
-`storage`
-    Optuna's database: trials and fronts, in bulk.
-`compare`
+    The tables of a result, from the outcome of a search.
+`folder`, `csv_files`, `copies`
+    The run folder: its summary, its tables, its copy of the study.
+`lease`, `status`
+    Who runs in a folder, and how far the run is.
+`checkpoint`
+    The state of an unfinished search.
+`database`, `storage`, `connection`
+    The trials: of a folder through `sqlite3`, of samplers and servers through Optuna.
+`writing`
+    Files that are written whole or not at all.
+`compare`, `differences`
     Two results side by side.
+`where`
+    The designs that a filter names.
+`refutation`
+    A certificate put to the test.
 """

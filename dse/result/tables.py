@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import importlib.metadata
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,23 +13,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Quantity
 from dse.model.values import plural
 from dse.problems import without_passwords
-from dse.result import skipped
-from dse.result.cuts import cuts_of
-from dse.result.knobs import flat_knobs
-from dse.result.record import Certificate, Column, Result, Role
-from dse.result.undefined import why_first
+from dse.result.record import CUT_SHORT, Certificate, Column, Cut, Result, Role
 from dse.search.base import UNLIMITED, Progress
+from dse.search.diagnosis import describe_skipped, explain_undefined, note_skipped
+from dse.search.inert_variables import find_inert_variables
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally
 from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
 
+SAMPLE = 2_000
+"""Infeasible designs whose constraint is noted: of more, an even sample."""
 _BEGINNING = Progress(0, 0, 0)
 _EXACT = 2.0**53  # whole numbers are floats without loss up to there
 
@@ -66,10 +67,10 @@ def result_of(
         notes=(
             *study.notes,
             *_resumed(before),
-            *skipped.notes(outcome.tally),
+            *note_skipped(outcome.tally),
             *_broken(study.evaluator, outcome.tally),
             *_odd(study, outcome, seen),
-            *flat_knobs(study, outcome, stopped),
+            *([] if stopped in CUT_SHORT else find_inert_variables(study.evaluator, outcome)),
         ),
         provenance=_provenance(study, certificate, seconds, workers, before),
         constants=_constants(study),
@@ -112,7 +113,7 @@ def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
 
 def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certificate:
     tally, plan = outcome.tally, study.plan
-    statement = skipped.statement(outcome) if tally.raised else outcome.statement
+    statement = describe_skipped(outcome) if tally.raised else outcome.statement
     if _broken(study.evaluator, tally):
         statement += " Designs that break what a model requires are infeasible: see the notes."
     if outcome.complete:
@@ -210,7 +211,11 @@ def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> lis
         ):
             if count:
                 of = f"{count:,} of {plural(outcome.tally.evaluated, 'design')}"
-                why = why_first(evaluator, outcome, quantity, conditions, first) if quantity else ""
+                why = (
+                    explain_undefined(evaluator, outcome, quantity, conditions, first)
+                    if quantity
+                    else ""
+                )
                 because = f": {why}" if why else ""
                 notes[f"{name} {what} for {of}, first for design {first}{because}"] = None
     return [*notes, *(note for name, note in seen.items() if name not in counted)]
@@ -362,3 +367,22 @@ def _provenance(
         "versions": {"python": platform.python_version()}
         | {name: importlib.metadata.version(name) for name in packages},
     }
+
+
+def cuts_of(constraints: Sequence[Constraint], outcome: Outcome) -> tuple[Cut, ...]:
+    """Return what each constraint excludes.
+
+    Of the designs that a search kept, an even sample of the infeasible ones is told with the first
+    constraint, in the study's order, that each violates.
+    """
+    kept = ~(violations(constraints, outcome.judged.constrained) <= 0)  # a violation may be NaN
+    rows = np.flatnonzero(kept.any(axis=1) & ~outcome.judged.feasible)
+    if len(rows) > SAMPLE:
+        rows = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
+    first = kept[rows].argmax(axis=1) if len(constraints) else np.empty(0, dtype=np.int64)
+    numbers, tally = outcome.numbers[rows], outcome.tally
+    counts = zip(constraints, tally.violated.tolist(), tally.alone.tolist(), strict=True)
+    return tuple(
+        Cut(constraint.name, violated, alone, tuple(numbers[first == k].tolist()))
+        for k, (constraint, violated, alone) in enumerate(counts)
+    )

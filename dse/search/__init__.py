@@ -15,4 +15,6 @@
     Evaluation of batches over threads, processes or a Dask cluster; the same code on all of them.
 `outcome`, `tally`, `convergence`
     The kept designs, counts over all designs, and the course of the search.
+`diagnosis`, `inert_variables`
+    Why designs have no value; variables that change nothing.
 """

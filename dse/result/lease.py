@@ -39,7 +39,7 @@ State = Literal["new", "resume", "finished"]
 _ATTEMPTS = 100
 
 
-class Claim(NamedTuple):
+class Lease(NamedTuple):
     """How a folder stands for a run.
 
     Parameters
@@ -58,14 +58,14 @@ class Claim(NamedTuple):
 
 
 @contextmanager
-def claimed(
+def lease_folder(
     folder: Path,
     digest: str,
     name: str,
     fresh: bool = False,
     copies: Collection[str] = (),
     seconds: float = 0.0,
-) -> Iterator[Claim]:
+) -> Iterator[Lease]:
     """Hold a folder for a run, and keep other runs out of it.
 
     A run of another study is moved aside, to ``folder.1``, and so is every run if `fresh`. If the
@@ -94,17 +94,17 @@ def claimed(
             aside = _move_aside(folder)  # its lock is held on
             file = held.enter_context(_locked(folder))
             state = "new"
-        claim = Claim(state, made, aside)
+        lease = Lease(state, made, aside)
         try:
             if state == "new":
                 _mark(file, {"format": FORMAT, "name": name, "digest": digest})
             _sweep(folder, state)
-            yield claim
+            yield lease
         except StorageError:
             raise
         except BaseException:  # Ctrl-C too
             if state == "new" and not _is_worth_keeping(folder):
-                _discard(folder, claim, copies)
+                _discard(folder, lease, copies)
             raise
 
 
@@ -260,12 +260,12 @@ def _move_aside(folder: Path) -> Path:
         raise InputError(str(folder), [Problem("", message, "give another --out")]) from None
 
 
-def _discard(folder: Path, claim: Claim, copies: Collection[str]) -> None:
+def _discard(folder: Path, lease: Lease, copies: Collection[str]) -> None:
     """Remove what this run wrote, the marker last, and put back what was moved aside.
 
     The folder stays a run's if somebody has put something else into it.
     """
-    _sweep(folder, claim.state)
+    _sweep(folder, lease.state)
     for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal", PROGRESS):
         (folder / name).unlink(missing_ok=True)
     for name in copies:
@@ -280,9 +280,9 @@ def _discard(folder: Path, claim: Claim, copies: Collection[str]) -> None:
         return
     (folder / MARKER).unlink()
     with suppress(OSError):  # another run may have it by now
-        if claim.aside is not None or claim.made:
+        if lease.aside is not None or lease.made:
             folder.rmdir()
-        if claim.aside is not None:
-            claim.aside.rename(folder)
-        elif claim.made and folder.parent.name == "runs":  # made for this run alone
+        if lease.aside is not None:
+            lease.aside.rename(folder)
+        elif lease.made and folder.parent.name == "runs":  # made for this run alone
             folder.parent.rmdir()

@@ -18,8 +18,8 @@ import dse
 import dse.run
 from dse.problems import InputError
 from dse.result import folder as files
-from dse.result.claim import claimed
 from dse.result.folder import CHECKPOINT, MARKER
+from dse.result.lease import lease_folder
 from dse.run import run
 from dse.search.base import Progress
 from tests.toy import MODEL, STUDY
@@ -185,25 +185,25 @@ def test_a_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(Path, "mkdir", missing)  # as in /proc
     with (
         pytest.raises(InputError, match="cannot be written: No such file"),
-        claimed(tmp_path / "out", "digest", "x"),
+        lease_folder(tmp_path / "out", "digest", "x"),
     ):
         pass
 
 
 def test_an_interrupt_before_anything_was_kept_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), claimed(tmp_path / "runs" / "b", "digest", "x"):
+    with pytest.raises(KeyboardInterrupt), lease_folder(tmp_path / "runs" / "b", "digest", "x"):
         raise KeyboardInterrupt
     assert not (tmp_path / "runs").exists()
 
 
 def test_a_run_ends_with_its_lock(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), claimed(tmp_path / "a" / "b", "digest", "x"):
+    with pytest.raises(ZeroDivisionError), lease_folder(tmp_path / "a" / "b", "digest", "x"):
         1 / 0  # noqa: B018
     assert not (tmp_path / "a" / "b").exists()
-    with claimed(tmp_path / "a" / "b", "digest", "x") as claim:
-        assert (claim.state, claim.made) == ("new", True)
-    with claimed(tmp_path / "a" / "b", "digest", "x") as claim:
-        assert claim.state == "resume"
+    with lease_folder(tmp_path / "a" / "b", "digest", "x") as lease:
+        assert (lease.state, lease.made) == ("new", True)
+    with lease_folder(tmp_path / "a" / "b", "digest", "x") as lease:
+        assert lease.state == "resume"
 
 
 def test_folders_with_odd_names(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Dead knobs: variables that a model takes, and that change nothing."""
+"""Inert variables: a model takes them, and they change nothing."""
 
 from __future__ import annotations
 
@@ -12,39 +12,38 @@ from dse.evaluate.table_space import TableSpace
 from dse.evaluate.wiring import ModelError
 from dse.model.quantity import Array
 from dse.model.values import plural
-from dse.result.record import CUT_SHORT
 from dse.search.outcome import Outcome
-from dse.study.study import ResolvedStudy
 
 _SAMPLED = 64  # designs
 _POSITIONS = (0.0, 0.5, float(np.nextafter(1.0, 0.0)))
 
 
-def flat_knobs(study: ResolvedStudy, outcome: Outcome, stopped: str) -> list[str]:
+def find_inert_variables(evaluator: Evaluator, outcome: Outcome) -> list[str]:
     """Return a note for each variable that changes nothing, though a model takes it.
 
-    Sampled: up to 64 kept designs, with the variable set to both ends of its range and its middle.
-    Nothing is sampled after a time limit or Ctrl-C: the run that goes on does it.
+    Up to 64 of the kept designs are evaluated with the variable at both ends of its range and in
+    its middle.
     """
-    evaluator = study.evaluator
-    rows = np.unique(np.linspace(0, len(outcome.numbers) - 1, _SAMPLED).astype(int))
-    if stopped in CUT_SHORT or isinstance(evaluator.space, TableSpace):
+    if isinstance(evaluator.space, TableSpace):
         return []  # between the rows of a table there is nothing
+    rows = np.unique(np.linspace(0, len(outcome.numbers) - 1, _SAMPLED).astype(int))
     unit = evaluator.space.to_unit({n: v[rows] for n, v in outcome.points.items()})
     notes = []
     names = [n for n, variable in evaluator.space.variables.items() if variable.count != 1]
-    for name, flat in _probed(evaluator, unit, names).items():
+    for name, flat in _count_unchanged(evaluator, unit, names).items():
         if isinstance(flat, ModelError):  # the result stands
-            notes.append(f"space.{name} was not probed for being a dead knob: {flat}")
+            notes.append(f"space.{name} was not tested for an effect: {flat}")
         elif flat:
             notes.append(
                 f"space.{name} changed no objective and no constraint in "
-                f"{plural(flat, 'sampled design')}: it may be a dead knob in this range"
+                f"{plural(flat, 'sampled design')}: it may have no effect in this range"
             )
     return notes
 
 
-def _probed(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> dict[str, int | ModelError]:
+def _count_unchanged(
+    evaluator: Evaluator, unit: Array, names: Sequence[str]
+) -> dict[str, int | ModelError]:
     """Tell for each variable in how many designs it changes nothing, or what a model raised.
 
     0 if it changes something. All at once, for models on few designs take as long as on many; each
@@ -70,7 +69,9 @@ def _probed(evaluator: Evaluator, unit: Array, names: Sequence[str]) -> dict[str
         if len(names) == 1 and evaluator.screens:
             return {names[0]: error}
         evaluator = replace(evaluator, screens=len(names) == 1)
-        return {k: v for name in names for k, v in _probed(evaluator, unit, [name]).items()}
+        return {
+            k: v for name in names for k, v in _count_unchanged(evaluator, unit, [name]).items()
+        }
     values = np.concatenate([found.objectives, found.constrained], axis=1)
     each = values.reshape(len(names), len(_POSITIONS), len(unit), -1)
     excluded = (evaluator.violations(found.constrained) > 0).any(axis=1)

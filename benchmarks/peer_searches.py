@@ -16,7 +16,7 @@ from dse.evaluate.failures import evaluate_designs
 from dse.evaluate.space import Choice, Integer, Points, Space, Values
 from dse.model import Array
 from dse.search.base import UNLIMITED, Plan, Settings, Start, method_of
-from dse.search.bound.monotonicity import undeclared
+from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
 
 _CHUNK = 16_384
@@ -99,7 +99,7 @@ def evolution(task: Task) -> bool:
 
 def bound(task: Task) -> bool:
     """Bound up to 1 %, to the end or for ten times as long as the others."""
-    if task.seed or (task.space.size is None and undeclared(Ranges(task.evaluator))):
+    if task.seed or (task.space.size is None and find_missing_declarations(Ranges(task.evaluator))):
         return False  # once is enough, as it is not random; and it needs to know how models move
     task.until += 9 * task.seconds
     settings = Settings("bound", UNLIMITED, tolerance=0.01)

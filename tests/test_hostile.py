@@ -18,7 +18,7 @@ from dse.result import checkpoint
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
 from dse.search.base import Start, method_of
-from dse.search.bound.monotonicity import undeclared
+from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
 from dse.search.workers import EndedError, Workers
 from dse.study.catalog import load_catalog
@@ -173,7 +173,7 @@ def test_a_variable_of_countless_values_is_not_written_out_to_see_that_it_has_se
 ) -> None:
     (tmp_path / "toy_model.py").write_text(MODEL)
     (tmp_path / "study.toml").write_text(STUDY.replace("integer = [1, 64]", values))
-    told = undeclared(Ranges(dse.load(tmp_path / "study.toml").evaluator))
+    told = find_missing_declarations(Ranges(dse.load(tmp_path / "study.toml").evaluator))
     assert any(each.endswith("'speed' changes with 'lanes'") for each in told) == moves
 
 

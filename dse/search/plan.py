@@ -9,7 +9,7 @@ from dse.evaluate.table_space import TableSpace
 from dse.model.values import plural
 from dse.problems import Problem, nearest
 from dse.search.base import METHODS, Plan, Settings, method_of
-from dse.search.bound.monotonicity import endless, undeclared
+from dse.search.bound.monotonicity import find_endless_declarations, find_missing_declarations
 from dse.search.bound.ranges import Ranges
 
 AUTO_LIMIT = 20_000_000
@@ -72,14 +72,14 @@ def _rather(size: int | None, evaluations: int) -> str:
 def _check_bounds(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> str:
     """Return the declarations that bounds lack, in words; a search that would not end is wrong."""
     ranges = Ranges(evaluator)
-    never = endless(ranges)
+    never = find_endless_declarations(ranges)
     if never and not (settings.timeout or settings.evaluations):
         remedy = "give the continuous variables steps = N, a timeout, or declare it with @monotonic"
         message = f"bound would never end: {'; '.join(never[:_NAMED])}"
         problems.append(Problem("search.method", message, remedy))
     if never:
         return f"bounds will not close: {'; '.join(never[:_NAMED])}"
-    slow = undeclared(ranges)
+    slow = find_missing_declarations(ranges)
     return f"bounds close late: {'; '.join(slow[:_NAMED])}" if slow else ""
 
 
@@ -95,7 +95,7 @@ def _chosen(settings: Settings, evaluator: Evaluator, sound: bool) -> tuple[Sett
     if settings.evaluations and wanted:
         reason = f"{large}, and the study allows {settings.evaluations:,} evaluations"
         return replace(settings, method="evolution"), reason
-    unbounded = undeclared(Ranges(evaluator)) if sound else []
+    unbounded = find_missing_declarations(Ranges(evaluator)) if sound else []
     if unbounded:
         reason = f"{large}, and bounds are not known: {unbounded[0]}"
         return replace(settings, method="evolution"), reason

@@ -9,7 +9,7 @@ import pytest
 import dse
 from dse import Array, Floats, Quantity
 from dse.model import monotonic
-from dse.search.bound.monotonicity import undeclared
+from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import Ranges
 
 
@@ -62,7 +62,7 @@ MANY, REAL = {"integer": [1, 100_000]}, {"real": [0, 1]}
 def test_the_search_is_chosen_without_running_a_model(space: dict[str, Any], method: str) -> None:
     study = _study({"method": "auto"}, **space)
     assert study.plan.method == method
-    told = undeclared(Ranges(study.evaluator))
+    told = find_missing_declarations(Ranges(study.evaluator))
     assert bool(told) == (method == "evolution")
 
 

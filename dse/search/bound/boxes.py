@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dse.model.quantity import Array
 from dse.search.bound.cells import Axis, Bounds, Boxes
 from dse.search.bound.cover import DOUBLINGS, Marks
-from dse.search.bound.monotonicity import agreed, blind
+from dse.search.bound.monotonicity import find_best_ends, find_unordered_variables
 from dse.search.bound.ranges import Ranges
 
 MEASURED = 4  # halvings after which it is measured anew which variable matters
@@ -155,10 +155,10 @@ def _point(axis: Axis, level: NDArray[Any], place: NDArray[Any]) -> NDArray[Any]
     return np.where((level == 0) & (place == axis.count - 2), axis.count - 1, place)
 
 
-def best(ranges: Ranges) -> Boxes:
+def make_box_at_best_ends(ranges: Ranges) -> Boxes:
     """Return the box that holds every design, but of what all agree on the best end alone."""
     found = ranges.whole()
-    for variable, end in agreed(ranges).items():
+    for variable, end in find_best_ends(ranges).items():
         found = collapsed(ranges, found, variable, float(end > 0))
     return found
 
@@ -216,7 +216,7 @@ def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> 
         if len(rows):
             width = _width(ranges, bounds, boxes, before, rows, (i,))
             widths[rows, i] = width + 1e-6 * boxes.level[rows, i]
-    fed = np.array(blind(ranges), dtype=np.int64)
+    fed = np.array(find_unordered_variables(ranges), dtype=np.int64)
     left = (boxes.level[:, fed] > 0).sum(axis=1)
     rows = np.flatnonzero(left > 1)
     if len(rows):

@@ -1,8 +1,8 @@
-"""Cells: ranges of values of one variable, halved again and again; boxes of them; extremes.
+"""Cells: ranges of values of one variable, halved again and again; boxes of cells; extremes.
 
-A variable's values stand in ascending order. A cell of level s is the k-th run of 2**s of them; of
-a continuum, the k-th interval between 2**s + 1 neighbouring points of a grid, its ends included,
-so that intervals side by side leave nothing out.
+The values of a variable are in ascending order. A cell of level s is the k-th run of 2**s values.
+Of a continuum it is the k-th interval between 2**s + 1 neighbouring points of a grid. An interval
+includes both ends, and neighbouring intervals leave no gap.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Cover: which points of many have a found design that is at least as good in every objective.
+"""Cover: the points that some design found so far equals or improves in every objective.
 
-For each objective the designs are sorted; the set of those up to a place is a row of bits, so that
-a point's place in each order gives, by and-ing one row an objective, the designs that are at least
-as good in all (bitmap skylines: Tan, Eng and Ooi, Efficient Progressive Skyline Computation, 2001).
-Designs that are near each other stand in one block, as in the leaves of a k-d tree, so that of most
-blocks their corners tell all.
+For each objective the designs are sorted. The set of designs up to a place is a row of bits. A
+point has a place in each order, and the intersection of one row per objective holds the designs
+that are at least as good in all (bitmap skylines: Tan, Eng and Ooi, Efficient Progressive Skyline
+Computation, 2001). Designs near each other are in one block, as in the leaves of a k-d tree: for
+most blocks a comparison with the corner decides.
 """
 
 from __future__ import annotations

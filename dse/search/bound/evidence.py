@@ -1,4 +1,4 @@
-"""Grounds: what bounds rest on, as data: tables of values, declarations, domains."""
+"""Evidence of a search by bounds: the designs kept, the certificate, and its grounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dse.search.tally import Tally
 _SIGNS = {1: "+", -1: "-", 0: "="}
 
 
-def grounds(ranges: Ranges) -> tuple[Ground, ...]:
+def list_grounds(ranges: Ranges) -> tuple[Ground, ...]:
     """Return what all bounds so far rest on, each once."""
     wiring = ranges.evaluator.wiring
     models = {model.name: model for model in wiring.models}

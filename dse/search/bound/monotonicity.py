@@ -1,9 +1,13 @@
-"""Agreement: variables of which one end is best in every objective and constraint.
+"""Monotonicity: how quantities change along variables, and the declarations that bounds lack.
 
-If every objective and every constraint gets no worse towards the same end of a variable, no design
-is better than the one that has this end and is the same otherwise. How quantities move along
-variables is seen in tables of all values, or follows from what models declare
-(`dse.model.declarations`), one model after the other.
+Two questions have one source, the tables of values and the declarations of models
+(`dse.model.declarations`), followed from model to model.
+
+1. Which end of a variable is best for all? If no objective and no constraint gets worse towards an
+   end, no design is better than the same design at that end. The search keeps only that end.
+2. Which declarations do bounds lack? An output with a table needs none. Any other output needs one
+   for each input that may have several values. This question runs no model, since a study loads at
+   once and a model may take seconds.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ Moves: TypeAlias = Array
 """How a quantity moves along each variable: 1, -1, 0 for not at all, NaN if that is not known."""
 
 
-def agreed(ranges: Ranges) -> dict[int, int]:
+def find_best_ends(ranges: Ranges) -> dict[int, int]:
     """Return the places of variables with an end that is best for all: -1 the least, 1 the last.
 
     A design is no better than the same one at that end, if that has a value at all: a model may
@@ -166,19 +170,19 @@ class Unknown(NamedTuple):
     name: str
 
 
-def undeclared(ranges: Ranges) -> list[str]:
+def find_missing_declarations(ranges: Ranges) -> list[str]:
     """Return in sentences which moves would have to be declared for bounds to be tight."""
     return list(dict.fromkeys(move.sentence for move in _missing(ranges)))
 
 
-def endless(ranges: Ranges) -> list[str]:
+def find_endless_declarations(ranges: Ranges) -> list[str]:
     """Return those of `undeclared` that a continuous variable feeds: no halving ends there."""
     continuous = {axis.name for axis in ranges.axes if axis.continuous}
     moves = _missing(ranges)
     return list(dict.fromkeys(m.sentence for m in moves if continuous & _fed_by(ranges, m.name)))
 
 
-def blind(ranges: Ranges) -> tuple[int, ...]:
+def find_unordered_variables(ranges: Ranges) -> tuple[int, ...]:
     """Return the variables that feed inputs of which a model does not say how its output moves.
 
     All of them have to have one value before anything is known of that output.

@@ -1,9 +1,10 @@
-"""Refuted bounds: a design better than the bound of its box, and whose declaration is to blame.
+"""Refutation: evaluated designs compared with the bounds of their boxes.
 
-The bounds of a box (`dse.search.bound.ranges`) rest on what authors declare: how outputs move with
-inputs, and their domains. So designs that are evaluated are held to the bounds of a box that holds
-them; if one is outside, the models are asked in the order of the wiring which output left its range
-first, and the way from the corner of the box to the design is gone one input at a time.
+The bounds of a box (`dse.search.bound.ranges`) rest on declarations of authors: how outputs change
+with inputs, and their domains. A design outside the bounds of a box that holds it refutes one of
+them. To find it, the outputs are computed in the order of the models until one leaves its range.
+Then the inputs change one at a time from the corner of the box to the design, in several orders,
+until one step contradicts the declaration.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class _Culprit(NamedTuple):
     row: int  # of the scenarios
 
 
-def hold(ranges: Ranges, boxes: Boxes, places: NDArray[np.int64], judged: Evaluated) -> None:
+def check_bounds(
+    ranges: Ranges, boxes: Boxes, places: NDArray[np.int64], judged: Evaluated
+) -> None:
     """Hold designs to the bounds of boxes that contain them.
 
     Parameters
@@ -84,7 +87,9 @@ def hold(ranges: Ranges, boxes: Boxes, places: NDArray[np.int64], judged: Evalua
             )
 
 
-def around(axes: tuple[Axis, ...], places: NDArray[np.int64], rng: np.random.Generator) -> Boxes:
+def make_random_boxes(
+    axes: tuple[Axis, ...], places: NDArray[np.int64], rng: np.random.Generator
+) -> Boxes:
     """Return a random box around each design: of any size along each variable."""
     level = np.column_stack([rng.integers(0, axis.top + 1, len(places)) for axis in axes])
     cell = places >> level
@@ -213,7 +218,7 @@ _AUDITED = 2_000  # designs that are held to the bounds of random boxes around t
 _SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
 
 
-def audit(
+def check_designs(
     ranges: Ranges,
     evaluator: Evaluator,
     places: NDArray[np.int64],
@@ -245,11 +250,11 @@ def audit(
     if held is None:
         rng = np.random.default_rng((seed, len(places)))
         rows = np.resize(np.arange(len(places)), min(math.ceil(_AUDITED * share), 4 * len(places)))
-        boxes = around(ranges.axes, places[rows], rng)
+        boxes = make_random_boxes(ranges.axes, places[rows], rng)
     else:
         better = np.asarray((judged.objectives * evaluator.signs < held.ideal).any(axis=1))
         better[:: 1 + len(places) // _SAMPLED] |= bool(evaluator.constraints)
         rows = np.flatnonzero(better)[:_AUDITED]
         boxes = held.boxes.rows(rows)
     if len(rows):
-        hold(ranges, boxes, places[rows], judged.rows(rows))
+        check_bounds(ranges, boxes, places[rows], judged.rows(rows))

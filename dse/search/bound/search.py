@@ -1,14 +1,17 @@
-"""Bounding: boxes of designs that cannot better what is found are dropped without evaluating them.
+"""Search by bounds: boxes of designs that cannot improve the front are dropped unevaluated.
 
 A branch and bound for fronts (J. Niebling and G. Eichfelder, A branch-and-bound-based algorithm for
-nonconvex multiobjective optimization, 2019): each box has an ideal point that no design of it
-betters (`dse.search.bound.ranges`); it is dropped if no design of it can be feasible, or if a found
-design is at least as good as the ideal; else it is halved, until what is left is few enough to
-enumerate.
+nonconvex multiobjective optimization, 2019). Each box has an ideal point: no design of the box is
+better in any objective (`dse.search.bound.ranges`). A box is dropped if no design of it can be
+feasible, or if a design found so far is at least as good as its ideal point. Else it is halved,
+until it holds few enough designs to evaluate them all.
 
 Without a tolerance the front is the whole Pareto front, ties included. With a tolerance ε, every
 feasible design x has a design a on the front with f(a) ≤ (1 + ε) f(x) in each objective to be
-minimized, and f(a) ≥ f(x) / (1 + ε) in each to be maximized; a continuum needs one.
+minimized, and f(a) ≥ f(x) / (1 + ε) in each to be maximized. A continuum needs a tolerance. The
+proof: a dropped box has a found design that is at least as good as its ideal point made worse by ε,
+and so as any of its designs made worse by ε. While boxes are open, the least factor of ε for which
+this holds for all of them is the tolerance that is proven.
 """
 
 from __future__ import annotations
@@ -31,11 +34,11 @@ from dse.search.bound.boxes import (
     Open,
     Small,
     Widths,
-    best,
     design_numbers,
     design_places,
     enumerated,
     halves,
+    make_box_at_best_ends,
     measured,
     middles,
     never,
@@ -46,10 +49,10 @@ from dse.search.bound.boxes import (
 from dse.search.bound.cache import remembering
 from dse.search.bound.cells import Bounds, Boxes
 from dse.search.bound.cover import HUGE, Cover, missed, reached, relaxed
-from dse.search.bound.evidence import KEPT, bounded, first_rows, grounds, kept
-from dse.search.bound.monotonicity import undeclared
+from dse.search.bound.evidence import KEPT, bounded, first_rows, kept, list_grounds
+from dse.search.bound.monotonicity import find_missing_declarations
 from dse.search.bound.ranges import ranges_of
-from dse.search.bound.refutation import audit
+from dse.search.bound.refutation import check_designs
 from dse.search.outcome import Gap, Outcome, Tolerance
 from dse.search.tally import Tally
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
@@ -235,10 +238,10 @@ class _Bounding:
                 *self._proven(state),
                 state.boxes,
                 self._decided(state),
-                grounds(self._ranges),
+                list_grounds(self._ranges),
                 self._plan.floor,
                 self._unbounded(state),
-                tuple(undeclared(self._ranges)) if len(state.open) else (),
+                tuple(find_missing_declarations(self._ranges)) if len(state.open) else (),
             ),
             self._numbered,
         )
@@ -290,7 +293,7 @@ class _Bounding:
 
     @cached_property
     def _clamped(self) -> Boxes:
-        return best(self._ranges)
+        return make_box_at_best_ends(self._ranges)
 
     @cached_property
     def _seeds(self) -> NDArray[np.int64]:
@@ -458,7 +461,7 @@ class _Bounding:
         if len(judged) < len(places):
             raise LateError(0, 0.0)
         share = 1.0 if held is not None else len(places) / len(self._seeds)
-        audit(self._ranges, self._evaluator, places, judged, held, self._plan.seed, share)
+        check_designs(self._ranges, self._evaluator, places, judged, held, self._plan.seed, share)
         every = np.column_stack([judged.objectives, judged.constrained])
         undefined = held is not None and bool(np.isnan(every).any())
         index = self._numbers(state, places)

@@ -1,4 +1,8 @@
-"""Tables of an output over all cells of the few variables that it depends on, with its extremes."""
+"""Tables: an output over all cells of the few variables that it depends on, with its extremes.
+
+All values are computed once. The extremes over a cell follow from those of its halves. A box
+then needs only a look-up, and its bounds are exact.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from dse.evaluate.evaluator import Evaluator
 from dse.model import monotonic
 from dse.search.bound.boxes import MEASURED, Open, measured, never
 from dse.search.bound.cells import Boxes
-from dse.search.bound.monotonicity import blind
+from dse.search.bound.monotonicity import find_unordered_variables
 from dse.search.bound.ranges import Ranges
 from tests.search.bound.test_search import covers, front, searched
 
@@ -69,7 +69,7 @@ def study(speed: dict[str, Any], most: int = 600) -> Evaluator:
 def test_variables_that_tell_nothing_one_by_one_are_measured_together() -> None:
     ranges = Ranges(study({"real": [0.0, 4.0], "steps": 64}))
     names = [axis.name for axis in ranges.axes]
-    assert [names[i] for i in blind(ranges)] == ["slot", "turn"]
+    assert [names[i] for i in find_unordered_variables(ranges)] == ["slot", "turn"]
     age = np.full(1, MEASURED, dtype=np.int8)
     whole = ranges.whole()
     kept = Open(whole, ranges(whole).ideal, np.ones((1, 3), dtype=np.float32), age, age, never(1))

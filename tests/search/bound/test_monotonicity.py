@@ -16,7 +16,7 @@ from dse.evaluate.space import Real, Space
 from dse.model import monotonic
 from dse.search.bound import tables
 from dse.search.bound.cover import Cover
-from dse.search.bound.monotonicity import agreed
+from dse.search.bound.monotonicity import find_best_ends
 from dse.search.bound.ranges import Ranges
 from tests.search.bound.test_ranges import wiring_of
 from tests.search.bound.test_search import covers, searched
@@ -43,7 +43,7 @@ def test_no_design_is_better_than_at_the_ends_on_which_all_agree(
         rng = np.random.default_rng(seed)
         places = np.column_stack([rng.integers(0, axis.count, 200) for axis in found.axes])
         before = few.evaluate(found.points(places))
-        for variable, end in agreed(found).items():
+        for variable, end in find_best_ends(found).items():
             moved = places.copy()
             moved[:, variable] = 0 if end < 0 else found.axes[variable].count - 1
             after = few.evaluate(found.points(moved))
@@ -65,14 +65,14 @@ def test_random_wirings_are_covered_where_variables_are_left_out() -> None:
             found = searched(few, "bound", tolerance)
             assert found.complete
             assert covers(found, whole, few.signs, tolerance)
-        left_out += bool(agreed(Ranges(few)))
+        left_out += bool(find_best_ends(Ranges(few)))
     assert left_out > 5
 
 
 def test_a_buffer_that_costs_area_alone_is_the_least() -> None:
     evaluator = shared_aes(31, 64, 8)
     found = Ranges(evaluator)
-    assert {found.axes[i].name: end for i, end in agreed(found).items()} == {"buffered": -1}
+    assert {found.axes[i].name: end for i, end in find_best_ends(found).items()} == {"buffered": -1}
 
 
 class Price(NamedTuple):
@@ -106,7 +106,7 @@ def test_where_the_best_end_has_no_value_the_others_are_looked_at() -> None:
         )
 
     evaluator = study(method="bound").evaluator
-    assert agreed(Ranges(evaluator)) == {0: -1}
+    assert find_best_ends(Ranges(evaluator)) == {0: -1}
     found = searched(evaluator, "bound", 0.001)
     assert found.complete
     sizes = found.points["size"][found.on_front]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def jagged(buffer: _Size, bandwidth: _Size) -> Area:
     return Area(area + 1.0 + np.sin(bandwidth), speed)
 
 
-def study(function: object, **search: object) -> dse.Study:
+def study(function: Any, **search: Any) -> dse.Study:
     return dse.from_mapping(
         {
             "study": {"name": "areas", "models": ["areas"]},

@@ -20,7 +20,7 @@ from dse.model.relation import read_relation
 from dse.search.bound import tables
 from dse.search.bound.intervals import violation_range
 from dse.search.bound.ranges import Ranges
-from dse.search.bound.refutation import around
+from dse.search.bound.refutation import make_random_boxes
 from tests.core_examples import constraint, evaluator, model, objective, relation
 
 STUDIES = Path(__file__).parents[3] / "studies"
@@ -32,7 +32,7 @@ def assert_bounded(given_: Evaluator, seed: int, count: int = 400) -> None:
     rng = np.random.default_rng(seed)
     found = Ranges(given_)
     places = np.column_stack([rng.integers(0, axis.count, count) for axis in found.axes])
-    boxes = around(found.axes, places, rng)
+    boxes = make_random_boxes(found.axes, places, rng)
     for i, axis in enumerate(found.axes):
         first, last = axis.ends(boxes.level[:, i], boxes.cell[:, i])
         assert ((first <= places[:, i]) & (places[:, i] <= last)).all()

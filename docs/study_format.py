@@ -34,7 +34,7 @@ _ENDS = {
 def page() -> str:
     """Return the page."""
     text = (HERE / "study_format.txt").read_text(encoding="utf-8")
-    text = text.replace("{{ units }}", ", ".join(f"`{unit}`" for unit in known_units()))
+    text = text.replace("{{ units }}", ", ".join(f"`{unit}`" for unit in units.SYMBOLS))
     return re.sub(r"\{\{ keys ([\w ]+) \}\}", lambda m: keys(m[1].split()), text)
 
 
@@ -42,13 +42,6 @@ def tables() -> dict[str, type[Table]]:
     """Return every table of the schema by its name."""
     found = vars(schema)
     return {n: t for n, t in found.items() if isinstance(t, type) and issubclass(t, Table)}
-
-
-def known_units() -> list[str]:
-    """Return the units that the vocabulary of texts names, each by its symbol."""
-    lines = [re.split(r"\s*=\s*", line) for line in units.DEFINITIONS]
-    names = [[word for word in line if re.fullmatch(r"\w+|%", word)] for line in lines]
-    return [each[-1] for line, each in zip(lines, names, strict=True) if line[0][-1] != "-"]
 
 
 def keys(names: list[str]) -> str:

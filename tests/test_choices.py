@@ -95,7 +95,7 @@ def test_what_is_not_there_is_told_with_what_is(
     told: str,
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(InputError, match="chooses what is not there") as raised:
+    with pytest.raises(InputError, match="is beyond the last choice") as raised:
         dse.load(study(tmp_path, kind, name, inputs, space, at))
     (problem,) = raised.value.problems
     assert problem.where == where

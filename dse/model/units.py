@@ -51,6 +51,8 @@ _UNITS: dict[str, tuple[float, dict[str, int]]] = {
     },
 }
 """The names and symbols of each unit: how many basic units it is, and its dimensions."""
+SYMBOLS = tuple(names.split()[-1] for names in _UNITS)
+"""One symbol per unit."""
 _POWER = r"(?:(?:\*\*|\^)\s*(-?\d))?"
 _FACTOR = re.compile(rf"\s*([*/]?)\s*([^\W\d_]\w*|%|1){_POWER}\s*")
 _TEN = re.compile(r"(?<=\d)×10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")  # as reports write it

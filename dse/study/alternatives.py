@@ -20,7 +20,7 @@ KERNEL = "kernel"
 def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
     """Return for each variable that chooses a catalog's row the rows that the study leaves out.
 
-    Those alone that set all that the variable's own rows set, in the domain of every model that
+    Only entries that set all that the variable's own rows set, in the domain of every model that
     takes it, and that compute what one of these computes: the fact `KERNEL` of a row says what,
     if it can be but one thing.
 

@@ -20,7 +20,7 @@ from dse.problems import InputError, Problem, check_regular, nearest
 from dse.study.toml_files import MAX_NAME
 
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–"})
-"""What stands for a number that is missing, in small letters."""
+"""Texts for a missing number, in small letters."""
 RESERVED = frozenset({"design", "feasible", "on_front"})
 """Columns that every result has of its own."""
 _BYTES = 1 << 30  # of a table
@@ -39,7 +39,7 @@ _WORDS = frozenset({"min", "max", "count", "per", "op"})
 
 @dataclass(frozen=True)
 class DesignTable:
-    """What a file holds, one element a row.
+    """The columns of a file, one element per row.
 
     Parameters
     ----------
@@ -80,9 +80,9 @@ def read_table(
     Parameters
     ----------
     missing : sequence of str
-        What stands for a missing number, beside nothing, ``NA``, ``nan``, ``None`` and ``-``.
+        Texts for a missing number, in addition to no text, ``NA``, ``nan``, ``None`` and ``-``.
     row : str
-        What a row is, for messages.
+        The name of a row in messages.
 
     Raises
     ------
@@ -136,12 +136,12 @@ def read_table(
 
 def _path(name: str, folder: Path | None) -> Path:
     if folder is None:
-        remedy = "save the study as a file beside its table, and load that"
+        remedy = "save the study as a file next to its table, and load that"
         raise _refused("a study without a folder cannot read a table", remedy)
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
         message = f"'{name}' lies outside the study's folder"
-        raise _refused(message, "put the table beside the study, or in a folder below it")
+        raise _refused(message, "put the table next to the study, or in a folder below it")
     if not path.is_file():
         near = nearest(path.name, (p.name for p in path.parent.glob("*.csv")))
         raise _refused(f"there is no file '{name}'", near)
@@ -153,7 +153,7 @@ def _refused(message: str, remedy: str = "") -> InputError:
 
 
 def _of_titles(name: str, titles: Sequence[str]) -> Iterator[Problem]:
-    """Yield what is wrong with the row of names."""
+    """Yield the problems of the row of names."""
     named = [title for title in titles if title]
     if named and all(_is_number(title) for title in named):
         shown = ", ".join(named[:_TOLD])
@@ -178,7 +178,7 @@ def _of_titles(name: str, titles: Sequence[str]) -> Iterator[Problem]:
 def _of_widths(
     name: str, rows: Sequence[str], kept: Sequence[int], separator: str, width: int
 ) -> Iterator[Problem]:
-    """Yield what is wrong with rows that have other than as many fields as the first."""
+    """Yield the problems of rows with more or fewer fields than the first."""
     if any('"' in row for row in rows):
         found = [len(fields) for fields in csv.reader(rows, delimiter=separator)]
     else:
@@ -204,7 +204,7 @@ def _is_number(text: str) -> bool:
 def _named(titles: Sequence[str]) -> tuple[dict[int, str], dict[str, str]]:
     """Return the columns by their places, and their units; one without a name is left out.
 
-    A unit in brackets is not a part of the name, unless two columns differ in it alone. A name that
+    A unit in brackets is not a part of the name, unless two columns differ only in it. A name that
     each result has a column of is ``table_`` and that name.
     """
     split = [_split(title) for title in titles]

@@ -47,7 +47,7 @@ def workers_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None)
 
 
 class JoblibConfiguration(NamedTuple):
-    """What `joblib.parallel_config` says around a call; None if it does not say."""
+    """The settings of `joblib.parallel_config` around a call; None where it has none."""
 
     backend: str | None = None
     jobs: int | None = None
@@ -70,7 +70,7 @@ def joblib_configuration() -> JoblibConfiguration:
 
 
 METHOD = "method"
-"""What a checkpoint calls the method that it is of."""
+"""The key of the search method in a checkpoint."""
 
 
 def choose_search(study: ResolvedStudy, workers: Workers = ALONE, began: str = "") -> ResolvedStudy:

@@ -71,8 +71,8 @@ class OriginTable(Table):
         provenance = info.data.get("provenance")
         if provenance in SOURCED and not source.strip():
             kind = "is from a data sheet" if provenance == "data sheet" else f"is {provenance}"
-            told = "is missing: what {kind} has a source"
-            raise PydanticCustomError(NO_SOURCE, told, {"kind": kind})
+            text = "is missing: a value that {kind} needs a source"
+            raise PydanticCustomError(NO_SOURCE, text, {"kind": kind})
         return source
 
 
@@ -141,7 +141,7 @@ class UncertaintyTable(Table):
 class ModelUse(Table):
     """A model with some of its quantities under other names."""
 
-    use: StrictStr = Field(description="module:function, or file.py:function beside the study")
+    use: StrictStr = Field(description="module:function, or file.py:function in its folder")
     rename: dict[str, Name] = Field(
         default_factory=dict, description="the model's own name = name in this study"
     )
@@ -150,7 +150,7 @@ class ModelUse(Table):
 class CatalogRow(Table):
     """The input values of one catalog row, as constants."""
 
-    catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
+    catalog: StrictStr = Field(description="a catalog's name, or file.toml in the study's folder")
     row: StrictStr = Field(description="the row's name")
     rename: dict[str, Name] = Field(
         default_factory=dict, description="the row's own name = name in this study"
@@ -165,7 +165,7 @@ class CatalogRow(Table):
 
 
 class ResourceFile(OriginTable):
-    """An input from a file, of which some parts may not be chosen, or may all the same."""
+    """An input from a file, with parts to leave out or to include."""
 
     file: StrictStr = Field(description="a file or folder, relative to the study")
     exclude: list[StrictStr] = Field(
@@ -205,7 +205,7 @@ class ValuesTable(Table):
 class CatalogTable(Table):
     """One row of a catalog; a row sets all its quantities together."""
 
-    catalog: StrictStr = Field(description="a catalog's name, or file.toml beside the study")
+    catalog: StrictStr = Field(description="a catalog's name, or file.toml in the study's folder")
     options: list[StrictStr] | None = Field(None, min_length=1, description="rows; all if absent")
     rename: dict[str, Name] = Field(
         default_factory=dict, description="the rows' own name = name in this study"
@@ -305,11 +305,11 @@ InputTable = Annotated[
 ]
 
 
-# What is studied, asked and searched
+# Objectives, constraints, the search and the run
 
 
 class StudyTable(Table):
-    """What is studied, with which models."""
+    """The name of the study, and its models."""
 
     name: StrictStr = Field(min_length=1, max_length=200, description="title and run folder")
     about: StrictStr = Field("", description="a sentence for the report")
@@ -317,7 +317,7 @@ class StudyTable(Table):
 
 
 class TableStudyTable(StudyTable):
-    """What is studied: the rows of a table, which no model evaluates."""
+    """The name of the study, and its table of designs, which no model evaluates."""
 
     table: StrictStr = Field(min_length=1, description="a CSV file in the study's folder")
     models: list[ModelEntry] = Field(default_factory=list, description="none")
@@ -327,7 +327,7 @@ class TableStudyTable(StudyTable):
 
 
 class ObjectiveTable(Table):
-    """What is maximized or minimized, under which conditions."""
+    """A quantity to maximize or to minimize, under conditions."""
 
     maximize: StrictStr | None = Field(None, description="the quantity; or minimize, one of both")
     minimize: StrictStr | None = Field(None, description="the quantity")
@@ -335,7 +335,7 @@ class ObjectiveTable(Table):
         None, min_length=1, description="of the column; the quantity and its conditions if absent"
     )
     at: dict[str, Numeric] = Field(
-        default_factory=dict, description="inputs bound for this objective alone"
+        default_factory=dict, description="inputs bound only for this objective"
     )
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
@@ -353,15 +353,15 @@ class ObjectiveTable(Table):
 
 
 class ConstraintTable(Table):
-    """What a design must satisfy: bounds on a quantity, or a relation between quantities."""
+    """A condition for designs: bounds on a quantity, or a relation between quantities."""
 
-    quantity: StrictStr | None = Field(None, description="what is bounded; or relation")
+    quantity: StrictStr | None = Field(None, description="the bounded quantity; or relation")
     at_most: Number | None = Field(None, description="its greatest value")
     at_least: Number | None = Field(None, description="its least value")
     relation: StrictStr | None = Field(None, description='such as "lanes * streams <= 64"')
     name: StrictStr | None = Field(None, min_length=1, description="in messages and the report")
     at: dict[str, Numeric] = Field(
-        default_factory=dict, description="inputs bound for this constraint alone"
+        default_factory=dict, description="inputs bound only for this constraint"
     )
     reduce: ConstraintReduce | None = Field(
         None, description="what must keep it: the mean of the samples, the worst or a share"
@@ -397,7 +397,7 @@ class SearchTable(Table):
 
 
 class TargetTable(Table):
-    """What is to be reached, and of what as little as possible."""
+    """The bounds to reach, and the objective to minimize."""
 
     reach: StrictStr = Field(
         min_length=1, description='comparisons joined by and: "speedup >= 5 and area < 100 kLUT"'
@@ -457,7 +457,7 @@ class CurveTable(Table):
         None, description="[low, high]: numbers between them"
     )
     log: StrictBool = Field(False, description="spread evenly in the logarithm")
-    quantities: list[StrictStr] = Field(min_length=1, max_length=8, description="what is drawn")
+    quantities: list[StrictStr] = Field(min_length=1, max_length=8, description="the lines")
     at: dict[str, Number] = Field(
         default_factory=dict, description="inputs bound for this curve alone"
     )

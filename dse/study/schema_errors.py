@@ -142,7 +142,7 @@ def _report(
 
 
 def _report_kind(findings: Findings, place: Place, value: Any) -> None:
-    """Add the problem of a table of which no key says what it is."""
+    """Add the problem of a table whose kind no key shows."""
     if place.section == "space" and len(place.steps) == 1:
         message = f"does not say what kind of variable it is: {_show(value)}"
         findings.add(place, message, _VARIABLE)

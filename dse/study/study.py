@@ -43,11 +43,11 @@ class ResolvedStudy:
     Parameters
     ----------
     file : StudyFile
-        What was written.
+        The tables of the file.
     text : str
         The file's text, as it may be kept and shown: without the storage's credentials.
     content : mapping
-        What the text holds, as it was given.
+        The content of the text, as it was given.
     functions : mapping of str to callable
         The models that a script gave, by the names that the content has for them.
     path : Path or None
@@ -61,11 +61,11 @@ class ResolvedStudy:
     regions : RegionsPlan or None
         Along what bottlenecks are looked for.
     curves : tuple of CurvePlan
-        What is drawn of the designs that matter most.
+        The curves of the designs that matter most.
     sections : tuple of (str, callable)
         Names and functions that write sections of the report; see `dse.model.section`.
     notes : tuple of str
-        What a reader should know.
+        Facts that a reader should know.
     folder : Path or None
         Where the file lies, from the root: scripts may change where paths begin.
     code : mapping of Path to str
@@ -74,11 +74,11 @@ class ResolvedStudy:
     outside : mapping of str to Outside
         The inputs that a run does not copy, by key.
     target : Target or None
-        What is to be reached.
+        The target, if the study has one.
     unchecked : tuple of str
-        What the models require and the study cannot tell, with what is lacking.
+        Requirements of models that the study does not check, with the inputs that they need.
     uncertainty : Uncertainty
-        What is uncertain, and its samples.
+        The uncertain inputs, with their samples.
     inputs : tuple of StudyInput
         The input values that its results depend on, with their provenance.
     digest : str
@@ -139,7 +139,7 @@ class ResolvedStudy:
 
     @property
     def conditions(self) -> list[Conditions]:
-        """What is bound for each objective alone: a number, or one a scenario."""
+        """The inputs that each objective binds: a number, or one per scenario."""
         return [certain(objective.conditions) for objective in self.evaluator.objectives]
 
 
@@ -192,13 +192,13 @@ def study_of_mapping(
 
 
 def rewritten(
-    study: ResolvedStudy, content: Mapping[str, Any], anew: Collection[str] = ()
+    study: ResolvedStudy, content: Mapping[str, Any], moved: Collection[str] = ()
 ) -> ResolvedStudy:
     """Return a study of the same place and functions with another content.
 
     Parameters
     ----------
-    anew : collection of str
+    moved : collection of str
         Inputs whose files are looked for again; the others lie where they did.
 
     Raises
@@ -207,7 +207,7 @@ def rewritten(
         With every problem of the content.
     """
     text = to_toml(content) if study.path else json.dumps(content, indent=1)
-    elsewhere = {key: o.path for key, o in study.outside.items() if key not in anew}
+    elsewhere = {key: o.path for key, o in study.outside.items() if key not in moved}
     path = study.path
     if path is not None and study.folder is not None and path.parent.absolute() != study.folder:
         path = study.folder / path.name
@@ -215,7 +215,7 @@ def rewritten(
 
 
 def _not_mappings(content: Any, models: Any) -> list[Problem]:
-    """Return what is wrong with the kinds of what a script gave."""
+    """Return the problems of arguments that are not mappings."""
     problems = []
     if not isinstance(content, Mapping):
         remedy = "give its tables; a file is read by dse.load"
@@ -355,9 +355,9 @@ def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> Plan:
 
 
 def _digest(
-    told: str, files: Mapping[Path, str], folder: Path | None, fingerprints: Sequence[str]
+    content: str, files: Mapping[Path, str], folder: Path | None, fingerprints: Sequence[str]
 ) -> str:
-    state = hashlib.sha256("\0".join([_engine(), told, *fingerprints]).encode())
+    state = hashlib.sha256("\0".join([_engine(), content, *fingerprints]).encode())
     parts = set()
     for path, sha256 in files.items():
         own = folder is not None and path.resolve().is_relative_to(folder.resolve())

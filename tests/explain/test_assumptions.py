@@ -236,7 +236,7 @@ def test_the_distance_of_fronts_is_that_of_a_loop_over_points() -> None:
         ({"value": True, "provenance": "derived"}, "inputs.latency.value"),
         (
             {"value": 5, "provenance": "measured"},
-            "inputs.latency.source: is missing: what is measured",
+            "inputs.latency.source: is missing: a value that is measured",
         ),
         ({"value": 5, "provenance": "fitted", "source": " "}, "inputs.latency.source: is missing"),
         ({"between": [4, 6], "provenance": "data sheet"}, "inputs.latency.source: is missing"),

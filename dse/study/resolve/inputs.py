@@ -29,7 +29,7 @@ class Inputs:
     values : mapping of str to InputValue
         Numbers in base units, with the clock; files as NaN, with their provenance.
     resources : mapping of str to Any
-        What the files hold, by quantity.
+        The contents of the files, by quantity.
     files : tuple of Path
         The files that were read.
     outside : mapping of str to (str, Path, list of Path)

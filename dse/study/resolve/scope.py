@@ -22,7 +22,7 @@ _USUAL = {"Hz": "GHz", "B": "KiB", "s": "ns", "LUT": "kLUT", "W": "mW", "J": "nJ
 
 @dataclass(frozen=True)
 class Scope:
-    """What a name means in a study, and which numbers it may have.
+    """The meaning of names in a study, and the numbers that they may have.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Scope:
         greatest, remedy = self.limits.get(name, (math.inf, ""))
         given = float(np.max(np.asarray(values, dtype=np.float64), initial=-math.inf))
         if given > greatest:
-            self.add(place, f"{name} = {given:,.0f} chooses what is not there", remedy)
+            self.add(place, f"{name} = {given:,.0f} is beyond the last choice", remedy)
             return False
         return True
 

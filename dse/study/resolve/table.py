@@ -159,9 +159,9 @@ def _check_names(findings: Findings, objectives: Iterable[Objective], table: Des
 def _variables(
     file: TableStudyFile, findings: Findings, table: DesignTable, used: set[str]
 ) -> tuple[str, ...]:
-    """Return the columns that tell designs apart: those named, else what nothing else uses."""
+    """Return the columns that tell designs apart: those named, else the unused ones."""
     for key in file.space.keys() - {"columns"}:
-        message = "a table has the designs that it has: its [space] takes columns alone"
+        message = "a table has the designs that it has: its [space] takes only columns"
         findings.add(Place("space") / key, message, 'write columns = ["name", …]')
     named = file.space.get("columns")
     if named is not None and not _are_texts(named):
@@ -203,7 +203,7 @@ def _same(count: int) -> str:
 
 
 def _note(file: TableStudyFile, findings: Findings, space: TableSpace, table: DesignTable) -> None:
-    """Note what was taken for a variable, what was not, and what is there more than once."""
+    """Add notes on the variables, the other columns, and the repeated designs."""
     if space.variables and "columns" not in file.space:
         findings.note(
             f"variables are the columns that no objective and no constraint uses: "
@@ -261,9 +261,9 @@ def _note_missing(
     space: TableSpace,
 ) -> None:
     """Note missing values; the run counts those of objectives and bounded columns."""
-    told = {o.quantity for o in objectives} | {c.quantity for c in constraints}
+    counted = {o.quantity for o in objectives} | {c.quantity for c in constraints}
     for name in {n: None for c in constraints for n in c.names} | dict.fromkeys(space.variables):
-        if name in space.numbers and name not in told:
+        if name in space.numbers and name not in counted:
             count = int(np.isnan(space.numbers[name]).sum())
             if count:
                 findings.note(f"{name} is missing in {count:,} of {plural(space.size, 'design')}")

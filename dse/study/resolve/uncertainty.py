@@ -360,7 +360,7 @@ def _with_samples(
 def _notes(
     uncertainty: Uncertainty, objectives: Sequence[Objective], constraints: Sequence[Constraint]
 ) -> Iterator[str]:
-    """Yield what is uncertain, and what objectives and constraints make of it."""
+    """Yield a note on each uncertain input, and on each target that depends on one."""
     for source in uncertainty.sources:
         yield f"{source.where} is uncertain: {source.told}"
     corners = ""

@@ -64,7 +64,7 @@ def search(path: Path) -> Work:
     for _ in under_way.steps():
         progress, steps = under_way.progress(), steps + 1
         if is_checkpoint_due(progress, kept):
-            checkpoints, kept = checkpoints + 1, progress.done
+            checkpoints, kept = checkpoints + 1, progress.work
     seconds = time.perf_counter() - began
     digest = hashlib.sha256(repr(calls).encode()).hexdigest()[:12]
     rows, front = sum(count for _, count in calls), under_way.progress().front

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -140,6 +140,35 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
     return result
 
 
+class _Session(NamedTuple):
+    """A run under way: its study with the plan, who works, notes of the audit, and the search."""
+
+    study: ResolvedStudy
+    workers: Workers
+    notes: Mapping[str, str]
+    search: Search
+    out: Path | None
+
+    def save_checkpoint(self) -> None:
+        """Write what the search needs to go on, and its method."""
+        if self.out is not None and (state := self.search.state()):
+            state = {**state, METHOD: np.array(self.study.plan.method)}
+            checkpoints.write(self.out / files.CHECKPOINT, state, self.study.digest)
+
+
+class _Ended(NamedTuple):
+    """A search that has ended: its outcome, why it ended, and the error that ended it, if any."""
+
+    outcome: Outcome
+    stopped: str
+    error: DseError | None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another run goes on from here."""
+        return self.stopped not in files.FINISHED or self.stopped == files.TIMEOUT
+
+
 def _run(
     study: ResolvedStudy,
     out: Path | None,
@@ -149,81 +178,137 @@ def _run(
     copies: Mapping[str, bytes],
     begins: Callable[[ResolvedStudy], None] | None,
 ) -> Result:
+    """Prepare, search, check, keep and report."""
     began = time.monotonic()
-    checkpoint = out / files.CHECKPOINT if out is not None else None
+    session = _prepare(study, out, store, workers, begins)
+    ended = _search(session, progress)
+    checked = _check(session, ended)
+    result = _result(session, ended, checked, store, time.monotonic() - began)
+    if out is not None:
+        _keep(session, ended, result, out, store, copies)
+        # a model that ended a process, or hung in one, would do so in this one; after Ctrl-C the
+        # user waits for the result
+        unsafe = ended.stopped in CUT_SHORT and session.study.file.run.processes
+        waits = ended.stopped == "interrupted" or isinstance(ended.error, EndedError)
+        report_into(session.study, result, out, explains=not (unsafe or waits))
+    if ended.error is not None:
+        told = f"; {_KEPT}" if out is not None and isinstance(ended.error, ClusterError) else ""
+        raise StoppedError(f"{study.name}: {ended.error}{told}") from ended.error
+    return result
+
+
+def _prepare(
+    study: ResolvedStudy,
+    out: Path | None,
+    store: Store | FrontDatabase | None,
+    workers: Workers,
+    begins: Callable[[ResolvedStudy], None] | None,
+) -> _Session:
+    """Start workers, hold the models to their contract, and start or take up the search."""
     if study.plan.timeout is not None:
         now = time.time()
         workers = _begun(study, replace(workers, until=now + study.plan.timeout, since=now))
-    seen = held_to_the_contract(study, workers)
-    state = checkpoints.read(checkpoint, study.digest) if checkpoint is not None else {}
+    notes = held_to_the_contract(study, workers)
+    state = checkpoints.read(out / files.CHECKPOINT, study.digest) if out is not None else {}
     study = choose_search(study, workers, str(state.pop(METHOD, "")))
     if begins is not None:
         begins(study)
-    chunk = study.file.run.chunk
     trials = None if isinstance(store, FrontDatabase) else store
+    chunk = study.file.run.chunk
     begun = Start(study.evaluator, study.plan, chunk, workers, state, trials)
     try:
-        under_way = method_of(study.plan.method).start(begun)
+        search = method_of(study.plan.method).start(begun)
     except (DesignError, ModelError) as raised:
         raise StoppedError(f"{study.name}: {raised}") from raised
+    return _Session(study, workers, notes, search, out)
+
+
+def _search(session: _Session, progress: Callable[[Progress], None] | None) -> _Ended:
+    """Search until the end, the time limit, Ctrl-C or an error."""
     error: DseError | None = None
     try:
-        stopped = _follow(study, under_way, checkpoint, progress, workers.until)
+        stopped = _follow(session, progress)
     except DseError as raised:
         error, stopped = raised, f"error: {raised}"
-    if under_way.progress().done == 0:
+    if session.search.progress().done == 0:
         if error is not None:
-            raise StoppedError(f"{study.name}: {error}") from error
+            raise StoppedError(f"{session.study.name}: {error}") from error
         raise KeyboardInterrupt
-    outcome, earlier = under_way.outcome(), under_way.earlier()
-    stopped = "complete" if outcome.complete else stopped
+    outcome = session.search.outcome()
+    return _Ended(outcome, "complete" if outcome.complete else stopped, error)
+
+
+def _check(session: _Session, ended: _Ended) -> Reproduction | None:
+    """Evaluate designs again before their front is certified.
+
+    Raises
+    ------
+    InfeasibleError
+        If no design is feasible.
+    """
+    study, outcome, checked = session.study, ended.outcome, None
     claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
-    checked = None
-    if claims or (stopped in files.FINISHED and stopped != files.TIMEOUT):
-        checked = _reproduced(study, outcome, workers, out)
-    if outcome.tally.feasible == 0 and stopped in files.FINISHED:
-        if told := explain_if_all_skipped(outcome.tally):
-            raise StoppedError(f"{study.name}: {told}")
-        nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
-        names = [o.name for o, bad in zip(study.evaluator.objectives, nan, strict=True) if bad]
-        place = "constraint" if study.evaluator.constraints else "objective"
-        why = explain_undefined_objective(study.evaluator, outcome)
-        message, remedy = why_infeasible(
-            outcome.tally,
-            study.evaluator.constraints,
-            names,
-            why,
-            find_unprofitable(study.evaluator, outcome),
-        )
-        raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
-    result = result_of(study, outcome, stopped, time.monotonic() - began, workers, seen, earlier)
+    if claims or not ended.goes_on:
+        checked = _reproduced(study, outcome, session.workers, session.out)
+    if outcome.tally.feasible or ended.stopped not in files.FINISHED:
+        return checked
+    if told := explain_if_all_skipped(outcome.tally):
+        raise StoppedError(f"{study.name}: {told}")
+    evaluator = study.evaluator
+    nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
+    names = [o.name for o, bad in zip(evaluator.objectives, nan, strict=True) if bad]
+    message, remedy = why_infeasible(
+        outcome.tally,
+        evaluator.constraints,
+        names,
+        explain_undefined_objective(evaluator, outcome),
+        find_unprofitable(evaluator, outcome),
+    )
+    place = "constraint" if evaluator.constraints else "objective"
+    raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
+
+
+def _result(
+    session: _Session,
+    ended: _Ended,
+    checked: Reproduction | None,
+    store: Store | FrontDatabase | None,
+    seconds: float,
+) -> Result:
+    """Return the result: tables, certificate, notes and the answer to the study's target."""
+    study, outcome, earlier = session.study, ended.outcome, session.search.earlier()
+    found = result_of(
+        study, outcome, ended.stopped, seconds, session.workers, session.notes, earlier
+    )
     if checked is not None:
-        result = replace(result, certificate=result.certificate.checked_on(checked))
+        found = replace(found, certificate=found.certificate.checked_on(checked))
     if store is not None and (note := store.note(outcome)):
-        result = replace(result, notes=(*result.notes, note))
-    result = replace(result, target=answer_target(study, result))
-    if out is not None and checkpoint is not None:
-        try:
-            if stopped not in files.FINISHED or stopped == files.TIMEOUT:
-                _write(checkpoint, study, under_way)
-            _keep(study, result, outcome, out, store, copies)
-        except (OSError, StorageError):  # what was searched is not searched again, if it fits
-            with suppress(OSError):
-                _write(checkpoint, study, under_way)
-            raise
-        if stopped in files.FINISHED and stopped != files.TIMEOUT:
-            checkpoint.unlink(missing_ok=True)
-        (out / files.PROGRESS).unlink(missing_ok=True)
-        # a model that ended a process, or hung in one, would do so in this one; after Ctrl-C the
-        # user waits for the result
-        unsafe = stopped in CUT_SHORT and study.file.run.processes
-        explains = not (unsafe or stopped == "interrupted" or isinstance(error, EndedError))
-        report_into(study, result, out, explains)
-    if error is not None:
-        kept = out is not None and isinstance(error, ClusterError)
-        told = f"; {_KEPT}" if kept else ""
-        raise StoppedError(f"{study.name}: {error}{told}") from error
-    return result
+        found = replace(found, notes=(*found.notes, note))
+    return replace(found, target=answer_target(study, found))
+
+
+def _keep(
+    session: _Session,
+    ended: _Ended,
+    result: Result,
+    out: Path,
+    store: Store | FrontDatabase | None,
+    copies: Mapping[str, bytes],
+) -> None:
+    """Write the storage, the tables, and a checkpoint if another run goes on."""
+    try:
+        if ended.goes_on:
+            session.save_checkpoint()
+        if store is not None and ended.stopped in files.FINISHED:
+            store.register(session.study.evaluator, ended.outcome)
+        files.save(result, out, copies, session.study.outside)
+    except (OSError, StorageError):  # what was searched is not searched again, if it fits
+        with suppress(OSError):
+            session.save_checkpoint()
+        raise
+    if not ended.goes_on:
+        (out / files.CHECKPOINT).unlink(missing_ok=True)
+    (out / files.PROGRESS).unlink(missing_ok=True)
 
 
 def _reproduced(
@@ -262,14 +347,6 @@ def _begun(study: ResolvedStudy, workers: Workers) -> Workers:
         ) from None
 
 
-def _write(checkpoint: Path, study: ResolvedStudy, under_way: Search) -> None:
-    """Write what a search needs to go on, and which one it is."""
-    state = under_way.state()
-    if state:
-        state = {**state, METHOD: np.array(study.plan.method)}
-    checkpoints.write(checkpoint, state, study.digest)
-
-
 def held_to_the_contract(
     study: ResolvedStudy, workers: Workers | None = None, seconds: float = np.inf
 ) -> dict[str, str]:
@@ -306,20 +383,14 @@ def _share(timeout: float | None) -> float:
     return np.inf if timeout is None else _AUDITED * timeout
 
 
-def _follow(
-    study: ResolvedStudy,
-    under_way: Search,
-    checkpoint: Path | None,
-    progress: Callable[[Progress], None] | None,
-    until: float,
-) -> str:
+def _follow(session: _Session, progress: Callable[[Progress], None] | None) -> str:
     """Work until the end, the time limit or Ctrl-C; return the reason."""
-    state = under_way.progress()
+    search, until, state = session.search, session.workers.until, session.search.progress()
     noted, kept = time.monotonic(), state.work
-    noting = Noting(checkpoint.parent, study, state) if checkpoint is not None else None
+    noting = Noting(session.out, session.study, state) if session.out is not None else None
     try:
-        for _ in under_way.steps(until):
-            state = under_way.progress()
+        for _ in search.steps(until):
+            state = search.progress()
             if progress is not None:
                 progress(state)
             if state.front > _LARGEST_FRONT:
@@ -327,8 +398,8 @@ def _follow(
                     f"the front has more than {_LARGEST_FRONT:,} designs. Give a tolerance, larger "
                     "steps of variables, or fewer objectives"
                 )
-            if checkpoint is not None and is_checkpoint_due(state, kept):
-                _write(checkpoint, study, under_way)
+            if is_checkpoint_due(state, kept):
+                session.save_checkpoint()
                 kept = state.work
             if noting is not None and time.monotonic() - noted > _NOTED:
                 noting.note(state)
@@ -348,20 +419,6 @@ def is_checkpoint_due(state: Progress, kept: int) -> bool:
     """
     new = state.work - kept
     return new >= min(max(_FEWEST, kept // 2), max(_MOST, 64 * state.kept))
-
-
-def _keep(
-    study: ResolvedStudy,
-    result: Result,
-    outcome: Outcome,
-    out: Path,
-    store: Store | FrontDatabase | None,
-    copies: Mapping[str, bytes],
-) -> None:
-    """Write storage and tables into the run folder."""
-    if store is not None and result.certificate.stopped in files.FINISHED:
-        store.register(study.evaluator, outcome)
-    files.save(result, out, copies, study.outside)  # before the report, which runs models again
 
 
 def report_into(study: ResolvedStudy, result: Result, out: Path, explains: bool = True) -> None:

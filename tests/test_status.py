@@ -18,7 +18,7 @@ import dse
 from dse.cli import commands
 from dse.result.status import Status, Worker, of_folder, take_up
 from dse.run import run
-from dse.search.base import Progress, Search
+from dse.search.base import Progress
 from dse.search.workers import NEVER
 from dse.terminal.status import lines
 from tests.toy import MODEL, STUDY
@@ -96,8 +96,8 @@ def test_a_run_that_goes_on_is_not_finished_and_keeps_its_total(
     text = f'{STUDY}[search]\nmethod = "{method}"\n{some}[run]\nchunk = 1024\n'
     (tmp_path / "study.toml").write_text(text)
 
-    def follow(study: dse.Study, under_way: Search, *_: Any) -> str:
-        next(iter(under_way.steps(NEVER)))
+    def follow(session: Any, _: Any) -> str:
+        next(iter(session.search.steps(NEVER)))
         return stopped
 
     monkeypatch.setattr("dse.run._follow", follow)

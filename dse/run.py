@@ -456,7 +456,7 @@ def report(
     from dse.explain.regression import regression_section
     from dse.explain.robustness import Robustness, robustness_data, uncertain_section
     from dse.report import write_report
-    from dse.report.sections import written
+    from dse.report.panels import written
 
     sections, failed = written(study, result)
     explanations: list[Explanation] = []

@@ -1,10 +1,15 @@
 """The report: one file that explains a result in any browser, without a network.
 
-* `axes`: colours, titles, ticks, where infinity lies; `front`: which designs and how columns look
+* `axes`: colours, titles and ticks, and the place of infinity
+* `front`: the designs in pictures, and the looks of each column
 * `figures`: the front for scripts, by plotly
-* `panels`: the report's own pictures and tables (with `regions_plot`, `curve_plot`), as a `panel`
-* `sections`: sections of the study's models (with `section_plot`)
-* `payload`: all of it as JSON; `page` and ``*.js``: the page
+* `panels`: pictures and tables of a run, of a design and of sections
+* `curve_plots`: curves and optimization regions
+* `section_plot`: the pictures of sections that models write
+* `narrow`: the study of a selection, for the page to write
+* `payload`: the data of the page as JSON
+* `shell`: style, scripts and policy of every page
+* `page`: the page, with ``page.html`` and ``*.js``
 """
 
 from __future__ import annotations

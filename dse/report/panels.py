@@ -1,21 +1,90 @@
-"""The report's own panels: of the run, and of one design. One more is a function here."""
+"""Panels: pictures and tables of a run, of a design, and of the sections of models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dse.explain.curves import Curve, find_best_point
 from dse.explain.explanation import Explanation
 from dse.explain.regions import Regions
-from dse.model.values import conditioned, number, tell, worded
+from dse.model.section import Section, SectionPart, Table, Tree
+from dse.model.values import cell, conditioned, decimals, number, tell, worded
 from dse.report.axes import PALETTE, Plot, packed
-from dse.report.curve_plot import curve_plot
-from dse.report.panel import panel, table_of
-from dse.report.regions_plot import region_colors, regions_plot
+from dse.report.curve_plots import curve_plot, region_colors, regions_plot
+from dse.report.section_plot import height, section_plot
 from dse.result.record import Result
+from dse.study.study import ResolvedStudy
+
+
+def panel(
+    name: str,
+    title: str,
+    note: str = "",
+    *,
+    plot: Plot | None = None,
+    height: int = 400,
+    table: dict[str, Any] | None = None,
+    wide: bool = False,
+) -> dict[str, Any]:
+    """Return a panel.
+
+    Parameters
+    ----------
+    name : str
+        The picture's element on the page; it ends in a number.
+    title, note : str
+        Its heading, and a note for readers.
+    plot : Plot, optional
+        The picture; a series without ``x`` has that of the first, one without a colour the page's.
+    height : int
+        Of the picture, in pixels.
+    table : dict, optional
+        See `table_of`; next to the picture if there are both.
+    wide : bool
+        Whether the picture needs the whole width.
+    """
+    return {
+        "name": name,
+        "kind": name.partition("-")[0],
+        "title": title,
+        "note": note,
+        "plot": plot,
+        "height": height,
+        "table": table,
+        "wide": wide or table is not None,
+    }
+
+
+def table_of(
+    columns: Sequence[str],
+    numbers: Sequence[bool],
+    rows: Sequence[Sequence[str | tuple[str, str]]],
+    swatches: Sequence[str | None] = (),
+) -> dict[str, Any]:
+    """Return a table of texts.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Headings.
+    numbers : sequence of bool
+        Which columns hold numbers, to be set right.
+    rows : sequence of sequence
+        Cells: a text, or one with a remark under it.
+    swatches : sequence of str or None, optional
+        A colour before each row.
+    """
+    return {
+        "columns": list(columns),
+        "numbers": list(numbers),
+        "rows": rows,
+        "swatches": list(swatches),
+    }
+
 
 Panel = dict[str, Any]
 _END = "end of the axis"
@@ -137,3 +206,64 @@ def _curve_panel(curve: Curve, i: int) -> Panel:
 
 _RUN: tuple[Callable[[Result], list[Panel]], ...] = (_convergence,)
 _DESIGN: tuple[Callable[[Explanation], list[Panel]], ...] = (_scenarios, _regions, _curves)
+
+
+def written(study: ResolvedStudy, result: Result) -> tuple[list[Section], list[str]]:
+    """Return the sections, and the errors of sections that could not be written."""
+    found, failed = [], []
+    for name, write in study.sections if len(result.front) else ():
+        try:
+            section = write(study, result)
+        except (Exception, SystemExit) as error:  # whatever a user's function raises
+            failed.append(f"the section {name}, which raised {type(error).__name__}: {error}")
+            continue
+        if isinstance(section, Section):
+            found.append(section)
+        else:
+            failed.append(f"the section {name}, which returned {type(section).__name__}")
+    return found, failed
+
+
+def section_data(section: Section, name: str = "section") -> dict[str, Any]:
+    """Return what the page needs to show a section; `name` begins the names of its panels."""
+    paragraphs = (" ".join(text.split()) for text in section.text.split("\n\n"))
+    return {
+        "title": section.title,
+        "paragraphs": [text for text in paragraphs if text],
+        "panels": [_part(part, f"{name}-{i}") for i, part in enumerate(section.parts)],
+    }
+
+
+def _part(part: SectionPart, name: str) -> dict[str, Any]:
+    if isinstance(part, Table):
+        return panel(name, part.title, part.note, table=_table(part.rows))
+    wide = isinstance(part, Tree)  # its narrow blocks need the room
+    plot = section_plot(part)
+    return panel(name, part.title, part.note, plot=plot, height=height(part), wide=wide)
+
+
+def _table(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return headings and cells; columns of numbers are marked, to be set right."""
+    table = rows.reset_index() if rows.index.name is not None else rows
+    numbers = [
+        pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
+        for kind in table.dtypes
+    ]
+    columns = [
+        _numbers(table.iloc[:, i]) if number else [cell(value) for value in table.iloc[:, i]]
+        for i, number in enumerate(numbers)
+    ]
+    cells = [list(row) for row in zip(*columns, strict=True)]
+    return table_of([str(name) for name in table.columns], numbers, cells)
+
+
+def _numbers(column: pd.Series[Any]) -> list[str]:
+    """Return numbers with their points below one another, unless they span too much for that."""
+    values = column.to_numpy(np.float64, na_value=np.nan)
+    places = decimals(values)
+    if places is None:
+        return [cell(value) for value in column]
+    rounded = values[np.isfinite(values)].round(places)
+    while places and (rounded == rounded.round(places - 1)).all():  # as they were given
+        places -= 1
+    return [f"{v:,.{places}f}" if np.isfinite(v) else cell(v) for v in values.tolist()]

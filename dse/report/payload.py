@@ -29,8 +29,7 @@ from dse.model.values import INFINITE, PREFIXES, as_data, change, conditioned, t
 from dse.report.axes import NEUTRAL, PALETTE, VALUES, color_scale
 from dse.report.front import HELD, MANY, MOST, Shown, bests, default_axes, held, shown
 from dse.report.narrow import narrow
-from dse.report.panels import of_design, of_run
-from dse.report.sections import section_data
+from dse.report.panels import of_design, of_run, section_data
 from dse.result.record import ROLES, Result
 
 _MODELS = "No input of this study declares which way it improves."

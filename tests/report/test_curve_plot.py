@@ -14,7 +14,7 @@ import pytest
 from dse.explain.curves import Best, Better, Curve, Line, find_best_point
 from dse.explain.explanation import curve_lines
 from dse.report.axes import PALETTE
-from dse.report.curve_plot import curve_plot
+from dse.report.curve_plots import curve_plot
 from dse.report.payload import as_json, payload
 from tests.report.examples import explanation, result
 

@@ -22,10 +22,10 @@ from dse.model.values import prefixed
 from dse.problems import InputError
 from dse.report import figures as plot
 from dse.report.axes import SHADES, VALUES, evenly, packed, placed, scale_of, spans_decades
+from dse.report.curve_plots import region_colors, regions_plot
 from dse.report.front import default_axes, held, shown
 from dse.report.panels import of_run
 from dse.report.payload import payload
-from dse.report.regions_plot import region_colors, regions_plot
 from dse.report.section_plot import section_plot
 from dse.result.record import Column, Result
 from dse.run import run

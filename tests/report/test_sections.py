@@ -12,8 +12,8 @@ import pytest
 import dse
 from dse.model.section import Bars, Heatmap, Lines, Section, Table, Tree
 from dse.model.values import cell
+from dse.report.panels import section_data
 from dse.report.section_plot import height, section_plot
-from dse.report.sections import section_data
 from dse.run import StoppedError
 
 MODEL = """

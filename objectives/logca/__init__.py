@@ -15,13 +15,6 @@ outside the declared domains. No function raises on a value.
 
 from objectives.logca.curve import Limits, Speedup, Times, limits, speedup, times
 from objectives.logca.model import Offload, offload
-from objectives.logca.printed import (
-    printed_break_even,
-    printed_break_even_newton,
-    printed_half_acceleration,
-    printed_half_acceleration_newton,
-    printed_unbounded_acceleration_newton,
-)
 from objectives.logca.quantities import Interface, TargetSpeedup
 from objectives.logca.reach import (
     BreakEven,
@@ -51,11 +44,6 @@ __all__ = [
     "half_acceleration",
     "limits",
     "offload",
-    "printed_break_even",
-    "printed_break_even_newton",
-    "printed_half_acceleration",
-    "printed_half_acceleration_newton",
-    "printed_unbounded_acceleration_newton",
     "speedup",
     "target",
     "times",

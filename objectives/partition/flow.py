@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+from scipy.sparse.csgraph import maximum_flow
 
 from objectives.partition.graph import Indices
 
@@ -35,7 +35,10 @@ class Network:
         self._place = place[: len(tail)]
         self._row, self._column = (x.astype(np.int32) for x in (keys // nodes, keys % nodes))
         self._first = np.searchsorted(self._row, np.arange(nodes + 1)).astype(np.int32)
-        self._back = np.searchsorted(keys, self._column.astype(np.int64) * nodes + self._row)
+        # One matrix for all capacities: SciPy's checks of a new one take longer than a small flow.
+        empty = np.zeros(len(keys), np.int32)
+        arrays = empty, self._column, self._first
+        self._matrix = csr_array(arrays, shape=(nodes, nodes))
 
     def sink_side(self, capacity: Indices) -> NDArray[np.bool_]:
         """Return the sink's side of the minimum cut that has the fewest nodes there.
@@ -54,17 +57,20 @@ class Network:
         while left:
             shift = max(0, left.bit_length() - _BITS)
             part = (np.minimum(free, left) >> shift).astype(np.int32)
-            flow = maximum_flow(self._matrix(part), source, sink).flow.data.astype(np.int64)
+            self._matrix.data = part
+            flow = maximum_flow(self._matrix, source, sink).flow.data.astype(np.int64)
             free -= flow << shift
             left = min(left - (int(flow[leaving].sum()) << shift), len(free) << shift)
             if not shift:
                 break
-        backwards = self._matrix((free[self._back] > 0).astype(np.int8))
-        backwards.eliminate_zeros()
-        reached = np.zeros(self.nodes, bool)
-        reached[breadth_first_order(backwards, sink, return_predecessors=False)] = True
-        return reached
+        return self._reaching_sink(free)
 
-    def _matrix(self, values: NDArray[np.int32] | NDArray[np.int8]) -> csr_array:
-        arrays = (values, self._column.copy(), self._first.copy())
-        return csr_array(arrays, shape=(self.nodes, self.nodes))
+    def _reaching_sink(self, free: Indices) -> NDArray[np.bool_]:
+        """Return the nodes from which an arc with free capacity leads to the sink, step by step."""
+        open_arc = free > 0
+        tail, head = self._row[open_arc], self._column[open_arc]
+        reached = np.zeros(self.nodes, bool)
+        reached[self.nodes - 1] = True
+        while len(new := tail[reached[head] & ~reached[tail]]):
+            reached[new] = True
+        return reached

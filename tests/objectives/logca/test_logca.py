@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.testing import check_model
-from objectives import logca
 from objectives.logca import break_even, half_acceleration, limits, offload, speedup, target, times
+from tests.oracles import logca_printed as oracle
 
 AES = 1.01
 T2 = {"overhead": 2.9e4, "latency": 1500, "computational_index": 90, "acceleration": 19}
@@ -164,7 +164,7 @@ def test_sub_linear_kernel_pays_only_between_two_granularities() -> None:
     pays = break_even(**APU, **KERNELS["sort"])
     assert float(pays.break_even) == pytest.approx(4.7737535e6, rel=1e-6)
     assert float(pays.break_even_end) == pytest.approx(2.10216e20, rel=1e-5)
-    printed = float(logca.printed_break_even_newton(**APU, **KERNELS["sort"]))
+    printed = float(oracle.printed_break_even_newton(**APU, **KERNELS["sort"]))
     assert printed == pytest.approx(1.829e6, rel=1e-3)
     there = speedup(granularity=printed, **APU, **KERNELS["sort"]).speedup
     assert float(there) == pytest.approx(0.486, abs=1e-3)
@@ -172,11 +172,11 @@ def test_sub_linear_kernel_pays_only_between_two_granularities() -> None:
 
 def test_printed_newton_step_is_wrong_for_other_complexities() -> None:
     exact = float(break_even(**APU, **KERNELS["fft"]).break_even)
-    printed = float(logca.printed_break_even_newton(**APU, **KERNELS["fft"]))
+    printed = float(oracle.printed_break_even_newton(**APU, **KERNELS["fft"]))
     assert exact == pytest.approx(149_347, rel=1e-5)
     assert printed / exact == pytest.approx(9.45, abs=0.01)
     for design, wrong in ((APU, -3.31e7), (GPU, -6.67e4)):
-        printed = float(logca.printed_break_even_newton(**design, **KERNELS["gemm"]))
+        printed = float(oracle.printed_break_even_newton(**design, **KERNELS["gemm"]))
         assert printed == pytest.approx(wrong, rel=1e-3)
         root = float(break_even(**design, **KERNELS["gemm"]).break_even)
         assert root == pytest.approx(8.37e4, rel=3e-3)
@@ -187,9 +187,9 @@ def test_printed_newton_step_is_one_step_from_one_byte() -> None:
         c, b = kernel["computational_index"], kernel["complexity"]
         o, per_byte, a = APU["overhead"], APU["latency_per_byte"], APU["acceleration"]
         for s, printed in (
-            (1.0, logca.printed_break_even_newton),
-            (a / 2, logca.printed_half_acceleration_newton),
-            (a, logca.printed_unbounded_acceleration_newton),
+            (1.0, oracle.printed_break_even_newton),
+            (a / 2, oracle.printed_half_acceleration_newton),
+            (a, oracle.printed_unbounded_acceleration_newton),
         ):
             gain = c * (1 / s - (0 if s == a else 1 / a))  # equation 13: infinite acceleration
             step = 1 - (gain - per_byte - o) / (b * gain - per_byte)
@@ -209,9 +209,11 @@ def test_printed_newton_step_is_exact_for_linear_kernels(
         "acceleration": a,
     }
     got = offload(granularity=1.0, latency=0.0, **design)
-    assert math.isclose(got.break_even, logca.printed_break_even_newton(**design), rel_tol=1e-9)
+    assert math.isclose(got.break_even, oracle.printed_break_even_newton(**design), rel_tol=1e-9)
     assert math.isclose(
-        got.half_acceleration, logca.printed_half_acceleration_newton(**design), rel_tol=1e-9
+        got.half_acceleration,
+        oracle.printed_half_acceleration_newton(**design),
+        rel_tol=1e-9,
     )
 
 
@@ -228,8 +230,8 @@ def test_printed_closed_forms_without_a_latency_per_byte(
         "acceleration": a,
     }
     got = offload(granularity=1.0, latency_per_byte=0.0, **design)
-    assert math.isclose(got.break_even, logca.printed_break_even(**design), rel_tol=1e-10)
-    half = logca.printed_half_acceleration(**design)
+    assert math.isclose(got.break_even, oracle.printed_break_even(**design), rel_tol=1e-10)
+    half = oracle.printed_half_acceleration(**design)
     assert math.isclose(got.half_acceleration, half, rel_tol=1e-10)
     assert math.isclose(half, (a - 1) ** (1 / b) * got.break_even, rel_tol=1e-9)  # equation 7
 

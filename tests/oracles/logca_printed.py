@@ -1,4 +1,4 @@
-"""LogCA's performance metrics as printed, for comparison; :mod:`objectives.logca` has exact ones.
+"""LogCA's metrics as the papers print them: oracles for the exact ones of `objectives.logca`.
 
 Source: M. S. B. Altaf and D. A. Wood, "LogCA: A High-Level Performance Model for Hardware
 Accelerators", ISCA 2017, equations 5, 6, 11, 12 and 13. With β = 1 they are equations 5, 6, 11 and

@@ -1,0 +1,1 @@
+"""Independent programs that tests compare the models with."""

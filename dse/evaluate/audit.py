@@ -32,17 +32,17 @@ from dse.model.values import show
 from dse.problems import Problem
 
 _SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it costs
-_SECONDS = 0.2  # that larger ones may take
-_ALONE = 4  # designs that are run alone
-_MORE = 16  # times as many designs, of which some are not excluded
+_MAX_SECONDS = 0.2  # that larger ones may take
+_SINGLE = 4  # designs that are run alone
+_OVERSAMPLING = 16  # designs per wanted one, where constraints exclude many
 _LARGE_BATCH = 16_384  # rows of the large batch at most: faults begin at 50 to 5,000
 _LARGE_FRACTION = 1_024  # one design of so many, so that the audit is short
 _GROWTH = 8  # of a batch to the next one
 _PARTS = 4  # of the large batch, for two threads
-_FEWEST = 5  # designs that the smallest audit runs, beside one that is timed
+_MIN_DESIGNS = 5  # designs that the smallest audit runs, beside one that is timed
 # The vector and the scalar code of a processor differ in the last bit, and what subtracts near
 # numbers makes more of it: as much as `dse.model.testing.check_model` allows.
-_SLACK = 1e-12
+_ROUNDING = 1e-12
 
 
 class Audit(NamedTuple):
@@ -77,7 +77,7 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
         with suppress(ModelError):
             evaluator.evaluate(sample(evaluator.space, 1))
         pace = time.monotonic() - began
-        if _FEWEST * pace > seconds:
+        if _MIN_DESIGNS * pace > seconds:
             told = f"one design took {pace:.1f} s, too long for the {seconds:.3g} s that there are"
             return Audit(
                 [], {"study.models": f"the models were not held to their contract: {told}"}
@@ -88,7 +88,7 @@ def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
         watch = _watched(evaluator, size)
         found = Audit(watch.problems, watch.notes)
         now = time.monotonic()
-        if larger is None or now - began + (now - before) * larger / size > _SECONDS:
+        if larger is None or now - began + (now - before) * larger / size > _MAX_SECONDS:
             break
         if found.problems:
             break
@@ -105,7 +105,7 @@ def _large_batch_problems(evaluator: Evaluator) -> list[Problem]:
     most = min(_LARGE_BATCH // evaluator.scenarios, size // _LARGE_FRACTION)
     count, spent = _SIZES[-1], 0.0
     try:
-        while count < most and _GROWTH * spent < _SECONDS:  # a batch grows while it is quick
+        while count < most and _GROWTH * spent < _MAX_SECONDS:  # a batch grows while it is quick
             count = min(_GROWTH * count, most)
             points, began = sample(evaluator.space, count), time.monotonic()
             whole = evaluator.evaluate(points)
@@ -137,7 +137,7 @@ def _watched(evaluator: Evaluator, size: int) -> _Watch:
 
 def _wanted(evaluator: Evaluator, size: int) -> _Watch | None:
     """Run models on designs that no constraint on variables excludes; None if there are few."""
-    points = sample(evaluator.space, _MORE * size)
+    points = sample(evaluator.space, _OVERSAMPLING * size)
     rows = np.flatnonzero(Prefilter.of(evaluator).allowed(points))[:size]
     if len(rows) < size:
         return None
@@ -194,7 +194,7 @@ class _Watch:
             return self._one_at_a_time(model, given, count, error)
         if self.size > _SIZES[0] and self._differs(model, given, together):
             return together
-        rows = np.unique(np.linspace(0, count - 1, _ALONE).astype(int)) if count > 1 else ()
+        rows = np.unique(np.linspace(0, count - 1, _SINGLE).astype(int)) if count > 1 else ()
         for row in rows:
             alone = model({n: _at(v, int(row)) for n, v in given.items()})
             for name, value in together.items():
@@ -344,4 +344,4 @@ def _first(marked: NDArray[np.bool_]) -> int:
 
 def _close(first: Any, second: Any) -> bool:
     with np.errstate(all="ignore"):
-        return bool(np.allclose(first, second, rtol=_SLACK, atol=0, equal_nan=True))
+        return bool(np.allclose(first, second, rtol=_ROUNDING, atol=0, equal_nan=True))

@@ -1,4 +1,4 @@
-"""Conflicts: models that cannot be wired, whatever is asked of them."""
+"""Conflicts: models that cannot be joined in one graph."""
 
 from __future__ import annotations
 

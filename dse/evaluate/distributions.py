@@ -1,4 +1,4 @@
-"""Laws: how an uncertain number is distributed, within the domain of its quantity."""
+"""Distributions of an uncertain number, within the domain of its quantity."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from dse.model.quantity import Array
 
 Kind = Literal["between", "uniform", "normal", "lognormal", "triangular"]
-_INSIDE = 2.0**-40  # from 0 and 1, where a normal law has no number
+_INSIDE = 2.0**-40  # from 0 and 1, where a normal distribution has no quantile
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """One law; what of it lies outside the domain is cut off.
+    """The distribution of a number; the part outside the domain of its quantity is cut off.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Distribution:
 
     @property
     def middle(self) -> float:
-        """The number that stands for the law where one is wanted."""
+        """The number that represents the distribution: its mean, median or mode."""
         match self.kind:
             case "between" | "uniform":
                 return self.numbers[0] / 2 + self.numbers[1] / 2
@@ -47,17 +47,17 @@ class Distribution:
 
     @property
     def is_interval(self) -> bool:
-        """Whether nothing but its ends is known."""
+        """Whether only its limits are known."""
         return self.kind == "between"
 
     @property
     def cut_off(self) -> float:
-        """The share of the law that lies outside the domain."""
+        """The fraction of the distribution that is outside the domain."""
         low, high = (float(self._below(end)) for end in self.domain)
         return 1.0 - (high - low)
 
     def __call__(self, share: Array) -> Array:
-        """Return the numbers below which these shares of the law lie.
+        """Return the quantiles at these probabilities.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class Distribution:
         return np.clip(self._quantile(inside), *self.domain)
 
     def _below(self, value: float) -> float:
-        """Return the share of the law below a number."""
+        """Return the probability below a number."""
         from scipy.special import ndtr
 
         match self.kind:

@@ -103,7 +103,7 @@ def concatenate(batches: Sequence[Evaluated]) -> Evaluated:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Models, space, objectives and constraints together: all that is needed to judge designs.
+    """Models, space, objectives and constraints together: all that an evaluation of designs needs.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class Evaluator:
         return (*objectives, *(quantities.get(c.quantity) for c in self.constraints))
 
     def evaluate(self, points: Points) -> Evaluated:
-        """Judge designs.
+        """Evaluate designs.
 
         Raises
         ------
@@ -195,7 +195,7 @@ class Evaluator:
         return [(o.quantity, o.conditions) for o in self.objectives]
 
     def requests(self) -> list[tuple[str, Conditions]]:
-        """Return every quantity that judging a design takes, with what is bound for it."""
+        """Return every quantity that an evaluation needs, with the inputs bound for it."""
         return self._objective_requests() + [
             (name, c.conditions) for c in self.constraints for name in c.names
         ]
@@ -206,7 +206,7 @@ class Evaluator:
         count: int,
         known: Mapping[Key, Mapping[str, Array]] | None = None,
     ) -> Evaluated:
-        """Judge designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
+        """Evaluate designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
         if not known and count > (most := self._together):
             return concatenate([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
         evaluation = Evaluation(self.wiring, columns, dict(known or {}))

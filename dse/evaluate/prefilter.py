@@ -30,7 +30,7 @@ class Prefilter:
 
     @classmethod
     def of(cls, evaluator: Evaluator) -> Prefilter:
-        """Find them; a constraint that depends on no variable is none of them."""
+        """Return the constraints that depend on a variable and on no model."""
         wiring = evaluator.wiring
         owned = evaluator.space.quantities()
         found = [
@@ -42,12 +42,12 @@ class Prefilter:
         return cls(evaluator, tuple(found))
 
     def allowed(self, points: Points) -> NDArray[np.bool_]:
-        """Tell which designs violate none of them; a violation that is not a number is one."""
+        """Return which designs violate no constraint; NaN is a violation."""
         violation = self.violations(points)
         return np.asarray((violation <= 0.0).all(axis=1))
 
     def violations(self, points: Points) -> Array:
-        """Return by how much designs violate each (designs, constraints); see `violations`."""
+        """Return the violation of each constraint (designs, constraints); see `violations`."""
         count = len(next(iter(points.values())))
         constrained = np.empty((count, len(self.constraints)))
         if not self.constraints:

@@ -1,4 +1,4 @@
-"""What feeds what: each model with the origin of its inputs, and what each variable reaches."""
+"""The model graph as people read it: the origin of each input, and the effects of each variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wiring: models joined by quantity name, run in order, and only as far as something asks for."""
+"""The model graph: models joined by quantity name, run in order, and only where they are needed."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class Terminal:
             self._line("not checked", requirement)
         if study.target is not None:
             self._line("target", study.target.reach)
-        self._wiring(evaluator)
+        self._model_graph(evaluator)
         for note in study.notes:
             self.note(note)
 
@@ -208,11 +208,11 @@ class Terminal:
         for each in hanging(kind, text, width, indent):
             self._out.print(each)
 
-    def _wiring(self, evaluator: Evaluator) -> None:
+    def _model_graph(self, evaluator: Evaluator) -> None:
         """Show what feeds what: quantities, the model that gives them, and what it takes."""
         if not evaluator.wiring.models:
             return
-        self._out.print("wiring (quantity ← model ← inputs), in the order of evaluation:")
+        self._out.print("model graph (quantity ← model ← inputs), in the order of evaluation:")
         used = steps(evaluator)
         for step in used:
             head = f"{', '.join(step.gives)} ← {step.model}"

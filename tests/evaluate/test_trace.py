@@ -110,7 +110,7 @@ def test_the_report_shows_the_wiring_and_the_notes(tmp_path: Path) -> None:
         inputs={"call_rate": 1e5},
     ).run(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert '<table id="wiring">' in page
+    assert '<table id="model-graph">' in page
     assert "<td>input: call_rate; engine: carried</td>" in page
     assert "<li>lanes does not affect peak</li>" in page
 

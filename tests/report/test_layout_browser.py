@@ -28,7 +28,7 @@ const named = (element) => element.id || element.querySelector("[id]")?.id || el
 return {
   page: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   cut: [...tables].filter((each) => each.offsetParent !== null
-      && !each.querySelector("#front-table, #wiring, #parallel, #pins-table")
+      && !each.querySelector("#front-table, #model-graph, #parallel, #pins-table")
       && each.scrollWidth > each.clientWidth + 1).map(named),
 };
 """

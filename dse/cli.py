@@ -403,8 +403,10 @@ def main() -> None:
     except click.exceptions.Abort:
         sys.exit(end_with(KeyboardInterrupt()))
     except click.ClickException as error:
-        error.message = shorten(error.message, LONGEST_MESSAGE)
-        error.show()
+        if len(text := error.format_message()) > LONGEST_MESSAGE:
+            click.echo(f"Error: {shorten(text, LONGEST_MESSAGE)}", err=True)
+        else:
+            error.show()
         sys.exit(INPUT)
     except BrokenPipeError:
         sys.stderr.close()

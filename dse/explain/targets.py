@@ -31,11 +31,10 @@ from dse.model.grammar import GrammarError
 from dse.model.quantity import Array, Quantity
 from dse.model.relation import Relation
 from dse.model.units import UnitError
-from dse.model.values import listed, number, worded
+from dse.model.values import listed, number, percent, worded
 from dse.problems import InputError, Problem, nearest
 from dse.result.record import Certificate, Front, Result
 from dse.result.target import Best, TargetAnswer
-from dse.search.outcome import share
 from dse.study.study import ResolvedStudy
 
 _TOLD = 3  # obstacles that are shown
@@ -355,7 +354,7 @@ def _certain(certificate: Certificate, reached: bool) -> str:
         return "A design that is not on the front may do better by the certificate's tolerances."
     if certificate.gap:
         return (
-            f"The front is certified up to {share(certificate.gap)}: a design that is not on it "
+            f"The front is certified up to {percent(certificate.gap)}: a design that is not on it "
             f"may do better by as much in each objective."
         )
     return f"That is exact: the front is certified, and no feasible design {least}."

@@ -13,9 +13,8 @@ from dse.evaluate.objective import Objective
 from dse.explain.sensitivity import gain_factor
 from dse.model.amounts import amount
 from dse.model.quantity import Array
-from dse.model.values import change, listed, worded
+from dse.model.values import change, listed, percent, worded
 from dse.result.record import Front, Result
-from dse.search.outcome import share
 
 SHARE = 0.1
 """The fraction by which a step makes an objective better."""
@@ -76,7 +75,7 @@ class Effect:
     def percent(self) -> str:
         """The value before and after with the change in percent, if that is below 100 %."""
         sign = "+" if self.after > self.before else "-"
-        return f"{self} ({sign}{share(self.share)})" if 0 < self.share < 1 else str(self)
+        return f"{self} ({sign}{percent(self.share)})" if 0 < self.share < 1 else str(self)
 
     @property
     def little(self) -> str:
@@ -220,7 +219,7 @@ class Step:
     def asks(self) -> str:
         """The wanted change, such as ``"10 % more speedup"``."""
         more = "more" if self.better else "less"
-        return f"{share(self.asked)} {more} {worded(self.gain.objective)}"
+        return f"{percent(self.asked)} {more} {worded(self.gain.objective)}"
 
     @property
     def gives(self) -> str:

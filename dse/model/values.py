@@ -237,6 +237,15 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
 
 
+def percent(fraction: float) -> str:
+    """Return a fraction in percent; one above 1 as a factor.
+
+    >>> percent(0.0123), percent(3.5)
+    ('1.23 %', 'a factor of 4.5')
+    """
+    return f"{100 * fraction:.3g} %" if fraction <= 1 else f"a factor of {1 + fraction:.3g}"
+
+
 def conditioned(name: str, condition: str) -> str:
     """Return a quantity with the conditions it is taken at; of a single input the value alone.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -145,25 +145,6 @@ def count_distinct(points: Array) -> int:
         ordered = column[order]
         same &= ordered[1:] == ordered[:-1]
     return len(points) - int(same.sum())
-
-
-def joined(words: Iterable[str]) -> str:
-    """Return words as a list.
-
-    >>> joined(["a", "b", "c"])
-    'a, b and c'
-    """
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def share(value: float) -> str:
-    """Return a share in words: as percent, a large one as a factor.
-
-    >>> share(0.0123), share(3.5)
-    ('1.23 %', 'a factor of 4.5')
-    """
-    return f"{100 * value:.3g} %" if value <= 1 else f"a factor of {1 + value:.3g}"
 
 
 def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) -> Outcome:

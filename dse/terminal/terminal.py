@@ -29,12 +29,11 @@ from dse.explain.explanation import (
 )
 from dse.explain.regression import Regression
 from dse.explain.sensitivity import Sensitivity
-from dse.model.values import as_data, plural, show, tell
+from dse.model.values import as_data, percent, plural, show, tell
 from dse.result.compare import Comparison
 from dse.result.record import Result
 from dse.result.refutation import Refutation
 from dse.search.base import UNLIMITED, Progress
-from dse.search.outcome import share
 from dse.study.catalog import Catalog
 from dse.study.library import Listed, near
 from dse.study.study import ResolvedStudy
@@ -150,7 +149,7 @@ class Terminal:
     def refutation(self, result: Result, found: Refutation) -> None:
         """Show what a certificate withstood, or the design that refutes it."""
         gap = result.certificate.gap or 0.0
-        by = f" by more than {share(gap)}" if gap else ""
+        by = f" by more than {percent(gap)}" if gap else ""
         if found.design is None or found.values is None:
             self.say(
                 f"Not refuted: of {plural(found.tried, found.of)}, {found.feasible:,} feasible, "

@@ -13,11 +13,11 @@ from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.space import Points
 from dse.model.contract import Model
 from dse.model.quantity import Array
-from dse.model.values import plural, show
+from dse.model.values import listed, percent, plural, show
 from dse.search.bound.boxes import design_numbers
 from dse.search.bound.ranges import Ranges
 from dse.search.convergence import convergence
-from dse.search.outcome import Gap, Ground, Outcome, count_distinct, joined, share
+from dse.search.outcome import Gap, Ground, Outcome, count_distinct
 from dse.search.tally import Tally
 
 _SIGNS = {1: "+", -1: "-", 0: "="}
@@ -153,10 +153,10 @@ def _bounded(
         )
     low = " and ".join(f"{show(v, units[n])} of {n}" for n, v in gap.floor.items() if v)
     floors = f", or of {low} for less than that," if low else ""
-    within, each = share(gap.reached), f"{share(gap.reached)}{floors} in each objective"
+    within, each = percent(gap.reached), f"{percent(gap.reached)}{floors} in each objective"
     if gap.apart:
-        within = joined(
-            f"{show(amount, units[name]) if amount else share(part)} of {name}"
+        within = listed(
+            f"{show(amount, units[name]) if amount else percent(part)} of {name}"
             for name, (part, amount) in gap.apart.items()
         )
         each = f"that{floors}"
@@ -171,7 +171,7 @@ def _obstacles(gap: Gap) -> str:
     """Return the objectives without a tolerance and the missing declarations, in sentences."""
     sentences = []
     if gap.unbounded:
-        sentences.append(f"No tolerance holds yet for {joined(gap.unbounded)}.")
+        sentences.append(f"No tolerance holds yet for {listed(gap.unbounded)}.")
     if gap.missing:
         more = len(gap.missing) - _NAMED
         others = f" and {more} more" if more > 0 else ""

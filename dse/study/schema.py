@@ -66,7 +66,7 @@ class OriginTable(Table):
 
     @field_validator("source")
     @classmethod
-    def _is_told(cls, source: str, info: ValidationInfo) -> str:
+    def _require_source(cls, source: str, info: ValidationInfo) -> str:
         """Require a source of what is not this study's own."""
         provenance = info.data.get("provenance")
         if provenance in SOURCED and not source.strip():
@@ -523,12 +523,6 @@ class TableStudyFile(StudyFile):
     columns: dict[str, StrictStr] = Field(
         default_factory=dict, description="units of the table's columns"
     )
-
-
-def file_of(content: Any) -> type[StudyFile]:
-    """Return the schema of a study: another one if it names a table."""
-    study = content.get("study") if isinstance(content, dict) else None
-    return TableStudyFile if isinstance(study, dict) and "table" in study else StudyFile
 
 
 SECTIONS: dict[str, type[Table]] = {

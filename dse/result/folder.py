@@ -90,9 +90,19 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def _study_name(folder: Path) -> str:
+    """Return the name of the copy of a run's study; empty if the study was not a file."""
+    provenance = read_json(folder / SUMMARY).get("provenance", {})
+    name = provenance.get("study") if isinstance(provenance, dict) else 0
+    if not isinstance(name, str | None):
+        problem = Problem("provenance", "does not name a study", "run the study again with --fresh")
+        raise InputError(str(folder / SUMMARY), [problem])
+    return name or ""
+
+
 def content_of(folder: Path) -> Mapping[str, Any]:
     """Return what stands in the copy of a run's study; nothing if there is no copy."""
-    name = read_json(folder / SUMMARY).get("provenance", {}).get("study")
+    name = _study_name(folder)
     path = folder / STUDY / (name or "study.json")
     if not path.is_file():
         return {}
@@ -109,7 +119,7 @@ def study_of(folder: Path) -> ResolvedStudy:
         If there is none, or what it loads is no longer there: a script's functions are not.
     """
     summary = read_json(folder / SUMMARY)
-    named, answer = summary.get("provenance", {}).get("study"), summary.get("target")
+    named, answer = _study_name(folder), summary.get("target")
     target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
     verify(folder, copies=True)  # before any of it is run
     outside = places_outside(folder / SUMMARY, summary)
@@ -290,7 +300,7 @@ def load_result(folder: str | Path) -> Result:
             constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
             cuts=tuple(Cut(**c | {"first": tuple(c["first"])}) for c in content["cuts"]),
         )
-    except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
             str(folder),
             [Problem("", f"cannot be read: {error}", "run the study again with --fresh")],

@@ -6,7 +6,7 @@ import functools
 from dataclasses import replace
 
 from objectives.accelerometer import core_wait, host_speedup, offload_time
-from tests.accelerometer_simulation import Seen, Setting, simulate
+from tests.oracles.accelerometer import Seen, Setting, simulate
 
 THREADING = {"sync": 0, "sync-os": 1, "async": 2}
 SYNC = Setting("sync", compute=1000, kernel=1000, acceleration=10, overhead=20, latency=80)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from dse.model.units import read
 from dse.study.catalog import find_catalog, load_catalog
-from tests.system_simulation import System
+from tests.oracles.system import System
 
 STUDY = Path(__file__).parents[1] / "studies" / "crypto.toml"
 CLOCK = 1.16e9

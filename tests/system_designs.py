@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dse.api import Study
 from dse.evaluate.wiring import Wiring
-from tests.system_simulation import Estimate, System, saturated_interval, simulate
+from tests.oracles.system import Estimate, System, saturated_interval, simulate
 
 PREDICTED = ("call_time", "call_interval")
 HOST = (

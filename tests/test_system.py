@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.system_events import events
-from tests.system_simulation import (
+from tests.oracles.system import (
     ENDLESS,
     Call,
     System,
@@ -20,6 +19,7 @@ from tests.system_simulation import (
     saturated_interval,
     simulate,
 )
+from tests.oracles.system_events import events
 
 # One stream whose engine takes an element a clock; times are in clocks, for a clock lasts 1 s.
 ALONE = System(

@@ -17,6 +17,7 @@ from scipy import stats
 
 import dse
 from dse.api import Study
+from tests.oracles.system import ENDLESS, System, saturated_interval, simulate
 from tests.system_designs import (
     PREDICTED,
     deviations,
@@ -26,7 +27,6 @@ from tests.system_designs import (
     spread,
     systems,
 )
-from tests.system_simulation import ENDLESS, System, saturated_interval, simulate
 
 GRANULARITY = 1024.0  # of the study
 STUDY = Path(__file__).parents[1] / "studies" / "crypto.toml"

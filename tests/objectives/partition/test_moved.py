@@ -20,7 +20,7 @@ from objectives.partition.moved import (
     spans,
 )
 
-PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
+PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
 Ran = tuple[dse.Study, dse.StudyResult]
 
 

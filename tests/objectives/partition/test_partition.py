@@ -29,10 +29,10 @@ from objectives.partition.graph import Registers, graph
 from objectives.partition.problem import problem_of
 from objectives.partition.quantities import Architecture
 from objectives.partition.workloads import Workloads
+from tests.oracles.partition_times import literal_times, organisations
 from tests.partition_examples import ORGANISATIONS, organisation, random_program, some_architecture
-from tests.partition_reference import literal_times, organisations
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 PROFILES = ROOT / "studies" / "profiles"
 COSTS = {
     **{("cpu", "divide"): 22.0, ("cpu", "float_divide"): 14.0, ("cpu", "logical"): 0.5},

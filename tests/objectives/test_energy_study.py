@@ -13,7 +13,7 @@ import dse
 from objectives.logca import break_even, times
 from tests.energy_examples import AES, everything, row
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 STUDY = """
 [study]

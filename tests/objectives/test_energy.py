@@ -14,7 +14,7 @@ from mpmath import mp, mpf
 from dse.testing import check_model
 from objectives import energy as models
 from tests.energy_examples import AES, UNITS, everything, row
-from tests.test_power_law import draw, judge
+from tests.objectives.test_power_law import draw, judge
 
 PARTS = (
     models.host_energy,

@@ -12,7 +12,7 @@ from dse.testing import check_model
 from objectives.communication import Dataflows, load_dataflow
 from objectives.communication.selection import accelerated, idle_functions
 
-PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
+PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
 
 
 def test_idle_functions_keep_the_contract() -> None:

@@ -4,7 +4,7 @@ Written from the words of that page; no formula of a model is used. A call needs
 end of its set-up: the earliest of all streams is the next to join a link, so the end of its
 link's queue is known; travel takes a constant time; and its slots are the next of its stream, for
 a schedule that skips no stream lets no stream disturb another. Then the stream's next set-up can
-be dated, for all that it waits for (request, thread, window) is known. `tests/system_events.py`
+be dated, for all that it waits for (request, thread, window) is known. `system_events`
 is the same system with a process for each thread, call and engine; tests hold every time of the
 two to each other.
 

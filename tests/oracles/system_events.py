@@ -11,7 +11,7 @@ from typing import Any
 
 import simpy
 
-from tests.system_simulation import Call, System
+from tests.oracles.system import Call, System
 
 Process = Generator[Any, Any, None]
 

@@ -31,7 +31,7 @@ from objectives.communication.tree import CallTree
 from objectives.logca import speedup
 from tests.communication_examples import Machine, antichains, profile_of
 
-JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
+JPEG = Path(__file__).parents[3] / "studies" / "profiles" / "jpeg.json"
 PROGRAM = from_profile(profile_of(Machine(11, functions=12).trace), "random")
 TEN = PROGRAM.candidates[:10]
 CHAINED = replace(

@@ -30,7 +30,7 @@ from objectives.communication.pictures import bytes_of, flow_picture, heatmaps, 
 from objectives.communication.report import families, gaps
 from objectives.communication.scaling import COUNTS, Count, counts, fit_laws, flow_tree, law_table
 
-PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
+PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)
 TURN = {"iterative": "turn_rings", "recursive": "turn_quarters"}
 WAYS = list(TURN)

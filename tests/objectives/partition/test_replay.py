@@ -11,8 +11,8 @@ import pytest
 from dse.profile.command import Options, build_program
 from dse.profile.document import Profile
 from objectives.partition import Architecture, best_partition, estimate, graph, problem_of
+from tests.oracles.partition_replay import Memory, Replay, execution
 from tests.partition_examples import ORGANISATIONS, organisation
-from tests.partition_replay import Memory, Replay, execution
 from tests.profile.examples import CACHES, PROGRAMS, Example, Measured, plain_output, run_built
 from tests.profile.reference import events
 

@@ -35,7 +35,7 @@ from objectives.partition.compare import (
 )
 from objectives.partition.report import DEFAULTS, axes_of, comparison_of, integration
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 STUDY = ROOT / "studies" / "cpu_accelerator.toml"
 NAMES = ("aes", "fft", "jpeg", "md5", "sor", "whetstone")
 ORGANISATIONS = {

@@ -11,7 +11,7 @@ from scipy import stats
 from objectives.sharing import call_latency, call_service, departure_clocks, simulate
 from objectives.sharing.arrivals import generate
 
-DOCS = Path(__file__).parents[1] / "docs" / "sharing.md"
+DOCS = Path(__file__).parents[3] / "docs" / "sharing.md"
 
 
 def test_simulated_calls_are_the_departures_of_their_last_elements() -> None:
@@ -49,8 +49,8 @@ def configurations(count: int, seed: int) -> Iterator[tuple[int, int, int, int, 
 def test_exact_mean_lies_in_the_interval_on_200_configurations() -> None:
     """The deviations are Student's as a whole; what misses by chance is met by another simulation.
 
-    As the test of one element a call (tests/test_sharing_simulation.py): two of 200 intervals at
-    99 % miss by chance, and one with four times as many calls misses again once in a hundred.
+    As the test of one element a call (`test_simulation`): two of 200 intervals at 99 % miss by
+    chance, and one with four times as many calls misses again once in a hundred.
     """
     scores = []
     missed = []

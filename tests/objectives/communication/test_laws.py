@@ -19,7 +19,7 @@ from dse.profile.command import build_program
 from objectives.communication.law_text import Notation, growth, law_text
 from objectives.communication.laws import TERMS, Law, Term, fit_law
 
-FOLDER = Path(__file__).parents[1] / "studies" / "profiles"
+FOLDER = Path(__file__).parents[3] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)
 SIZES = [side * side for side in SIDES]
 NEVER_SEEN = 4096 * 4096

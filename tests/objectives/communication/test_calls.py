@@ -24,7 +24,7 @@ from objectives.communication.split import outermost, split
 from objectives.communication.tree import CallTree
 from tests.profile.examples import needs_compiler, profile_text
 
-STUDIES = Path(__file__).parents[1] / "studies"
+STUDIES = Path(__file__).parents[3] / "studies"
 COMPRESS = STUDIES / "compress.toml"
 MACHINE = {"computation_factor": 8.0, "communication_factor": 4.0}
 HOST = {"instruction_time": 1.0, "byte_time": 0.25}

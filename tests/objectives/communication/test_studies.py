@@ -26,7 +26,7 @@ from objectives.communication.report import (
     setting_of,
 )
 
-STUDIES = Path(__file__).parents[1] / "studies"
+STUDIES = Path(__file__).parents[3] / "studies"
 COSTS = {
     "instruction_time": 1.0,
     "byte_time": 0.25,

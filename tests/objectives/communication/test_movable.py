@@ -28,7 +28,7 @@ from objectives.communication.tree import CallTree
 from objectives.drafts.program import communication
 from tests.profile.examples import needs_compiler, profile_text, run_built, source
 
-JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
+JPEG = Path(__file__).parents[3] / "studies" / "profiles" / "jpeg.json"
 
 
 def random_tree(seed: int, size: int = 40, functions: int = 14) -> CallTree:

@@ -24,7 +24,7 @@ from objectives.communication.tree import CallTree
 from objectives.communication.within import best_within
 from tests.communication_examples import Machine, antichains, profile_of
 
-JPEG = Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json"
+JPEG = Path(__file__).parents[3] / "studies" / "profiles" / "jpeg.json"
 COSTS = AreaCosts(instruction_area=32, memory_area_per_bit=1 / 64, bank_area=50, interface_area=500)
 
 

@@ -423,7 +423,12 @@ def is_checkpoint_due(state: Progress, kept: int) -> bool:
 
 def report_into(study: ResolvedStudy, result: Result, out: Path, explains: bool = True) -> None:
     """Write the report into a run folder, and the answer into its summary; see `report`."""
-    files.write_answer(out, report(study, result, out / files.REPORT, explains))
+    try:
+        answer = report(study, result, out / files.REPORT, explains)
+    except MemoryError as error:
+        message = f"there is not enough memory for the report; {out} has the result"
+        raise StoppedError(f"{study.name}: {message}") from error
+    files.write_answer(out, answer)
 
 
 def report(

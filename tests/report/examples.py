@@ -146,7 +146,7 @@ def result(
         designs=designs,
         certificate=_certificate(sampled, count, int(feasible.sum()), front),
         convergence=convergence if sampled else convergence.iloc[:0],
-        notes=("variable 'lanes' changes no objective: a dead knob",),
+        notes=("variable 'lanes' changes no objective",),
         provenance={
             "seconds": 3.21,
             "seed": 1,

@@ -194,3 +194,29 @@ def test_a_summary_that_does_not_fit_its_tables_is_told(
     summary.write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(InputError, match=f"cannot be read: {words}"):
         dse.load_result(tmp_path / "out")
+
+
+def test_too_little_memory_for_the_report_keeps_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dse.run.report", fail)
+        with pytest.raises(StoppedError, match=r"not enough memory for the report.*result"):
+            run(_study(tmp_path), tmp_path / "out", 1)
+    assert dse.load_result(tmp_path / "out").certificate.complete
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_error_names_the_file_that_cannot_be_written(tmp_path: Path) -> None:
+    def show(_: Progress) -> None:
+        with Path("/dev/full").open("w") as output:
+            output.write("progress")
+
+    with pytest.raises(StoppedError, match=r"output of the command cannot be written.*No space"):
+        run(_study(tmp_path), tmp_path / "out", 1, show)
+    with pytest.raises(OSError, match="No space") as raised:
+        writing.write_whole(tmp_path / "a.txt", lambda _: show(Progress(1, 1, 1)))
+    assert raised.value.filename == str(tmp_path / "a.txt")

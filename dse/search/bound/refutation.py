@@ -9,14 +9,13 @@ until one step contradicts the declaration.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated
 from dse.model.contract import Model
 from dse.model.declarations import MARGIN, told, wrong
 from dse.model.pairs import below
@@ -220,37 +219,33 @@ _SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of 
 
 def check_designs(
     ranges: Ranges,
-    evaluator: Evaluator,
     places: NDArray[np.int64],
     judged: Evaluated,
     held: Open | None,
     seed: int,
-    share: float = 1.0,
 ) -> None:
-    """Hold designs to the bounds of their boxes; seeds to those of random ones around them.
+    """Check designs against the bounds of their boxes; seeds against random boxes around them.
 
     Parameters
     ----------
     places : (n, variables) array
         The designs.
     judged : Evaluated
-        What they give.
+        Their values.
     held : Open or None
-        The box of each; None for seeds, which are of none.
+        The box of each design; None for seeds, which have no box.
     seed : int
-        Of the random boxes.
-    share : float
-        Of all seeds, how many these are.
+        The seed of the random boxes.
 
     Raises
     ------
     RefutedError
-        If one is outside: it names model, output, input and both designs.
+        If a design is outside: the error names model, output, input and both designs.
     """
+    evaluator = ranges.evaluator
     if held is None:
-        rng = np.random.default_rng((seed, len(places)))
-        rows = np.resize(np.arange(len(places)), min(math.ceil(_AUDITED * share), 4 * len(places)))
-        boxes = make_random_boxes(ranges.axes, places[rows], rng)
+        rows = np.resize(np.arange(len(places)), min(_AUDITED, 4 * len(places)))
+        boxes = make_random_boxes(ranges.axes, places[rows], np.random.default_rng(seed))
     else:
         better = np.asarray((judged.objectives * evaluator.signs < held.ideal).any(axis=1))
         better[:: 1 + len(places) // _SAMPLED] |= bool(evaluator.constraints)

@@ -460,8 +460,8 @@ class _Bounding:
         judged = self._judges.judge(self._ranges.points(places), state.tally.evaluated, self._until)
         if len(judged) < len(places):
             raise LateError(0, 0.0)
-        share = 1.0 if held is not None else len(places) / len(self._seeds)
-        check_designs(self._ranges, self._evaluator, places, judged, held, self._plan.seed, share)
+        if held is not None:
+            check_designs(self._ranges, places, judged, held, self._plan.seed)
         every = np.column_stack([judged.objectives, judged.constrained])
         undefined = held is not None and bool(np.isnan(every).any())
         index = self._numbers(state, places)
@@ -471,6 +471,10 @@ class _Bounding:
         early = state.early
         if sum(len(each) for _, each in early) < KEPT:
             early = (*early, (places[:KEPT], judged.rows(slice(KEPT))))
+        if held is None and state.sown + len(places) == len(self._seeds):
+            first_places, first_judged = zip(*early, strict=True)
+            first_seeds = np.concatenate(first_places), concatenate(list(first_judged))
+            check_designs(self._ranges, *first_seeds, None, self._plan.seed)
         keep = judged.feasible
         values = (judged.objectives * self._evaluator.signs)[keep]
         beside = judged.constrained[keep]

@@ -1,16 +1,18 @@
 """The contract of a model: what a quantity is, and what a function must declare to be a model.
 
 * `quantity`: `Quantity` and `Resource`;
-* `signature`: what a function declares, with its records laid flat;
+* `signature`: the declarations of a function, with its records laid flat;
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
+* `declarations`: `monotonic` and `lower_bound`, how outputs depend on inputs;
 * `requirement`: what must hold for a model's outputs to mean anything;
-* `expression` and `dimension`: relations between quantities, as data, and their units;
-* `declarations`: `monotonic` and `lower_bound`, what outputs are declared to do;
 * `contract`: a `Model` read from an annotated function;
+* `grammar`: comparisons in relations, targets and filters, from text to a tree;
+* `dimension`: the units of comparisons; `relation`: comparisons of arrays; `filter`: of columns;
 * `units`, `nearest_unit`: texts with units, and misspelt ones;
-* `values`: numbers as text and as JSON;
-* `section`: what a model may add to the report, as data;
-* `testing`: `check_model`, which holds any model to the contract; `pairs`: which refute moves.
+* `values`, `amounts`: numbers as text and as JSON;
+* `section`: a part of the report that a model adds, as data;
+* `testing`: `check_model`, which holds any model to the contract; `pairs`: pairs of inputs that
+  contradict a declaration.
 """
 
 from dse.model.contract import Model

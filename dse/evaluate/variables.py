@@ -1,4 +1,4 @@
-"""Variables: what one dimension of a space may be, as positions on a grid and in the unit interval."""
+"""Variables of a space, as positions on a grid and in the unit interval."""
 
 from __future__ import annotations
 

@@ -37,6 +37,11 @@ def _objectives(folder: Path) -> None:
     _study(folder, STUDY + objective * 50)
 
 
+def _countless(folder: Path) -> None:
+    head = STUDY[: STUDY.index("[[objective]]")]
+    _study(folder, f"objective = [{', '.join(['1'] * 50_000)}]\n{head}")
+
+
 def _long_value(folder: Path) -> None:
     _study(folder, STUDY.replace("20 kLUT", "x" * 100_000))
 
@@ -80,9 +85,10 @@ NOT_UTF_8 = "bad\udcff"
 ROWS: dict[str, tuple[Callable[[Path], None], list[str], str]] = {
     "a table in a list": (_table, ["check", "study.toml"], "study.table"),
     "more objectives than allowed": (_objectives, ["check", "study.toml"], "objective"),
+    "objectives that are no tables": (_countless, ["check", "study.toml"], "objective"),
     "a long value": (_long_value, ["check", "study.toml"], "at_most"),
     "a long name": (_long_name, ["check", "study.toml"], "objective[1].maximize"),
-    "a long column": (_long_column, ["check", "study.toml"], "bb"),
+    "a long column": (_long_column, ["check", "study.toml"], "70,000 characters"),
     "a line beyond 64 bits": (_profile, ["profile", "p.json"], "functions.0.line"),
     "the same, for a study": (_profile, ["new", "s.toml", "--from", "p.json"], "functions.0.line"),
     "a unit that is a table": (_summary, ["explain", "run"], "a unit is not a text"),

@@ -27,7 +27,7 @@ def test_a_misspelt_move_is_told_at_the_line_of_the_function(tmp_path: Path) -> 
         dse.load(write(tmp_path, model))
     text = str(error.value)
     assert f"toy_model.py, line {line}: toy: 1 problem" in text
-    assert "speed: cannot move by '+lanez'" in text
+    assert "speed: '+lanez' is not a sign and an input" in text
     assert "declarations.py" not in text
 
 

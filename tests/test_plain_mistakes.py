@@ -223,7 +223,7 @@ def test_a_name_of_another_class_is_not_taken_for_a_misspelt_one(name: str) -> N
 def test_a_rate_a_second_is_not_called_one_in_cycles() -> None:
     inputs = {**SERVICE["inputs"], "offload_rate": "20000 call/s"}
     (problem,) = _told({**SERVICE, "inputs": inputs})
-    assert "'20000 call/s' is per second, but 'call/cycle' is wanted" in problem.message
+    assert "'20000 call/s' is per second, but 'call/cycle' is needed" in problem.message
     assert 'clock = "1 GHz"' in problem.message
 
 

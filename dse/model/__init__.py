@@ -1,18 +1,18 @@
-"""The contract of a model: what a quantity is, and what a function must declare to be a model.
+"""The contract of a model: the meaning of a quantity, and the declarations of a model function.
 
 * `quantity`: `Quantity` and `Resource`;
 * `signature`: the declarations of a function, with its records laid flat;
 * `decorators`: `model` and `composed_of`, which make a function callable as a model;
 * `declarations`: `monotonic` and `lower_bound`, how outputs depend on inputs;
-* `requirement`: what must hold for a model's outputs to mean anything;
+* `requirement`: relations that must hold, or the outputs of a model mean nothing;
 * `contract`: a `Model` read from an annotated function;
 * `grammar`: comparisons in relations, targets and filters, from text to a tree;
 * `dimension`: the units of comparisons; `relation`: comparisons of arrays; `filter`: of columns;
 * `units`, `nearest_unit`: texts with units, and misspelt ones;
 * `values`, `amounts`: numbers as text and as JSON;
 * `section`: a part of the report that a model adds, as data;
-* `testing`: `check_model`, which holds any model to the contract; `pairs`: pairs of inputs that
-  contradict a declaration.
+* `testing`: `check_model`, which checks any model against the contract;
+* `pairs`: pairs of inputs that contradict a declaration.
 """
 
 from dse.model.contract import Model

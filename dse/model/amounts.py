@@ -8,7 +8,7 @@ from dse.model.values import PREFIXES, infinite_word, number, show
 
 _GREAT = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _COUNTED = ("cycle", "instruction", "element", "call")
-"""Units that are words: two of them are cycles."""
+"""Units that are words: they take an "s" in the plural."""
 
 
 def amount(value: float, unit: str) -> str:

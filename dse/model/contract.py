@@ -1,4 +1,4 @@
-"""Models: an annotated function, read once into what the engine needs to wire and run it."""
+"""Models: the engine reads an annotated function once, and then connects and runs it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dse.problems import InputError, Problem
 
 
 class ContractError(Exception):
-    """A model returned what is not an array of numbers as long as its inputs."""
+    """A model did not return an array of numbers that is as long as its inputs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A model as the engine sees it.
+    """A model as the engine sees it: a function with its declarations.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class Model:
         From quantity names to the function's parameter and output names (they differ if a study
         renames).
     requirements : tuple of ModelRequirement
-        What must hold for its outputs to mean anything, beside what its parts require.
+        Relations that must hold, or its outputs mean nothing; its parts add their own.
     monotonic : mapping of str to mapping of str to int
-        How outputs move with inputs, by quantity names; see `dse.model.declarations`.
+        How outputs depend on inputs, by quantity name; see `dse.model.declarations`.
     lower_bounds : mapping of str to tuple of Model
-        What outputs are never below, each under the name of this model.
+        Lower bounds of outputs, each under the name of this model.
     """
 
     name: str
@@ -70,8 +70,8 @@ class Model:
         Raises
         ------
         InputError
-            If a parameter or an output lacks its declaration, or parts do not make the whole; all
-            such at once.
+            If a parameter or an output lacks its declaration, or parts do not make the whole. The
+            error lists all such problems.
         """
         name = name or public_name(function)
         problems: list[Problem] = []
@@ -106,7 +106,7 @@ class Model:
 
     @property
     def quantities(self) -> dict[str, Quantity]:
-        """Inputs and outputs that are arrays, by name."""
+        """The inputs and outputs that are arrays, by name."""
         arrays = {n: q for n, q in self.inputs.items() if isinstance(q, Quantity)}
         return arrays | dict(self.outputs)
 
@@ -114,7 +114,7 @@ class Model:
     def leaves(self) -> tuple[Model, ...]:
         """The models to run: the parts of parts, or the model itself.
 
-        Each has its own requirements and those of every whole that it is a part of.
+        Each has its own requirements and the requirements of every whole that it is a part of.
         """
         if not self.parts:
             return (self,)
@@ -126,7 +126,7 @@ class Model:
 
     @property
     def misfits(self) -> tuple[str, ...]:
-        """What is wrong with the units of its requirements and those of its parts, in words."""
+        """The wrong units in its requirements and in the requirements of its parts, in words."""
         own = (each.misfit(self.quantities) for each in self.requirements)
         inner = (misfit for part in self.parts for misfit in part.misfits)
         return (*(f"{self.name} {misfit}" for misfit in own if misfit), *inner)
@@ -192,12 +192,12 @@ def public_name(function: Callable[..., Any]) -> str:
 
 
 def breaks_contract(error: BaseException) -> bool:
-    """Tell whether what a model raised is of the model itself, and not of a design."""
+    """Return whether a model breaks the contract with this error; other errors concern a design."""
     return isinstance(error, ContractError) or changes_inputs(error)
 
 
 def changes_inputs(error: BaseException) -> bool:
-    """Tell whether a model raised as it changes its inputs, which are read-only."""
+    """Return whether a model raised this error because it changes its inputs."""
     return isinstance(error, ValueError) and "read-only" in str(error)
 
 
@@ -206,7 +206,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _read_only(value: Any) -> Any:
-    """Return an array that the model cannot change: other models are to see the same."""
+    """Return an array that the model cannot change, because other models read the same array."""
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value = value.view()
         value.flags.writeable = False
@@ -214,11 +214,11 @@ def _read_only(value: Any) -> Any:
 
 
 _KINDS = {"U": "texts", "S": "texts", "c": "complex numbers", "O": "objects"}
-"""What numpy's kinds of values are called."""
+"""The words for numpy's kinds of values."""
 
 
 def _checked(result: Any, field: str, name: str, shape: tuple[int, ...]) -> Array:
-    """Return an output as an array, or say what else was returned."""
+    """Return an output as an array, or raise an error that describes the other object."""
     if not hasattr(result, field):
         raise ContractError(f"returned {type(result).__name__}, which has no '{name}'")
     returned = getattr(result, field)
@@ -299,7 +299,7 @@ def _outputs(function: Callable[..., Any], problems: list[Problem]) -> dict[str,
 def _lower_bounds(
     function: Callable[..., Any], name: str, known: Mapping[str, Any]
 ) -> dict[str, tuple[Model, ...]]:
-    """Return what outputs are never below, as models; of the same quantities in the same units."""
+    """Return the lower bounds of outputs as models; they have the same quantities and units."""
     found = {
         output: tuple(Model.from_function(floor, name) for floor in floors)
         for output, floors in declared_lower_bounds(function).items()
@@ -327,7 +327,7 @@ def _joined(
     parts: tuple[Model, ...],
     problems: list[Problem],
 ) -> dict[str, Quantity]:
-    """Return the outputs in the order of the parts; add what keeps parts from making the whole."""
+    """Return the outputs in the order of the parts; add the problems of parts that do not fit."""
     known, given = set(inputs), set[str]()
     for part in parts:
         for name in part.inputs:
@@ -342,7 +342,7 @@ def _joined(
                 )
             elif name not in outputs:
                 message = f"is given by the part {part.name}, and the whole does not return it"
-                problems.append(Problem(name, message, "make it a field of what is returned"))
+                problems.append(Problem(name, message, "make it a field of the returned record"))
         given |= set(part.outputs)
         known |= given
     for name in outputs:

@@ -1,4 +1,4 @@
-"""What the author of a model declares of its outputs: monotonicity in inputs, and lower bounds."""
+"""Declarations of outputs by the author of a model: monotonicity in inputs, and lower bounds."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _WORDS = {1: "to rise with", -1: "to fall with", 0: "not to depend on"}
 
 
 def monotonic(**outputs: str) -> Callable[[T], T]:
-    """Declare outputs monotonic in inputs. Bounds then need no evaluation of whole boxes.
+    """Declare outputs monotonic in inputs. Bounds then need few evaluations.
 
     Each output has a text such as ``"+acceleration -overhead =streams"``: it never falls as
-    `acceleration` grows, never rises as `overhead` grows, and does not depend on `streams`, all
-    else fixed and all inputs in their domains. An input that is not named may do anything. The
-    docstring of the model says why it holds; :func:`dse.testing.check_model` tries to refute it,
-    and a search audits it.
+    `acceleration` grows, never rises as `overhead` grows, and does not depend on `streams`. This
+    holds while all other inputs are fixed and all inputs are in their domains. The output may
+    depend in any way on an input that the text does not name. The docstring of the model gives the
+    reason. :func:`dse.testing.check_model` tries to refute the declaration, and a search audits it.
 
     Raises
     ------
     InputError
-        If a text names what is not an output or an input; all such at once.
+        If a text names no output or no input of the model. The error lists all such problems.
     """
 
     def declare(function: T) -> T:
@@ -63,13 +63,14 @@ def lower_bound(**outputs: Callable[..., Any]) -> Callable[[T], T]:
 
     Each lower bound takes some of the inputs and gives an output of the same name. It declares with
     :func:`monotonic` how it depends on them. Several lines declare several lower bounds. The
-    docstring of the model says why they hold; :func:`dse.testing.check_model` tries to refute them,
-    and a search audits them.
+    docstring of the model gives the reason. :func:`dse.testing.check_model` tries to refute the
+    bounds, and a search audits them.
 
     Raises
     ------
     InputError
-        If a lower bound gives no output of the model, or takes another input; all such at once.
+        If a lower bound gives no output of the model, or takes another input. The error lists all
+        such problems.
     """
 
     def declare(function: T) -> T:
@@ -84,7 +85,7 @@ def lower_bound(**outputs: Callable[..., Any]) -> Callable[[T], T]:
                 problems.append(Problem(output, message, nearest(output, known)))
             for name in inner.parameters:
                 if name not in taken:
-                    message = f"is an input of {bound.__name__} alone"
+                    message = f"is an input of {bound.__name__} only"
                     problems.append(Problem(name, message, nearest(name, taken)))
             bounds[output] = (*bounds.get(output, ()), bound)
         if problems:
@@ -109,7 +110,7 @@ def _read(
         name = word[1:]
         if word[0] not in _SIGNS or name not in inputs or name in found:
             remedy = f"write +, - or = and an input, each once: {', '.join(inputs)}"
-            problems.append(Problem(output, f"cannot move by '{word}'", remedy))
+            problems.append(Problem(output, f"'{word}' is not a sign and an input", remedy))
             continue
         found[name] = _SIGNS[word[0]]
     return found
@@ -121,10 +122,10 @@ def declared_monotonicity(function: Callable[..., Any]) -> Monotonicity:
     return found
 
 
-def wrong(move: int, first: Floats, second: Floats) -> NDArray[np.bool_]:
-    """Tell if outputs contradict a move, `first` at the smaller input; by more than rounding.
+def contradicts(move: int, first: Floats, second: Floats) -> NDArray[np.bool_]:
+    """Return whether outputs contradict a declared sign by more than rounding.
 
-    What is not a number says nothing.
+    `first` has the smaller input. A value that is not a number contradicts nothing.
     """
     below, above = _clearly_less(second, first), _clearly_less(first, second)
     return below | above if move == 0 else below if move > 0 else above
@@ -136,21 +137,21 @@ def _clearly_less(one: Floats, other: Floats) -> NDArray[np.bool_]:
         return np.asarray(np.asarray(one) + slack < other)
 
 
-def told(
+def describe_contradiction(
     output: str,
     moved: str,
     move: int,
     points: Sequence[Mapping[str, float]],
     values: tuple[float, float],
 ) -> str:
-    """Return in words how two points contradict a move.
+    """Return in words how two points contradict a declared sign.
 
     Parameters
     ----------
     points : two mappings of str to float
-        The inputs; they differ in `moved` alone, the first has less of it.
+        The inputs; they differ only in `moved`, and the first has the smaller value.
     values : two floats
-        Of the output.
+        The values of the output.
     """
     verb = "rises" if values[1] > values[0] else "falls"
     (low, high), (first, second) = (
@@ -164,7 +165,7 @@ def told(
 
 
 def _apart(one: float, other: float) -> tuple[str, str]:
-    """Return two numbers with as many digits as tell them apart."""
+    """Return two numbers with enough digits to distinguish them."""
     for digits in (6, 10, 17):
         texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
         if texts[0] != texts[1]:

@@ -1,4 +1,4 @@
-"""What a function becomes to be called as a model: flat, and not a number outside its domain."""
+"""Decorators for models: a call by quantity names, and NaN outside the declared domains."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def model(function: Callable[..., T]) -> Callable[..., T]:
     The function takes quantities or records of them and returns a NamedTuple or a dataclass of
     arrays. It is called with each quantity by its own name, or in the order of its signature. Every
     output is NaN at the elements where an input is outside its declared domain; nothing is copied
-    if all inputs are inside. The engine does this to every model; a shipped model is decorated
-    where it is defined, so that scripts see the same.
+    if all inputs are inside. The engine does this to every model. A shipped model is decorated
+    where it is defined, and scripts then see the same values.
 
     Raises
     ------
@@ -61,15 +61,15 @@ def model(function: Callable[..., T]) -> Callable[..., T]:
                 bad = outside if bad is None else bad | outside
         if bad is None:
             return function(*args, **kwargs) if call is None else call(args, given, kwargs)
-        with np.errstate(all="ignore"):  # what these elements give is thrown away
+        with np.errstate(all="ignore"):  # the results of these elements are thrown away
             result = function(*args, **kwargs) if call is None else call(args, given, kwargs)
         if fields_of(type(result)) is None:
-            return result  # the engine says what is wrong with it
+            return result  # the engine reports the problem
         columns = {n: np.where(bad, np.nan, value) for n, value in values_of(result).items()}
         return type(result)(**columns)
 
     called.__signature__ = laid.flat  # type: ignore[attr-defined]
-    # itself, and not a mere mark: functools.wraps copies marks to functions that do otherwise
+    # The mark is the function itself: functools.wraps copies plain marks to functions that differ.
     called.__model__ = called  # type: ignore[attr-defined]
     return called
 
@@ -108,11 +108,12 @@ def _built(
 def composed_of(*parts: Callable[..., Any]) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Make a function's signature a model that gathers the outputs of smaller models.
 
-    The parts are called in the order given, each with its own arguments by name: those of the
-    whole, and outputs of earlier parts. Together they give every output; the function's own body is
-    never run, it is a signature and a docstring. The engine wires and runs the parts, so that an
-    output needs the inputs of its own part only: a break-even granularity can be asked for without
-    a granularity.
+    `dse` calls the parts in this order, each with its own arguments by name. The arguments are
+    inputs of the whole, or outputs of earlier parts. Together the parts give every output. The body
+    of the function never runs: the function is only a signature and a docstring.
+
+    The engine runs the parts one by one, because an output needs only the inputs of its own part. A
+    study can thus use a break-even granularity without a granularity.
     """
 
     def compose(function: Callable[..., T]) -> Callable[..., T]:

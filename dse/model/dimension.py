@@ -47,7 +47,7 @@ class _Unit:
     scale : float
         How many of the basic units it is.
     powers : mapping of str to float
-        Of the dimensions; those of power 0 are left out.
+        The powers of the dimensions; dimensions of power 0 are left out.
     shown : str
         As quantities declare it; empty if none does.
     plain : bool
@@ -68,7 +68,7 @@ _COUNT = _Unit(1.0, {}, "1")
 
 
 def convert_units(comparison: Comparison, units: Units, clocked: bool = False) -> Comparison:
-    """Return a comparison of numbers without units: values in other units are converted.
+    """Return a comparison of numbers without units; convert values in other units.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class _Converter:
         return Call(node.at, function, tuple(part for part, _ in read)), self.combined(node, units)
 
     def combined(self, node: Call, units: list[_Unit]) -> _Unit:
-        """Return the unit of an operation that converts nothing."""
+        """Return the unit of an operation whose operands need no conversion."""
         one = units[0]
         match node.function:
             case "log" | "log2" | "log10":

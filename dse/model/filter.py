@@ -1,6 +1,6 @@
 """Filters: conditions that name designs, such as ``area < 200 kLUT and lanes in (1, 2)``.
 
-`dse.model.grammar` is the language. Scripts, the command line and the report read the same one.
+`dse.model.grammar` is the language. Scripts, the command line and the report read the same grammar.
 A missing value satisfies no comparison.
 """
 
@@ -45,11 +45,11 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "!=": operator.ne,
 }
 _INFINITE = {"inf", *INFINITE.values()} - {"∞"}
-_EVERY = Joined("all", ())  # stands for a comparison that is wrong
+_EVERY = Joined("all", ())  # takes the place of a wrong comparison
 
 
 class Field(NamedTuple):
-    """What a column holds.
+    """The values that a column may hold.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of designs.
+    """A condition that selects designs.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Filter:
     condition: Condition
 
     def holds(self, values: Mapping[str, Any], count: int) -> NDArray[np.bool_]:
-        """Return for each design whether the filter names it.
+        """Return for each design whether it satisfies the filter.
 
         Parameters
         ----------
@@ -96,19 +96,19 @@ class Filter:
 
 
 def read_filter(text: str, fields: Mapping[str, Field], clocked: bool = False) -> Filter:
-    """Read a filter.
+    """Read a filter from a text.
 
     Parameters
     ----------
     fields : mapping of str to Field
         The columns.
     clocked : bool
-        Whether a clock, if no column, relates cycles and seconds.
+        Whether a clock relates cycles and seconds, even if it is no column.
 
     Raises
     ------
     GrammarError
-        With every problem of the text.
+        If the text is no filter; the error lists every problem.
 
     >>> fields = {"area": Field("LUT"), "interface": Field("", ("pci-card", "user-port"))}
     >>> small = read_filter('area / 2 < 1 kLUT and interface != "pci-card"', fields)

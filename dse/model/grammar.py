@@ -1,7 +1,7 @@
 """The grammar of comparisons, such as ``area < 200 kLUT and lanes in (1, 2)``: text becomes a tree.
 
 Relations of constraints, targets and filters are all written in it. The script of the report reads
-the same grammar (``dse/report/filter.js``); ``tests/model/filter_cases.json`` holds both to it.
+the same grammar (``dse/report/filter.js``). Both must pass ``tests/model/filter_cases.json``.
 
     condition  = part {"or" part};  part = negated {"and" negated}
     negated    = "not" negated | "(" condition ")" | comparison
@@ -14,8 +14,8 @@ the same grammar (``dse/report/filter.js``); ``tests/model/filter_cases.json`` h
     atom       = name | number [unit] | text in quotes | "(" sum ")"
                | function "(" sum {"," sum} ")"
 
-A name that is not a word stands between backquotes: ```speedup at 1 KiB` > 2``. A unit has no
-spaces: ``3 B/cycle`` is a number, ``3 B / cycles`` a quotient. The text is never run as code.
+A name that is not a word needs backquotes: ```speedup at 1 KiB` > 2``. A unit has no spaces:
+``3 B/cycle`` is a number, ``3 B / cycles`` a quotient. `dse` never runs the text as code.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _INSTEAD = {"=": "==", "&": "and", "|": "or", "!": "not"}
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A quantity or a column; `at` is the character where a part begins, in every part."""
+    """A quantity or a column; `at` is the position of its first character, as in every part."""
 
     at: int
     name: str
@@ -63,7 +63,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number as written, with its unit; an empty unit is that of the other side."""
+    """A number as written, with its unit; an empty unit means the unit of the other side."""
 
     at: int
     written: str
@@ -124,7 +124,7 @@ class Located(NamedTuple):
 
 
 class GrammarError(ValueError):
-    """A text is not a condition, or not one of the kind that is expected.
+    """A text is not a condition, or not the expected kind of condition.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def comparisons_in(node: Condition) -> tuple[Comparison, ...]:
     Raises
     ------
     GrammarError
-        If the tree has ``or`` or ``not``, or a comparison that bounds nothing.
+        If the tree has ``or`` or ``not``, or a comparison gives no bound.
     """
     if isinstance(node, Comparison):
         wrong = next((s for s in (node.left, node.right) if isinstance(s, Text)), None)
@@ -244,7 +244,7 @@ def _word(match: re.Match[str]) -> _Word:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is one number, perhaps with a unit."""
+    """Return whether a text is one number, perhaps with a unit."""
     words = _words(text)
     return len(words) == 2 and isinstance(words[0].term, Number)
 
@@ -270,13 +270,13 @@ def read_condition(text: str) -> Condition:
 
 
 def parse_condition(text: str) -> tuple[Condition, list[Located]]:
-    """Return the tree of a text and its problems; a wrong comparison is left out of the tree."""
+    """Return the tree of a text and its problems; leave wrong comparisons out of the tree."""
     parser = _Parser(text)
     return parser.whole(), parser.problems
 
 
 class _Parser:
-    """Recursive descent; after an error it goes on with the next comparison."""
+    """A parser by recursive descent; after an error it continues with the next comparison."""
 
     def __init__(self, text: str) -> None:
         self.words = _words(text[:_LONGEST])
@@ -290,7 +290,7 @@ class _Parser:
         return self.words[self.position]
 
     def takes(self, *texts: str) -> _Word | None:
-        """Return the next word, and go on, if it is one of these signs or keys."""
+        """Return the next word and advance, if it is one of these signs or keys."""
         word = self.word
         if word.kind not in ("sign", "key") or word.text not in texts:
             return None
@@ -309,9 +309,7 @@ class _Parser:
             return _UnexpectedError(word.at, f"{word.text} is not closed")
         instead = _INSTEAD.get(word.text) if word.kind == "other" else None
         remedy = f"write {instead}" if instead else ""
-        return _UnexpectedError(
-            word.at, f"'{word.text}' stands where {wanted} was expected", remedy
-        )
+        return _UnexpectedError(word.at, f"expected {wanted} instead of '{word.text}'", remedy)
 
     def whole(self) -> Condition:
         tree = self.joined("any", "or")
@@ -355,7 +353,7 @@ class _Parser:
             self.depth = depth
 
     def begins_condition(self) -> bool:
-        """Tell whether a parenthesis begins here that holds a comparison, not a sum."""
+        """Return whether a parenthesis begins here that contains a comparison, not a sum."""
         depth = 0
         if self.word.kind != "sign" or self.word.text != "(":
             return False
@@ -368,7 +366,7 @@ class _Parser:
         return True
 
     def skip(self) -> None:
-        """Go on to where the next comparison may begin."""
+        """Advance to the next possible beginning of a comparison."""
         depth = 0
         while (word := self.word).kind != "end":
             if depth == 0 and word.text in ("and", "or", ")") and word.kind in ("sign", "key"):

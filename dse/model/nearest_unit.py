@@ -1,4 +1,4 @@
-"""What a text that is nearly a unit was meant to be."""
+"""The unit that the author of a misspelt text probably meant."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dse.model.units import is_unit, vocabulary
 from dse.problems import closest
 
 _SYMBOL = re.compile(r"[A-Za-zµ%]+\d?")
-_ALIKE = 0.75  # a slip of the pen
+_MIN_SIMILARITY = 0.75  # of difflib, chosen such that one wrong letter in four is a slip of the pen
 
 
 def nearest_unit(text: str) -> str | None:
-    """Return the unit that a text was surely meant to be; None if it is one, or near to none.
+    """Return the unit that a text most probably means; None if it is a unit, or near to none.
 
     >>> nearest_unit("LUTz"), nearest_unit("B/cyle"), nearest_unit("KB"), nearest_unit("shared")
     ('LUT', 'B/cycle', 'kB', None)
@@ -26,7 +26,7 @@ def nearest_unit(text: str) -> str | None:
         word = found[0]
         if is_unit(word):
             return word
-        return folded.get(word.casefold()) or closest(word, known, _ALIKE) or word
+        return folded.get(word.casefold()) or closest(word, known, _MIN_SIMILARITY) or word
 
     near = _SYMBOL.sub(meant, text)
     return near if near != text and is_unit(near) else None

@@ -1,4 +1,9 @@
-"""Pairs of inputs that differ in one: they try to refute what is declared of a model's moves."""
+"""Pairs of inputs that differ in one input: they try to refute the declarations of a model.
+
+Random values rarely find the input at which a declaration fails. Pairs thus mix typical values,
+values with one digit, values of the whole domain, and its bounds. The second input of a pair is
+far away, close by, the next float, or a bound.
+"""
 
 from __future__ import annotations
 
@@ -9,29 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model.contract import Model
-from dse.model.declarations import told, wrong
+from dse.model.declarations import contradicts, describe_contradiction
 from dse.model.quantity import Array, Quantity
 
-_ROWS = 1 << 14  # pairs of a call
-_FIRST = 256  # pairs of the first call that looks for a sign
-_LEAST = 1e-280  # magnitude but 0: products of smaller ones would leave the range of floats
-_DECADES = 12.0  # beyond typical values, where a domain has no end
+_CHUNK = 1 << 14  # pairs per call, which fit into the cache
+_FIRST_PAIRS = 256  # in the first call that looks for a sign: few pairs contradict most signs
+_MIN_MAGNITUDE = 1e-280  # of values other than 0; products of smaller ones underflow
+_DECADES = 12.0  # beyond typical values, in a domain without bound
 
 
 def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) -> None:
-    """Try to refute every declared move and floor of a model and of its parts.
+    """Try to refute every declared sign and lower bound of a model and of its parts.
 
     Parameters
     ----------
     fixed : mapping of str to Any
-        Inputs that are not drawn: numbers, or arrays to draw from.
+        Inputs that are not sampled: numbers, or arrays to sample from.
     pairs : int
         How many pairs of inputs for each input that is named in a declaration.
 
     Raises
     ------
     AssertionError
-        Naming model, output, input, both points and both values.
+        If a pair refutes a declaration; it names model, output, input, both points and both values.
     """
     if model.parts and model.monotonic:
         raise AssertionError(f"{model.name}: has parts, so only what they declare counts")
@@ -39,8 +44,8 @@ def moves_hold(model: Model, fixed: Mapping[str, Any], pairs: int, seed: int) ->
         floors = [floor for each in leaf.lower_bounds.values() for floor in each]
         for every in (leaf, *floors):
             rng = np.random.default_rng((seed, number))
-            for first in range(0, pairs if every.monotonic or every.lower_bounds else 0, _ROWS):
-                _refute(every, fixed, min(_ROWS, pairs - first), rng)
+            for first in range(0, pairs if every.monotonic or every.lower_bounds else 0, _CHUNK):
+                _refute(every, fixed, min(_CHUNK, pairs - first), rng)
 
 
 def _inputs(
@@ -76,8 +81,8 @@ def propose_declarations(
 ) -> list[str]:
     """Name the inputs that declarations leave out, each with the sign that pairs support.
 
-    Only outputs with a declaration count: of others, the author says nothing on purpose. An input
-    with which an output rises and falls needs no declaration.
+    Only outputs with a declaration count: without one, the author makes no statement. An input with
+    which an output both rises and falls needs no declaration.
     """
     proposals = []
     for number, leaf in enumerate(model.leaves):
@@ -109,7 +114,7 @@ def _supported_sign(
     rng, left = np.random.default_rng(seed), {"=": 0, "+": 1, "-": -1}
     quantity, done = model.quantities[name], 0
     while done < pairs:  # a few pairs contradict most signs: doubling spares the others
-        one = _inputs(model, fixed, min(_ROWS, done + _FIRST, pairs - done), rng)
+        one = _inputs(model, fixed, min(_CHUNK, done + _FIRST_PAIRS, pairs - done), rng)
         other = _beside(quantity, one[name], rng)
         values = [
             np.broadcast_to(model({**one, name: column})[output], other.shape)
@@ -117,7 +122,7 @@ def _supported_sign(
         ]
         rises = one[name] <= other
         low, high = np.where(rises, *values), np.where(rises, *values[::-1])
-        left = {text: sign for text, sign in left.items() if not wrong(sign, low, high).any()}
+        left = {text: sign for text, sign in left.items() if not contradicts(sign, low, high).any()}
         if not left:
             return ""
         done += len(other)
@@ -125,12 +130,12 @@ def _supported_sign(
 
 
 def _stand(model: Model, one: Mapping[str, Any], before: Mapping[str, Array]) -> None:
-    """Hold outputs to the floors that are declared for them."""
+    """Check outputs against the lower bounds that are declared for them."""
     for output, floors in model.lower_bounds.items():
         for floor in floors:
             least = floor({n: v for n, v in one.items() if n in floor.inputs})[output]
             value, least = np.broadcast_arrays(before[output], least)
-            for row in np.flatnonzero(wrong(1, np.ravel(least), np.ravel(value)))[:1]:
+            for row in np.flatnonzero(contradicts(1, np.ravel(least), np.ravel(value)))[:1]:
                 inputs = ", ".join(f"{n} = {_at(v, row)!r}" for n, v in one.items())
                 text = below(
                     floor, output, float(np.ravel(value)[row]), float(np.ravel(least)[row])
@@ -139,7 +144,7 @@ def _stand(model: Model, one: Mapping[str, Any], before: Mapping[str, Array]) ->
 
 
 def below(floor: Model, output: str, value: float, least: float) -> str:
-    """Return in words that an output is below its floor."""
+    """Return in words that an output is below its lower bound."""
     name = getattr(floor.function, "__name__", "a floor")
     return f"'{output}' is {value:.10g}, and never less than {least:.10g} by '{name}'"
 
@@ -150,7 +155,7 @@ def contradiction(
     points: tuple[Mapping[str, Any], Mapping[str, Any]],
     values: tuple[Mapping[str, Array], Mapping[str, Array]],
 ) -> tuple[str, str] | None:
-    """Return an output that moves as it is declared not to, and how, in words; None if none does.
+    """Return an output that contradicts its declaration, and how, in words; None if none does.
 
     Parameters
     ----------
@@ -165,13 +170,15 @@ def contradiction(
             continue
         first, second = (np.broadcast_to(each[output], one.shape) for each in values)
         low, high = np.where(one <= other, first, second), np.where(one <= other, second, first)
-        for row in np.flatnonzero(wrong(given[moved], low, high) & (one != other))[:1]:
+        for row in np.flatnonzero(contradicts(given[moved], low, high) & (one != other))[:1]:
             order = (0, 1) if one[row] <= other[row] else (1, 0)
             ends = [
                 {n: _at(v, row) for n, v in points[i].items() if n in model.quantities}
                 for i in order
             ]
-            text = told(output, moved, given[moved], ends, (float(low[row]), float(high[row])))
+            text = describe_contradiction(
+                output, moved, given[moved], ends, (float(low[row]), float(high[row]))
+            )
             return output, text
     return None
 
@@ -181,10 +188,10 @@ def _at(value: Any, row: int) -> float:
 
 
 def drawn(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
-    """Draw values of every kind: typical, round, anywhere in the domain, at its ends.
+    """Sample values of every kind: typical, round, anywhere in the domain, and its bounds.
 
-    Most rows are alike for all inputs that are drawn in a row of calls: typical for the first half,
-    anywhere for a quarter, anything for the last.
+    The rows have the same kind for all inputs of a call: typical for the first half, anywhere for a
+    quarter, any kind for the last quarter.
     """
     typical, anywhere = quantity.draw(rng, count), _anywhere(quantity, rng, count)
     kinds = (typical, _round(quantity, typical), anywhere, _ends(quantity, rng, count))
@@ -196,13 +203,13 @@ def drawn(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
 
 
 def _in_range(quantity: Quantity, values: Array) -> Array:
-    """Return values without those so small that floats cannot tell their products."""
-    small = (values != 0) & (np.abs(values) < _LEAST)
-    return np.where(small, quantity.clip(np.copysign(_LEAST, values)), values)
+    """Return values without very small ones, whose products leave the range of floats."""
+    small = (values != 0) & (np.abs(values) < _MIN_MAGNITUDE)
+    return np.where(small, quantity.clip(np.copysign(_MIN_MAGNITUDE, values)), values)
 
 
 def _beside(quantity: Quantity, values: Array, rng: np.random.Generator) -> Array:
-    """Return other values: far away, close by, next in order, at an end."""
+    """Return other values: far away, close by, the next float, or a bound."""
     count = len(values)
     with np.errstate(all="ignore"):
         close = values + np.maximum(np.abs(values), 1e-300) * 10.0 ** rng.uniform(-14, -1, count)
@@ -220,7 +227,7 @@ def _beside(quantity: Quantity, values: Array, rng: np.random.Generator) -> Arra
 
 
 def _round(quantity: Quantity, values: Array) -> Array:
-    """Return values of one digit: whose ratios are whole numbers now and then."""
+    """Return values of one digit, whose ratios are sometimes whole numbers."""
     with np.errstate(all="ignore"):
         unit = 10.0 ** np.floor(np.log10(np.abs(values)))
         found = np.where(unit > 0, np.round(values / unit) * unit, values)
@@ -230,7 +237,7 @@ def _round(quantity: Quantity, values: Array) -> Array:
 
 
 def _anywhere(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
-    """Draw from the whole domain: evenly, or over many decades from an end or around zero."""
+    """Sample the whole domain: evenly, or over many decades from a bound or around zero."""
     low, high = max(quantity.low, quantity.above), min(quantity.high, quantity.below)
     scale = max(map(abs, quantity.typical)) if quantity.typical else 1.0
     decades = 10.0 ** rng.uniform(-_DECADES, _DECADES, count) * (scale or 1.0)
@@ -249,7 +256,7 @@ def _anywhere(quantity: Quantity, rng: np.random.Generator, count: int) -> Array
 
 
 def _ends(quantity: Quantity, rng: np.random.Generator, count: int) -> Array:
-    """Draw the ends of the domain, and what is next to an open one; 0 and 1 if it has them."""
+    """Sample the bounds, or the float next to an open bound; 0 and 1 if the domain has them."""
     ends = quantity.clip(np.array([-np.inf, np.inf, 0.0, 1.0, *(quantity.typical or ())]))
     if quantity.integer:
         ends = ends[ends == np.floor(ends)]

@@ -1,4 +1,4 @@
-"""Quantities: what a number means, in which unit, where it is defined, and which way is better.
+"""Quantities: the meaning, unit and domain of a number, and the direction that is better.
 
 A model's inputs and outputs are annotated with a :class:`Quantity`. The declaration is at once the
 glossary (``dse list``), the validation, the documentation and the source of test data.
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
-"""What a model returns: one element a design."""
+"""The outputs of a model: one element per design."""
 Floats: TypeAlias = float | NDArray[np.float64]
-"""What a model takes: a number, or an array of any shape that broadcasts with the others."""
+"""The inputs of a model: a number, or an array that broadcasts with the other inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Quantity:
         Base unit of the number in arrays: ``"B"``, ``"cycle"``, ``"s"``, ``"cycle/B"``, ``"1"``…
         An empty one is ``"1"``.
     about : str
-        What it is, in a few words, without the unit.
+        The meaning in a few words, without the unit.
     symbol : str
-        The field's symbol (``"g"``); the name stands for it if it is empty.
+        The field's symbol (``"g"``); if it is empty, the name serves as the symbol.
     low, high : float
         Closed bounds of the domain.
     above, below : float
@@ -40,21 +40,21 @@ class Quantity:
     integer : bool
         Whether only whole numbers are in the domain.
     better : {"lower", "higher", None}
-        Which way an *improvement* of an input goes, for the bottleneck analysis; of an output,
-        which end of a curve is marked as its best. Towards an open bound, an improvement divides
+        The direction in which an input *improves*, for the bottleneck analysis. For an output, the
+        side of a curve that is marked as its best. Towards an open bound, an improvement divides
         the distance to it (0.75 of [0, 1) becomes 0.975), and it never leaves the domain.
     typical : tuple of float, optional
-        A range of everyday values, from which tests draw.
+        A range of everyday values, which tests sample.
     part_of : str
         For an output: the output of the same model of which it is an additive part.
     over : str
-        For an output that is a ratio: the quantity that it divides by, such as the time with the
-        accelerator of a speedup. Where that goes, by its parts, is where the ratio goes.
+        For an output that is a ratio: the quantity in its denominator, such as the time with the
+        accelerator of a speedup. The breakdown of the ratio shows the parts of that quantity.
     label : str
-        What people see next to the name, such as ``"call response time"``; see `label_of`.
+        The name for people, such as ``"call response time"``; see `label_of`.
     worth : float, optional
-        For an output that compares with doing without: the value above which it pays. A speedup
-        pays above 1; up to there the host alone is as quick.
+        For an output that compares with doing without: the value above which it is beneficial. A
+        speedup is beneficial above 1; up to there the host is as fast without the accelerator.
     """
 
     unit: str
@@ -83,7 +83,7 @@ class Quantity:
         return self.label or name.replace("_", " ")
 
     def __post_init__(self) -> None:
-        if not self.unit:  # of columns, "" says that they hold texts
+        if not self.unit:  # an empty unit marks columns of texts
             object.__setattr__(self, "unit", "1")
         if self.better not in (None, "lower", "higher"):
             raise ValueError(f'better = {self.better!r} is not "lower", "higher" or None')
@@ -101,7 +101,7 @@ class Quantity:
         return ("whole numbers in " if self.integer else "") + f"{left}, {right}"
 
     def contains(self, values: Floats) -> NDArray[np.bool_]:
-        """Tell for each element whether it is in the domain; NaN never is."""
+        """Return for each element whether it is in the domain; NaN never is."""
         x = np.asarray(values, dtype=np.float64)
         inside = (x >= self.low) & (x <= self.high)
         if self.above > -np.inf:
@@ -113,7 +113,7 @@ class Quantity:
         return inside
 
     def contains_all(self, values: Floats) -> bool:
-        """Tell whether every element is in the domain, without temporaries."""
+        """Return whether every element is in the domain, without temporaries."""
         if isinstance(values, (float, int)):  # a tenth of the time that an array takes
             return self._holds(float(values))
         x = np.asarray(values)
@@ -125,7 +125,7 @@ class Quantity:
         if not least >= self.low or (self.above > -np.inf and not least > self.above):
             return False
         if self.high == self.below == np.inf:
-            return True  # as most quantities: one pass is enough
+            return True  # most quantities end here: one pass is enough
         most = x.max()
         return bool(most <= self.high and (self.below == np.inf or most < self.below))
 
@@ -138,10 +138,10 @@ class Quantity:
         )
 
     def draw(self, rng: np.random.Generator, count: int) -> Array:
-        """Draw `count` values in the domain, from `typical` if declared.
+        """Sample `count` values in the domain, from `typical` if declared.
 
-        Wide ranges of positive values are drawn evenly in the logarithm; of ranges that start at 0,
-        half the values are, over six decades.
+        Wide ranges of positive values are sampled evenly in the logarithm. If a range starts at 0,
+        half of the values are spread like that over six decades.
         """
         low, high = self.typical or (max(self.low, self.above), min(self.high, self.below))
         if not np.isfinite(low):
@@ -159,7 +159,7 @@ class Quantity:
         return self.clip(np.clip(values, low, high))
 
     def clip(self, values: Floats) -> Array:
-        """Return the nearest values between the bounds; next to a bound that is open.
+        """Return the nearest values within the bounds; the nearest float inside an open bound.
 
         >>> Quantity("1", "lanes", above=0, high=8, integer=True).clip(np.array([0.0, 3.0, 9.0]))
         array([1., 3., 8.])
@@ -183,21 +183,21 @@ class Resource:
     load : callable
         Takes the path and returns the object; raises ``ValueError`` or ``OSError`` with a message.
     about : str
-        What it is, in a few words.
+        The meaning in a few words.
     greatest : callable or None
-        Takes the object and returns, for quantities that choose something in it, the greatest
-        value and what there is to choose from, in words.
+        Takes the object. Returns for each quantity that selects something in it the maximum value,
+        and the objects to select from, in words.
     parts : callable or None
-        Takes the object and returns, for quantities that are the sum of 2^k over chosen parts k,
-        the names of these parts.
+        Takes the object. Returns the names of the parts k for each quantity that is the sum of 2^k
+        over the selected parts.
     without : callable or None
-        Takes the object and names, and returns the object without these parts to choose from;
-        raises ``InputError`` for names that are not there.
+        Takes the object and names. Returns the object without these parts to select from; raises
+        ``InputError`` for unknown names.
     including : callable or None
-        The same for parts that may be chosen though something speaks against it.
+        The same for parts that may be selected although a reason speaks against them.
     kept : callable or None
-        Takes the object and returns the names of what it does not offer as a part, and for each
-        why, and a remedy.
+        Takes the object. Returns the names of its elements that are no parts, each with the reason
+        and a remedy.
     """
 
     load: Callable[[str], Any]

@@ -73,25 +73,25 @@ class Relation:
 
     @property
     def strict(self) -> bool:
-        """Whether equality breaks it."""
+        """Whether equal sides violate it."""
         return self.relation in ("<", ">")
 
     def violation(self, values: Mapping[str, Any]) -> Array:
-        """Return by how much each element violates the relation; 0 or less if it holds."""
+        """Return by how much each element violates the relation; 0 or less if it is satisfied."""
         with np.errstate(all="ignore"):  # NaN and inf are answers here, not accidents
             left, right = evaluate(self.left, values), evaluate(self.right, values)
             over = left - right if not self.relation.startswith(">") else right - left
             if self.relation == "==":
                 over = np.abs(over)
-                if self.slack:  # of the lesser side: the other may be infinite
+                if self.slack:  # of the smaller side: the other may be infinite
                     over = over - self.slack * np.minimum(np.abs(left), np.abs(right))
-        # equal infinities leave no difference; if equality breaks the relation, the least
-        # positive number says so and keeps the order
+        # Equal infinities have no difference. If equality violates the relation, the result is the
+        # smallest positive number, which keeps the order.
         same = np.finfo(np.float64).tiny if self.strict else 0.0
         return np.where(left == right, same, over)
 
     def bound(self) -> tuple[str, str, float] | None:
-        """Return the quantity, the sign and the number of a relation that says no more than that.
+        """Return the quantity, the sign and the number of a relation that is a plain bound.
 
         >>> read_relation("2 * 8 <= lanes").bound(), read_relation("a <= b").bound()
         (('lanes', '>=', 16.0), None)
@@ -113,7 +113,7 @@ class Relation:
         return replace(changed, text=text) if parts else self
 
     def replaced(self, parts: Mapping[str, Expression]) -> Relation:
-        """Return the relation with an expression in the place of some names; its text stays."""
+        """Return the relation with expressions in place of some names; its text stays the same."""
         if not parts:
             return self
         sides = Comparison(_replaced(self.left, parts), self.relation, _replaced(self.right, parts))
@@ -179,7 +179,7 @@ def relation_of(comparison: Comparison) -> Relation:
 
 
 def scaled_name(name: str, scale: float, power: int) -> Expression:
-    """Return a quantity times a factor and a power of the clock, to stand for it in a relation."""
+    """Return a quantity times a factor and a power of the clock, to replace it in a relation."""
     node: Expression = Call(0, "*", (Name(0, name), Number(0, repr(scale))))
     if not power:
         return node

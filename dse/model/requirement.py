@@ -1,7 +1,7 @@
-"""Requirements: what must hold between a model's quantities for its outputs to mean anything.
+"""Requirements: relations between a model's quantities that must hold, or its outputs mean nothing.
 
-A formula gives a number for any input: a latency also for an engine that is offered more than it
-carries. A model says so beside its function, as data, and every study that uses it is held to that.
+A formula gives a number for any input: a latency even if an engine gets more calls than it can
+serve. A model declares its requirements as data, and `dse` checks every study that uses it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dse.model.signature import declared, fields_of
 from dse.model.units import UnitError
 from dse.problems import InputError, Problem, nearest
 
-_ROUNDING = 1e-9  # two routes to one thing round differently
+_ROUNDING = 1e-9  # relative; two ways to compute one value round differently
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -30,10 +30,10 @@ class Requirement:
     ----------
     relation : str
         As a study's ``[[constraint]] relation``, in the units that the model declares:
-        ``"engine_utilization < 1"``. The sides of ``==`` may differ by 1e-9 of themselves, for two
-        routes to one thing round differently.
+        ``"engine_utilization < 1"``. The sides of ``==`` may differ by a fraction of 1e-9, because
+        two ways to compute one value round differently.
     about : str
-        What it says of the machine: ``"the engine carries the calls that it is offered"``.
+        The meaning for the machine: ``"the engine serves the calls that it gets"``.
     """
 
     relation: str
@@ -45,23 +45,23 @@ class Requirement:
         Raises
         ------
         GrammarError
-            If it is not one.
+            If the text is no relation.
         """
         return replace(read_relation(self.relation), slack=_ROUNDING)
 
 
 @dataclass(frozen=True)
 class ModelRequirement:
-    """A requirement as the engine sees it: read, by the names that a study gives its quantities.
+    """A requirement as the engine sees it, with the names that a study gives its quantities.
 
     Parameters
     ----------
     relation : Relation
         In the units that the model declares.
     about : str
-        What it says of the machine.
+        The meaning for the machine.
     by : str
-        The model that requires it.
+        The name of the model that requires it.
     """
 
     relation: Relation
@@ -73,19 +73,19 @@ class ModelRequirement:
         return replace(self, relation=self.relation.renamed(names))
 
     def misfit(self, quantities: Mapping[str, Quantity]) -> str:
-        """Return what is wrong with its units, in words; empty if nothing is."""
+        """Return the problem with its units, in words; empty if there is none."""
         relation = self.relation
         try:
             relation.in_units({n: quantities[n].unit for n in relation.names})
         except UnitMismatchError as error:
             return f"requires '{relation.text}', which {error}"
-        except UnitError:  # an unknown unit is told of the quantity
+        except UnitError:  # the check of the quantity reports an unknown unit
             pass
         return ""
 
 
 def requires(*given: Requirement) -> Callable[[F], F]:
-    """Declare what must hold for a model's outputs to mean anything.
+    """Declare relations that must hold, or the outputs of a model mean nothing.
 
     The function may be a plain one, or one made by `model` or `composed_of`. A composed model has
     the requirements of its parts and its own. A study takes each requirement of a model that it
@@ -94,8 +94,8 @@ def requires(*given: Requirement) -> Callable[[F], F]:
     Raises
     ------
     InputError
-        If a requirement is not a relation, says nothing of the machine, or names a quantity that
-        the model neither takes nor gives; all such at once.
+        If a requirement is no relation, has no description, or names a quantity that the model
+        neither takes nor gives. The error lists all such problems.
 
     >>> from typing import Annotated, NamedTuple
     >>> from dse.model import Array, Floats
@@ -122,7 +122,7 @@ def _problems(requirement: Requirement, known: tuple[str, ...]) -> list[Problem]
     where = f"requirement '{requirement.relation}'"
     found = []
     if not requirement.about.strip():
-        found.append(Problem(where, "does not say what it is about", "say it of the machine"))
+        found.append(Problem(where, "has no description", "describe its meaning for the machine"))
     try:
         names = sorted(requirement.read().names - set(known))
     except GrammarError as error:

@@ -1,8 +1,8 @@
 """Sections of the report that a study's models write: words, tables and pictures, as data.
 
 A study names functions, ``[report] sections = ["package.module:function"]``. Such a function takes
-the study and its result and returns a `Section`; a script may call it just as well. The engine
-draws what is described here: models know nothing of colours, and every text is shown as it is.
+the study and its result and returns a `Section`; scripts may call it too. The engine draws the
+objects of this module: models know nothing of colours. The page shows every text as it is.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike
 
 @dataclass(frozen=True)
 class Table:
-    """Rows and columns.
+    """A table of rows and columns.
 
     Parameters
     ----------
     title : str
-        What it shows.
+        The title, which describes the content.
     rows : DataFrame
-        One row a line; the index is shown if it has a name. Put units into the column names.
+        One line per row; the index is shown if it has a name. Put units into the column names.
     note : str
-        What a reader should know.
+        A hint for the reader.
     """
 
     title: str
@@ -37,20 +37,20 @@ class Table:
 
 @dataclass(frozen=True)
 class Lines:
-    """Curves over one axis.
+    """A chart of curves over one axis.
 
     Parameters
     ----------
     title : str
-        What it shows.
+        The title, which describes the content.
     x, y : str
-        Titles of the axes, units included.
+        The titles of the axes, with units.
     lines : sequence of (str, array, array)
-        Name, positions and values of each; values that are not finite leave gaps.
+        The name, the positions and the values of each; values that are not finite leave gaps.
     log_x, log_y : bool
         Whether an axis is logarithmic.
     note : str
-        What a reader should know.
+        A hint for the reader.
     """
 
     title: str
@@ -64,22 +64,22 @@ class Lines:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars for categories, side by side or stacked.
+    """A chart of bars for categories, side by side or stacked.
 
     Parameters
     ----------
     title : str
-        What it shows.
+        The title, which describes the content.
     categories : sequence of str
-        One group of bars each.
+        The names of the groups of bars.
     bars : sequence of (str, array)
-        Name, and a value for each category.
+        The name, and a value for each category.
     y : str
-        Title of the axis, unit included.
+        The title of the axis, with the unit.
     stacked : bool
-        Whether the bars of a category stand on each other.
+        Whether the bars of a category are stacked.
     note : str
-        What a reader should know.
+        A hint for the reader.
     """
 
     title: str
@@ -101,22 +101,22 @@ class Bars:
 
 @dataclass(frozen=True)
 class Heatmap:
-    """A coloured matrix.
+    """A coloured matrix of numbers.
 
     Parameters
     ----------
     title : str
-        What it shows.
+        The title, which describes the content.
     rows, columns : sequence of str
-        Names; the first row is drawn at the top.
+        The names; the first row is at the top.
     values : array, shape (rows, columns)
         NaN leaves a cell empty.
     unit : str
-        Of the values; ``"1"`` for none.
+        The unit of the values; ``"1"`` for none.
     log : bool
         Whether colours follow the logarithm; values of 0 then stay empty.
     note : str
-        What a reader should know.
+        A hint for the reader.
     """
 
     title: str
@@ -143,19 +143,19 @@ class Tree:
     Parameters
     ----------
     title : str
-        What it shows.
+        The title, which describes the content.
     names : sequence of str
-        The nodes.
+        The names of the nodes.
     parents : sequence of int
-        Position of each node's parent, which stands before it; -1 for a root.
+        The position of each node's parent, which comes before the node; -1 for a root.
     values : array, shape (nodes,)
-        Of the node with all below it.
+        The value of each node with all nodes below it.
     labels : sequence of str
-        What else is said of each node; none if it is empty.
+        A remark for each node; none if it is empty.
     unit : str
-        Of the values; ``"1"`` for none.
+        The unit of the values; ``"1"`` for none.
     note : str
-        What a reader should know.
+        A hint for the reader.
     """
 
     title: str
@@ -176,7 +176,7 @@ class Tree:
 
 
 class Objective(Protocol):
-    """What a section may know of an objective."""
+    """The attributes of an objective that a section may use."""
 
     @property
     def name(self) -> str:
@@ -184,39 +184,39 @@ class Objective(Protocol):
 
     @property
     def quantity(self) -> str:
-        """What is maximized or minimized."""
+        """The quantity that is maximized or minimized."""
 
     @property
     def unit(self) -> str:
-        """Of the values."""
+        """The unit of the values."""
 
     @property
     def sign(self) -> float:
-        """1 if less is better, -1 if more is."""
+        """1 if a lower value is better, -1 if a higher value is."""
 
 
 class Front(Protocol):
-    """What a section may know of a front."""
+    """The attributes of a front that a section may use."""
 
     @property
     def designs(self) -> pd.DataFrame:
-        """One row a design, indexed by design number."""
+        """The designs, one per row, indexed by design number."""
 
 
 class Study(Protocol):
-    """What a section may know of a study: `dse.Study` has it, and more."""
+    """The attributes of a study that a section may use; `dse.Study` has more."""
 
     @property
     def name(self) -> str:
-        """The study's name."""
+        """The name of the study."""
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """Inputs that are the same for all designs: numbers in base units, and resources."""
+        """The fixed inputs: numbers in base units, and resources."""
 
     @property
     def choices(self) -> Mapping[str, Mapping[str, Mapping[str, float]]]:
-        """The rows of each variable that chooses one: by option, the quantities that it sets."""
+        """The parameters of the selected entry, by variable and option."""
 
     @property
     def values(self) -> Mapping[str, tuple[float, ...]]:
@@ -224,29 +224,29 @@ class Study(Protocol):
 
     @property
     def conditions(self) -> Sequence[Mapping[str, float | tuple[float, ...]]]:
-        """What is bound for each objective alone: a number, or one a scenario."""
+        """The fixed inputs of each objective: one number, or one number per scenario."""
 
 
 class StudyResult(Protocol):
-    """What a section may know of a result: `dse.StudyResult` has it, and more."""
+    """The attributes of a result that a section may use; `dse.StudyResult` has more."""
 
     @property
     def objectives(self) -> Sequence[Objective]:
-        """In the study's order."""
+        """The objectives in the order of the study."""
 
     @property
     def designs(self) -> pd.DataFrame:
-        """The designs that were kept, one row each; see `dse.StudyResult`."""
+        """The kept designs, one per row; see `dse.StudyResult`."""
 
     @property
     def front(self) -> Front:
-        """The non-dominated ones."""
+        """The non-dominated designs."""
 
     def best(self, objective: str) -> pd.Series[Any]:
-        """Return the design that is best in one objective."""
+        """Return the design with the best value of one objective."""
 
     def compromise(self) -> pd.Series[Any]:
-        """Return the best compromise of the front."""
+        """Return the compromise design of the front."""
 
 
 SectionPart: TypeAlias = Table | Lines | Bars | Heatmap | Tree
@@ -254,16 +254,16 @@ SectionPart: TypeAlias = Table | Lines | Bars | Heatmap | Tree
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report.
+    """A part of the report: a heading, a text, and tables and charts.
 
     Parameters
     ----------
     title : str
-        Its heading.
+        The heading.
     text : str
-        The answer in words; an empty line begins a paragraph.
+        The answer in words; an empty line begins a new paragraph.
     parts : sequence of Table, Lines, Bars, Heatmap or Tree
-        What supports it, in order.
+        The tables and charts that support the answer, in order.
     """
 
     title: str
@@ -272,13 +272,13 @@ class Section:
 
 
 Writer: TypeAlias = Callable[[Study, StudyResult], Section]
-"""What a study names under ``[report] sections``."""
+"""The type of the functions that a study names under ``[report] sections``."""
 
 
 def needs(*inputs: str) -> Callable[[Writer], Writer]:
-    """Declare the inputs that a writer of sections cannot do without, as a decorator.
+    """Declare the inputs that a writer of sections needs, as a decorator.
 
-    ``dse check`` then reports a study that names the writer and does not give them.
+    If a study names the writer and lacks one of these inputs, ``dse check`` reports it.
 
     >>> @needs("dataflow")
     ... def functions(study: Study, result: StudyResult) -> Section:

@@ -1,7 +1,7 @@
-"""What an annotated function declares: its inputs, laid flat through records, and its outputs.
+"""Signatures: the inputs that an annotated function declares, with flat records, and its outputs.
 
 A *record* is a NamedTuple or a dataclass whose fields are quantities. A function may take one as a
-parameter; callers, studies and the engine see its fields as parameters of their own.
+parameter; callers, studies and the engine see each of its fields as a parameter.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Record(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A function's parameters with its records laid flat."""
+    """The parameters of a function, with each record replaced by its fields."""
 
     flat: inspect.Signature
-    """Positional parameters stay so up to the first that would follow a default without one."""
+    """Parameters are positional up to the first one without a default that follows a default."""
     records: Mapping[str, Record]
-    """By the function's own parameter."""
+    """The records, by the parameter of the function."""
     plain: tuple[str, ...]
     """Parameters that are not records."""
 
@@ -64,7 +64,7 @@ def values_of(record: Any) -> dict[str, Any]:
 
 
 def layout(function: Callable[..., Any]) -> Layout:
-    """Return a function's parameters with its records laid flat, their annotations evaluated.
+    """Return a function's parameters with flat records and evaluated annotations.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def layout(function: Callable[..., Any]) -> Layout:
 
 
 def _in_order(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """Make keyword-only what cannot be positional, for a default stands before it."""
+    """Make parameters keyword-only if they follow a default, because they have no default."""
     optional = late = False
     ordered = []
     for each in parameters:
@@ -113,7 +113,7 @@ def _in_order(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
 
 
 def declaration(hint: Any) -> Quantity | Resource | None:
-    """Return what an annotation declares; None if it declares nothing."""
+    """Return the declaration in an annotation; None if there is none."""
     notes = getattr(hint, "__metadata__", ())
     return next((note for note in notes if isinstance(note, Quantity | Resource)), None)
 
@@ -121,7 +121,7 @@ def declaration(hint: Any) -> Quantity | Resource | None:
 def declared(function: Callable[..., Any]) -> dict[str, Quantity | Resource]:
     """Return the declarations of a function's or a record's inputs, by name, in order.
 
-    Fields of records stand in the place of the record. What has no declaration is left out.
+    The fields of a record take its place. Parameters without a declaration are left out.
     """
     if fields_of(function) is not None:
         hints = get_type_hints(function, include_extras=True)

@@ -1,4 +1,4 @@
-"""The conformance check that holds any model, shipped or yours, to the contract."""
+"""The conformance test, which checks any model against the contract."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dse.model.units import is_unit
 
 
 class DeclarationWarning(UserWarning):
-    """A declaration of `dse.monotonic` leaves out an input, and bounds do not close."""
+    """A declaration of `dse.monotonic` leaves out an input, and the bounds stay wide."""
 
 
 def check_model(
@@ -26,15 +26,19 @@ def check_model(
     pairs: int = 100_000,
     seed: int = 0,
 ) -> None:
-    """Hold a model to the contract (ARCHITECTURE.md, "The contract of a model").
+    """Check a model against the contract (ARCHITECTURE.md, "The contract of a model").
 
-    Inputs are drawn from the declared domains. Checked: every input and output is declared, with a
-    known unit, and a domain that holds its typical and default values; nothing is raised; each
-    element equals the scalar call; inputs are not changed; shapes broadcast;
-    outputs stay in their declared domains, without NaN, on the domain; an element outside a domain
-    gives NaN and leaves its neighbours alone; each input matters; declared parts add up; a composed
-    model equals its parts; requirements add and compare only what has one unit; no pair of inputs
-    that differ in one refutes how outputs are declared to move with it (`dse.monotonic`).
+    `check_model` samples inputs from the declared domains and checks:
+
+    * every input and output has a declaration, with a known unit, and a domain that contains its
+      typical and default values;
+    * the model raises nothing, does not change its inputs, and gives the same values one by one;
+    * shapes broadcast;
+    * outputs stay in their declared domains, without NaN, if the inputs do;
+    * an element outside a domain gives NaN and has no effect on other elements;
+    * each input has an effect, declared parts add up, and a composed model equals its parts;
+    * requirements add and compare only values of one unit;
+    * no pair of inputs refutes a declared sign (`dse.monotonic`) or lower bound.
 
     An output whose declaration leaves out an input gives a `DeclarationWarning`, with the sign that
     no pair contradicts. An output without any declaration gives none.
@@ -44,19 +48,19 @@ def check_model(
     function : callable
         The annotated function.
     fixed : mapping, optional
-        Inputs to hold at a value instead of drawing them; needed for each input that is a resource.
+        Inputs with a fixed value instead of samples; each resource needs one.
     samples : int
-        How many elements to draw; at least 4.
+        The number of elements to sample; at least 4.
     pairs : int
-        How many pairs of inputs try to refute what is declared of one input; give fewer for a model
-        that takes more than a few microseconds.
+        The number of pairs of inputs per declared input; give fewer if the model needs more than a
+        few microseconds.
     seed : int
-        Of the draw.
+        The seed of the samples.
 
     Raises
     ------
     AssertionError
-        Naming the model, the rule and the input or output that breaks it.
+        If the model breaks a rule; it names the model, the rule and the input or output.
     InputError
         If a declaration is missing.
     """
@@ -91,7 +95,7 @@ def _declarations(model: Model) -> None:
     for name, quantity in model.quantities.items():
         where = f"{model.name}: '{name}'"
         assert is_unit(quantity.unit), f"{where} has the unknown unit {quantity.unit!r}"
-        assert quantity.about, f"{where} does not say what it is about"
+        assert quantity.about, f"{where} has no description"
         nearest = quantity.clip(0.0)
         assert quantity.contains(nearest), f"{where} has the empty domain {quantity.domain()}"
         ends = np.array(quantity.typical or (nearest, nearest))
@@ -194,7 +198,7 @@ def _nan_outside(
             for leaf in model.leaves:
                 if name not in leaf.inputs:
                     continue
-                known = {**outputs, **bad}  # a part may take what another gives
+                known = {**outputs, **bad}  # a part may take the output of another part
                 given = {n: known[n] for n in leaf.inputs if n in known}
                 for output, value in _run(leaf, given, f"where {name} = {outside!r}").items():
                     assert np.isnan(np.ravel(value)[0]), (
@@ -202,7 +206,7 @@ def _nan_outside(
                     )
                     rest = np.broadcast_to(outputs.get(output, value), np.shape(value))
                     assert np.array_equal(rest[1:], np.asarray(value)[1:], equal_nan=True), (
-                        f"{model.name}: '{output}' changes beside an element outside the domain"
+                        f"{model.name}: '{output}' changes next to an element outside the domain"
                     )
 
 

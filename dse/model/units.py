@@ -1,9 +1,9 @@
-"""Units: read where a text is met (and printed by `dse.model.values`); arrays are in base units.
+"""Units: a text with a unit becomes a number in base units, the unit of all arrays.
 
-Cycles and seconds are different things that a clock relates: a text in seconds is accepted for a
-quantity in cycles (and the other way round) if a clock is given. What is counted is part of a unit:
-elements, calls and streams are different dimensions. A LUT is a 6-input one of Xilinx' 7 series;
-4-input LUTs (``LUT4``) and Intel's adaptive logic modules (``ALM``) are dimensions of their own.
+Cycles and seconds are different dimensions that a clock relates: a text in seconds is accepted for
+a quantity in cycles (and the other way round) if a clock is given. The counted things are part of a
+unit: elements, calls and streams are different dimensions. A LUT is a 6-input LUT of Xilinx' 7
+series; 4-input LUTs (``LUT4``) and Intel's adaptive logic modules (``ALM``) are other dimensions.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ KNOWN_UNITS = (
     "known are B, bit, s, cycle, Hz, m, J, W, LUT, LUT4, ALM, element, call, stream…, "
     "with prefixes such as k, M, n, Ki"
 )
-"""What to write for a unit, in a sentence."""
+"""The list of units for an error message."""
 
 
 class UnitError(ValueError):
-    """A text is not a number with a unit that fits; the message says what would be."""
+    """A text is not a number with a unit that fits; the message names a unit that does."""
 
 
 def is_unit(unit: str) -> bool:
-    """Tell whether a text names a known unit; ``"1"`` is one.
+    """Return whether a text names a known unit; ``"1"`` is a unit.
 
     >>> is_unit("cycle/B"), is_unit("furlong")
     (True, False)
@@ -88,7 +88,7 @@ def is_unit(unit: str) -> bool:
 
 
 def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int]]]]:
-    """Return the prefixes with their factors, and the units with what `base` says of each.
+    """Return the prefixes with their factors, and the units as `base` returns them.
 
     >>> prefixes, units = vocabulary()
     >>> prefixes["Ki"], units["B"], units["%"]
@@ -99,7 +99,7 @@ def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int
 
 
 def known() -> list[str]:
-    """Return the units that a text may have, with their prefixes."""
+    """Return the symbols that a text may have as its unit, with their prefixes."""
     prefixes, units = vocabulary()
     return [prefix + unit for unit in units if unit != "%" for prefix in ("", *prefixes)] + ["%"]
 
@@ -157,7 +157,7 @@ def clock_power(given: Mapping[str, float], wanted: Mapping[str, float]) -> floa
 
 
 def ratio_of(given: float, wanted: float) -> float:
-    """Return a scale over another one, without the rounding of the division."""
+    """Return the quotient of two scales, without the rounding of the division."""
     ratio = given / wanted
     return float(f"{ratio:.15g}") if math.isfinite(ratio) else ratio
 
@@ -187,22 +187,24 @@ _AREAS = {"[lut]": "LUT", "[lut4]": "LUT4", "[alm]": "ALM"}
 def _misfit(given: str, dimension: Mapping[str, int], wanted: str, other: Mapping[str, int]) -> str:
     """Return in words why a unit does not fit."""
     if (areas := _swapped(dimension, other, _AREAS)) is not None:
-        return f"{given!r} is in {areas[0]}, not {areas[1]}; docs/catalogs.md says how they convert"
+        return (
+            f"{given!r} is in {areas[0]}, not {areas[1]}; docs/catalogs.md shows how they convert"
+        )
     needed = "a plain number" if wanted == "1" else f"a number in {wanted!r}"
     if (counted := _swapped(dimension, other, _COUNTED)) is not None:
-        return f"{given!r} counts {counted[0]}, not {counted[1]}; {needed} is wanted"
+        return f"{given!r} counts {counted[0]}, not {counted[1]}; {needed} is needed"
     kind = _KINDS.get(frozenset(dimension.items()))
     named = [word for key, word in _COUNTED.items() if dimension.get(key)]
     is_one = f"is a unit of {kind}" if kind else "is a unit of another kind"
     if named:
         is_one = f"counts {' and '.join(named)}"
-    return f"{given!r} {is_one}; {needed} is wanted"
+    return f"{given!r} {is_one}; {needed} is needed"
 
 
 def _swapped(
     one: Mapping[str, int], other: Mapping[str, int], names: Mapping[str, str]
 ) -> tuple[str, str] | None:
-    """Return what two units have in each other's place, if they differ in that alone."""
+    """Return the swapped parts of two units, if they differ only in their order."""
     differ = {k for k in {*one, *other} if one.get(k, 0) != other.get(k, 0)}
     mine, theirs = [k for k in differ if one.get(k)], [k for k in differ if other.get(k)]
     if len(mine) != 1 or len(theirs) != 1 or not differ <= names.keys():
@@ -216,7 +218,7 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     Parameters
     ----------
     text : str
-        The number; a number alone is in `unit` already.
+        The number; without a unit, it is already in `unit`.
     unit : str
         Base unit of the result.
     clock : float, optional
@@ -225,7 +227,7 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     Raises
     ------
     UnitError
-        If the text is not a number, has an unknown unit, or one that does not fit.
+        If the text is not a number, or its unit is unknown or does not fit.
 
     >>> read("1 KiB", "B"), read("10 ns", "cycle", clock=1e9)
     (1024.0, 10.0)
@@ -238,10 +240,10 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
     scale, power = factor(rest, unit)
     if power and clock is None:
         raise UnitError(
-            f"{text!r} is {_clocked(rest)}, but {unit!r} is wanted, and no clock relates them: "
+            f"{text!r} is {_clocked(rest)}, but {unit!r} is needed, and no clock relates them: "
             "give 'clock' in [inputs], such as clock = \"1 GHz\""
         )
-    # in decimals, so that "0.3 us" is the number 3e-7 and not a neighbour of it
+    # Decimal arithmetic makes "0.3 us" the number 3e-7, and not its neighbour.
     with decimal.localcontext(decimal.Context(prec=40, traps=[])):
         value = decimal.Decimal(written) * decimal.Decimal(repr(scale))
         if power:
@@ -250,7 +252,7 @@ def read(text: str, unit: str, clock: float | None = None) -> float:
 
 
 def _clocked(unit: str) -> str:
-    """Tell whether a unit counts seconds or cycles, in words.
+    """Return in words whether a unit counts seconds or cycles.
 
     >>> _clocked("us"), _clocked("GB/s"), _clocked("cycle/B")
     ('in seconds', 'per second', 'in cycles')

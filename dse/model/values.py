@@ -1,7 +1,7 @@
-"""Numbers as people and programs read them: digits, prefixes, units and infinities.
+"""Numbers for people and for programs: digits, prefixes, units and infinities.
 
-Terminal, report, tables and messages all take their texts from here; the report's script gets the
-tables of prefixes and words as data.
+The terminal, the report, tables and messages take their texts from here. The report's script gets
+the tables of prefixes and words as data.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from dse.model.quantity import Quantity
 
 _DECIMAL = {"p": 1e-12, "n": 1e-9, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _BINARY = {"": 1.0, "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
-_FIRST_BYTES = 10_240.0  # bytes below that are counted one by one
+_FIRST_BYTES = 10_240.0  # smaller amounts get no prefix
 PREFIXES: Mapping[str, Mapping[str, float]] = {
     "B": _BINARY,
     **dict.fromkeys(("s", "Hz", "W", "J", "m", "B/s", "bit/s"), _DECIMAL),
 }
-"""The prefixes of each unit that takes any, with what they stand for."""
+"""The prefixes of each unit that takes any, with their factors."""
 INFINITE: Mapping[str, str] = {"s": "saturated", "cycle": "saturated", "B": "never"}
-"""What an infinite value means, by unit: a time without end, an amount that never suffices."""
+"""The word for an infinite value, by unit: an endless time, an amount that never suffices."""
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_MOST = 17  # digits tell every number from its neighbours
+_MAX_DIGITS = 17  # enough to distinguish every float from its neighbours
 
 
 def infinite_word(unit: str) -> str:
-    """Return what it means that a quantity is infinite.
+    """Return the word for an infinite value of a unit.
 
     >>> infinite_word("s"), infinite_word("B"), infinite_word("1")
     ('saturated', 'never', '∞')
@@ -39,7 +39,7 @@ def infinite_word(unit: str) -> str:
 
 
 def tell(value: float, unit: str, inside: Quantity | None = None) -> str:
-    """Return a value of a result for people: as `show`, infinities as words.
+    """Return a value of a result for people: like `show`, with words for infinities.
 
     >>> tell(2.5e-7, "s"), tell(np.inf, "s"), tell(-np.inf, "B"), tell(np.nan, "1")
     ('250 ns', 'saturated', '-∞', 'undefined')
@@ -50,7 +50,7 @@ def tell(value: float, unit: str, inside: Quantity | None = None) -> str:
 
 
 def show(value: float, unit: str, inside: Quantity | None = None) -> str:
-    """Return a value with its unit in four digits; as a study may hold it, if the value is finite.
+    """Return a value with its unit in four digits, as a study may contain it.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def show(value: float, unit: str, inside: Quantity | None = None) -> str:
     unit : str
         The base unit.
     inside : Quantity, optional
-        Whose domain also holds the rounded value if it holds the value: with more digits if need
-        be.
+        The quantity of the value. If its domain contains the value, it also contains the rounded
+        value, which gets more digits if necessary.
 
     >>> show(1024.0, "B"), show(2.0**25, "B"), show(0.5, "1"), show(2.5e-7, "s")
     ('1,024 B', '32 MiB', '0.5', '250 ns')
@@ -72,7 +72,7 @@ def show(value: float, unit: str, inside: Quantity | None = None) -> str:
         scale, shown = _prefix(abs(value), unit)
     text = number(value / scale)
     if inside is not None and inside.contains(value):
-        for digits in range(4, _MOST + 1):
+        for digits in range(4, _MAX_DIGITS + 1):
             text = number(value / scale, digits)
             if inside.contains(float(_plain(text)) * scale):
                 break
@@ -91,7 +91,7 @@ def _prefix(size: float, unit: str) -> tuple[float, str]:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number in so many digits; whole ones below ten million in full.
+    """Return a number in a number of digits; whole numbers below ten million in full.
 
     >>> number(1234567.0), number(0.123456), number(12345.6), number(5e7), number(3.2194e-7)
     ('1,234,567', '0.1235', '12,346', '5×10⁷', '3.219×10⁻⁷')
@@ -111,14 +111,14 @@ def _powered(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a number that `number` wrote as `float` reads it."""
+    """Return a number from `number` in the form that `float` reads."""
     head, times, power = text.replace(",", "").partition("×10")
     back = {new: old for old, new in SUPERSCRIPT.items()}
     return f"{head}e{power.translate(back)}" if times else head
 
 
 def decimals(values: ArrayLike) -> int | None:
-    """Return how many decimals align a column of numbers; None if they span too much for any.
+    """Return the number of decimals that align a column; None if the range is too wide.
 
     The smallest gets three digits.
 
@@ -136,7 +136,7 @@ def decimals(values: ArrayLike) -> int | None:
 
 
 def aligned(values: ArrayLike) -> list[str]:
-    """Return a column of numbers whose decimal points are below one another.
+    """Return a column of numbers with aligned decimal points.
 
     >>> aligned([18.934, 4.5351, np.inf]), aligned([1e-6, 1.5])
     (['18.93', '4.54', '∞'], ['1×10⁻⁶', '1.5'])
@@ -175,7 +175,7 @@ def prefixed(values: ArrayLike, unit: str) -> tuple[float, str]:
 
 
 def titled(name: str, unit: str) -> str:
-    """Return a name with its unit; nothing for a number without one.
+    """Return a name with its unit; only the name if the unit is 1.
 
     >>> titled("latency", "ns"), titled("speedup", "1")
     ('latency [ns]', 'speedup')
@@ -198,7 +198,7 @@ def short(value: float) -> str:
 
 
 def count(value: int) -> str:
-    """Return how many there are.
+    """Return a count as text, with separators.
 
     >>> count(1234567), count(10**20)
     ('1,234,567', 'about 1×10²⁰')
@@ -210,7 +210,7 @@ def count(value: int) -> str:
 
 
 def plural(value: int, one: str, many: str = "") -> str:
-    """Return how many there are of something.
+    """Return a count with a noun in the singular or plural.
 
     >>> plural(1, "design"), plural(1200, "design"), plural(0, "box", "boxes")
     ('1 design', '1,200 designs', '0 boxes')
@@ -228,7 +228,7 @@ def worded(name: str) -> str:
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
-    """Return words in a row.
+    """Return words as an enumeration.
 
     >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "or")
     ('a', 'a and b', 'a, b or c')
@@ -247,7 +247,7 @@ def percent(fraction: float) -> str:
 
 
 def conditioned(name: str, condition: str) -> str:
-    """Return a quantity with the conditions it is taken at; of a single input the value alone.
+    """Return a quantity with its conditions; a condition on one input shows only the value.
 
     >>> conditioned("speedup", "at granularity = 1 KiB"), conditioned("area", "")
     ('speedup at 1 KiB', 'area')
@@ -261,7 +261,7 @@ def conditioned(name: str, condition: str) -> str:
 
 
 def change(before: str, after: str) -> str:
-    """Return two values with their unit once, if both have it.
+    """Return two values as a change, with their common unit once.
 
     >>> change("10 cycle", "1 cycle"), change("never", "16 B")
     ('10 → 1 cycle', 'never → 16 B')
@@ -271,14 +271,14 @@ def change(before: str, after: str) -> str:
 
 
 def cell(value: Any) -> str:
-    """Return a value as a table shows it: four digits, whole numbers in full.
+    """Return a value for a cell of a table: four digits, whole numbers in full.
 
     >>> cell(1234567), cell(1234.5), cell(0.123456), cell(float("inf")), cell("SL1"), cell(True)
     ('1,234,567', '1,234', '0.1235', '∞', 'SL1', 'yes')
     """
     if isinstance(value, str):
         return value
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # missing in pandas
         return "–"
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
@@ -293,7 +293,7 @@ def cell(value: Any) -> str:
 
 
 def as_data(value: Any) -> Any:
-    """Return a value as JSON has it: infinities as "inf" and "-inf", which `float` reads.
+    """Return a value for JSON; infinities become "inf" and "-inf", which `float` reads.
 
     >>> as_data({"a": (1.5, np.inf), "b": np.array([np.nan, 2])})
     {'a': [1.5, 'inf'], 'b': [None, 2.0]}

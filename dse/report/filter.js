@@ -124,7 +124,7 @@ function parseFilter(text) {
     if (word.kind === "end") return new WrongFilter(word.at, `the text ends, and ${wanted} was expected`);
     if (["'", '"', "`"].includes(word.text)) return new WrongFilter(word.at, `${word.text} is not closed`);
     const instead = word.kind === "other" && { "=": "==", "&": "and", "|": "or", "!": "not" }[word.text];
-    return new WrongFilter(word.at, `'${word.text}' stands where ${wanted} was expected`, instead ? `write ${instead}` : "");
+    return new WrongFilter(word.at, `expected ${wanted} instead of '${word.text}'`, instead ? `write ${instead}` : "");
   }
   const needs = (sign) => { if (!takes(sign)) throw unexpected(`'${sign}'`); };
   const deeper = () => { depth += 1; if (depth > 50) throw new WrongFilter(words[at].at, "is nested more than 50 levels deep"); };

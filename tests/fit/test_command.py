@@ -99,7 +99,7 @@ maximize = "speedup"
         ((G, HOST), "granularity_B,host_MBps", "column 'host_MBps' is a throughput"),
         ((G, HOST, DEVICE), "granularity,host,accelerated", "has no unit in its name"),
         ((G, HOST, HOST), "granularity_B,host_s,host_us", "are both the host"),
-        ((G, HOST), "host_B,granularity_s", "a unit of time; a number in 'B' is wanted"),
+        ((G, HOST), "host_B,granularity_s", "a unit of time; a number in 'B' is needed"),
         ((G, HOST), "bytes,seconds", "has no column of sizes"),
         ((G, HOST), "granularity_B,host_cycles", "no clock is given"),
     ],
@@ -193,7 +193,7 @@ def test_units_in_names_are_read(tmp_path: Path) -> None:
     ("given", "message"),
     [
         ("overhed=1", "did you mean 'overhead'"),
-        ("overhead=5 B", "a number in 's' is wanted"),
+        ("overhead=5 B", "a number in 's' is needed"),
         ("acceleration=0", "more than 0 is wanted"),
         ("overhead=5", r'overhead = 5 has no unit\n +such as overhead="5 us"'),
         ("clock=2", r"clock = 2 has no unit"),

@@ -272,7 +272,7 @@ def test_names_of_a_requirement_are_checked_where_it_is_declared() -> None:
     )
     assert "did you mean 'utilization'?" in told
     assert "requirement 'carried >': character 10: the text ends" in told
-    assert "requirement 'carried > 1': does not say what it is about" in told
+    assert "requirement 'carried > 1': has no description" in told
 
 
 def test_requirements_go_with_either_order_of_decorators() -> None:

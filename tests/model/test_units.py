@@ -136,12 +136,12 @@ def test_refused_with_one_message_and_at_once(text: str) -> None:
 def test_seconds_for_cycles_want_a_clock() -> None:
     with pytest.raises(UnitError, match="give 'clock'"):
         read("10 ns", "cycle")
-    with pytest.raises(UnitError, match="is in cycles, but 's' is wanted"):
+    with pytest.raises(UnitError, match="is in cycles, but 's' is needed"):
         read("10 cycle", "s")
     # it was called a time in cycles
-    with pytest.raises(UnitError, match="'1 call/s' is per second, but 'call/cycle' is wanted"):
+    with pytest.raises(UnitError, match="'1 call/s' is per second, but 'call/cycle' is needed"):
         read("1 call/s", "call/cycle")
-    with pytest.raises(UnitError, match="'1 B/cycle' is per cycle, but 'B/s' is wanted"):
+    with pytest.raises(UnitError, match="'1 B/cycle' is per cycle, but 'B/s' is needed"):
         read("1 B/cycle", "B/s")
 
 
@@ -219,17 +219,17 @@ def test_a_number_with_commas_is_told_so() -> None:
 @pytest.mark.parametrize(
     ("given", "wanted", "words"),
     [
-        ("KiB", "1", "'KiB' is a unit of information; a plain number is wanted"),
-        ("ms", "B", "'ms' is a unit of time; a number in 'B' is wanted"),
-        ("LUT", "B", "'LUT' is a unit of another kind; a number in 'B' is wanted"),
+        ("KiB", "1", "'KiB' is a unit of information; a plain number is needed"),
+        ("ms", "B", "'ms' is a unit of time; a number in 'B' is needed"),
+        ("LUT", "B", "'LUT' is a unit of another kind; a number in 'B' is needed"),
         ("element/s", "call/s", "'element/s' counts elements, not calls; a number in 'call/s' is"),
         ("call/B", "stream/B", "'call/B' counts calls, not streams; a number in 'stream/B' is"),
-        ("1/s", "call/s", "'1/s' is a unit of frequency; a number in 'call/s' is wanted"),
-        ("call/s", "1/s", "'call/s' counts calls; a number in '1/s' is wanted"),
-        ("element", "1", "'element' counts elements; a plain number is wanted"),
-        ("kLUT4", "LUT", "'kLUT4' is in LUT4, not LUT; docs/catalogs.md says how they convert"),
-        ("LUT", "ALM", "'LUT' is in LUT, not ALM; docs/catalogs.md says how they convert"),
-        ("ALM/bit", "LUT/bit", "'ALM/bit' is in ALM, not LUT; docs/catalogs.md says how they"),
+        ("1/s", "call/s", "'1/s' is a unit of frequency; a number in 'call/s' is needed"),
+        ("call/s", "1/s", "'call/s' counts calls; a number in '1/s' is needed"),
+        ("element", "1", "'element' counts elements; a plain number is needed"),
+        ("kLUT4", "LUT", "'kLUT4' is in LUT4, not LUT; docs/catalogs.md shows how they convert"),
+        ("LUT", "ALM", "'LUT' is in LUT, not ALM; docs/catalogs.md shows how they convert"),
+        ("ALM/bit", "LUT/bit", "'ALM/bit' is in ALM, not LUT; docs/catalogs.md shows how they"),
     ],
 )
 def test_a_unit_that_does_not_fit_is_told_in_words(given: str, wanted: str, words: str) -> None:
@@ -256,5 +256,5 @@ def test_a_study_that_counts_the_wrong_thing_is_told_both() -> None:
     with pytest.raises(InputError) as caught:
         dse.from_mapping(content, {"loaded": loaded})
     told = str(caught.value)
-    assert "'element/s' counts elements, not calls; a number in 'call/s' is wanted" in told
-    assert "'kLUT4' is in LUT4, not LUT; docs/catalogs.md says how they convert" in told
+    assert "'element/s' counts elements, not calls; a number in 'call/s' is needed" in told
+    assert "'kLUT4' is in LUT4, not LUT; docs/catalogs.md shows how they convert" in told

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated
 from dse.model.contract import Model
-from dse.model.declarations import MARGIN, told, wrong
+from dse.model.declarations import MARGIN, contradicts, describe_contradiction
 from dse.model.pairs import below
 from dse.model.quantity import Array, Resource
 from dse.model.values import show
@@ -199,11 +199,11 @@ def _contradiction(
             after = {**point, each: design[each]}
             ends = (point, value), (after, float(model(after)[name]))
             (low, first), (high, second) = ends if corner[each] < design[each] else ends[::-1]
-            if wrong(moves[each], first, second):
+            if contradicts(moves[each], first, second):
                 numbers = [
                     {n: v for n, v in p.items() if n in model.quantities} for p in (low, high)
                 ]
-                return told(name, each, moves[each], numbers, (first, second))
+                return describe_contradiction(name, each, moves[each], numbers, (first, second))
             point, value = ends[1]
     side = "at most" if found.side > 0 else "at least"
     inputs = (", ".join(f"{n} = {p[n]!r}" for n in differing) for p in (corner, design))

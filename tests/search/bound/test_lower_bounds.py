@@ -89,7 +89,7 @@ def test_a_floor_is_of_the_model_s_own_quantities() -> None:
     def other(z: _Place) -> Ground:
         return Ground(np.asarray(z))
 
-    with pytest.raises(InputError, match="z: is an input of other alone"):
+    with pytest.raises(InputError, match="z: is an input of other only"):
         lower_bound(height=other)(floored(ground))
 
 

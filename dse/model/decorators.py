@@ -65,13 +65,23 @@ def model(function: Callable[..., T]) -> Callable[..., T]:
             result = function(*args, **kwargs) if call is None else call(args, given, kwargs)
         if fields_of(type(result)) is None:
             return result  # the engine reports the problem
-        columns = {n: np.where(bad, np.nan, value) for n, value in values_of(result).items()}
+        columns = {n: _blank(bad, value) for n, value in values_of(result).items()}
         return type(result)(**columns)
 
     called.__signature__ = laid.flat  # type: ignore[attr-defined]
     # The mark is the function itself: functools.wraps copies plain marks to functions that differ.
     called.__model__ = called  # type: ignore[attr-defined]
     return called
+
+
+def _blank(outside: NDArray[np.bool_], value: Any) -> Any:
+    """Return an output with NaN at the elements whose inputs are outside their domains.
+
+    A masked array stays as it is: `where` would drop its mask, and the engine could not refuse it.
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        return value
+    return np.where(outside, np.nan, value)
 
 
 def _built(

@@ -31,6 +31,7 @@ _SILENT = {
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,  # milliseconds
 }  # for how long a server that does not answer is waited for
+_LONGEST_PATH = 504  # bytes: SQLite allows 512 with "-journal" behind the name
 _LOCK = 0x6473652D  # PostgreSQL's number of the lock under which tables and studies are made
 
 
@@ -132,6 +133,24 @@ def refused(url: str, error: BaseException) -> StorageError:
             "pip install 'dse-accelerators[postgresql]'"
         )
     return StorageError(f"{shown_url(url)} cannot be used: {reason}")
+
+
+def check_path(url: str) -> None:
+    """See that the path of an SQLite database is not too long for SQLite.
+
+    Raises
+    ------
+    StorageError
+        If it is: SQLite reports only that it cannot open the file, or that a commit failed.
+    """
+    with told(url):
+        path = make_url(url).database if url.startswith("sqlite") else None
+    length = len(os.fsencode(os.path.abspath(path))) if path and path != ":memory:" else 0
+    if length > _LONGEST_PATH:
+        raise StorageError(
+            f"the path of the database has {length:,} bytes, and SQLite takes at most "
+            f"{_LONGEST_PATH}: give a shorter --out or run.storage"
+        )
 
 
 def check_password(url: str) -> None:

@@ -29,6 +29,7 @@ from dse.evaluate.space import Points
 from dse.result.connection import (
     alone,
     check_password,
+    check_path,
     engine_options,
     interrupted_in_silence,
     refused,
@@ -77,6 +78,7 @@ class Store:
             If the storage cannot be reached, or holds another study of this name.
         """
         check_password(url)
+        check_path(url)
         directions = [o.direction for o in objectives]
         with quiet():
             try:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dse.model import Array, Floats, Model, Quantity, Resource, composed_of, declared, model
+from dse.model.contract import ContractError
 from dse.problems import InputError
 
 Data = Annotated[Floats, Quantity("B", "data", "g", low=1)]
@@ -45,6 +46,16 @@ def test_columns_in_columns_out_with_nan_outside_and_no_warning() -> None:
     assert np.array_equal(out["total"], [4.0, np.nan, np.inf], equal_nan=True)
     assert np.array_equal(out["waiting"], [2.0, np.nan, 2.0], equal_nan=True)
     assert model({"data": 8.0, "rate": 4.0, "wait": 1.0})["total"] == 3.0
+
+
+def test_a_masked_array_is_refused_also_if_an_input_is_outside_its_domain() -> None:
+    def hide(data: Data, rate: Rate) -> Times:
+        total = np.ma.masked_greater(np.asarray(data / rate), 1.0)
+        return Times(total, total, total)
+
+    for data in ([8.0, 2.0], [8.0, 0.5]):  # the second one is outside
+        with pytest.raises(ContractError, match="masked array for 'total'"):
+            Model.from_function(hide)({"data": np.array(data), "rate": 4.0})
 
 
 def test_renamed_quantities_reach_the_same_parameters() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
 import tomllib
@@ -22,6 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.api import StudyResult
 from dse.report import write_report
+from dse.result.csv_files import protect_cell
 from dse.result.record import Cut
 from tests.browser import click, console, designs, open_report, open_tab, requests
 from tests.report.examples import STUDY_TEXT, explanations, result
@@ -303,6 +305,28 @@ def test_pins_stand_side_by_side_with_their_differences(
     assert not by_id(chrome, "pin").is_enabled()
     click(chrome, chrome.find_element(By.CSS_SELECTOR, f'[aria-label="Unpin design {pair[0]}"]'))
     assert chrome.execute_script("return pins.map((row) => designs[row])") == [pair[1], *more]
+
+
+def test_cells_of_the_page_s_tables_are_protected_as_those_of_the_run(
+    chrome: Chrome, front: pd.DataFrame
+) -> None:
+    assert len(front)
+    texts = ["=1+1", "+cmd|' /C calc'!A0", "-x", "@SUM(A1)", "\t=1", "\r=1", "'s", "'=1", "=1,2"]
+    texts += ['="a"', "=1\n", "-5", "+5", "-1e-3", "-", "+", "", "aes", "a=1", "5-6", "- 5", "\t5"]
+    told = chrome.execute_script("return arguments[0].map(protectedCell)", texts)
+    assert told == [protect_cell(text) for text in texts]
+    assert all(cell.startswith("'") for cell in told[:11])
+    script = """
+        const name = columns.find((column) => !column.number).name;
+        const column = byName.get(name), kept = column.values;
+        column.values = arguments[0];
+        try { return [name, csv(arguments[0].map((_, row) => row))]; }
+        finally { column.values = kept; }
+    """
+    name, text = chrome.execute_script(script, texts)
+    read = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False, index_col="design")
+    expected = [protect_cell(text) for text in texts]
+    assert read[name].tolist() == expected
 
 
 def test_the_selection_leaves_as_csv_and_as_a_narrower_study(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
+import re
 from pathlib import Path
+from types import ModuleType
 
 import networkx as nx
 
@@ -41,3 +44,33 @@ def test_no_import_goes_in_a_circle() -> None:
     circles = [sorted(c) for c in nx.strongly_connected_components(graph) if len(c) > 1]
     assert circles == []
     assert graph.number_of_edges() > 400
+
+
+def map_writer() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("architecture", ROOT / "docs" / "architecture.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_map_shows_the_packages() -> None:
+    writer = map_writer()
+    assert writer.page() == writer.PAGE.read_text(), "run python docs/architecture.py"
+
+
+def test_each_package_lists_its_modules() -> None:
+    for path in map_writer().packages():
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        for module in path.parent.glob("*.py"):
+            if not module.name.startswith("_"):
+                assert re.search(rf"\b{module.stem}\b", text), f"{path} does not list {module.stem}"
+
+
+def test_the_places_to_change_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text().partition("## To change something")[2]
+    places = re.findall(r"`((?:dse|objectives|spaces)/[\w./]*)`", text.partition("\n## ")[0])
+    assert len(places) > 12
+    for place in places:
+        assert (ROOT / place).exists(), place

@@ -23,9 +23,10 @@ from dse.problems import DseError, InfeasibleError, InputError, Problem
 from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
 from dse.result.copies import copies_of, copy_study
-from dse.result.database import FrontDatabase, StorageError, has_trials, open_storage
+from dse.result.database import FrontDatabase, StorageError, has_trials
 from dse.result.lease import lease_folder
 from dse.result.record import CUT_SHORT, Result
+from dse.result.run_storage import open_storage
 from dse.result.status import Noting, take_up
 from dse.result.tables import front_of, result_of
 from dse.search.base import Progress, Search, Start, method_of
@@ -155,6 +156,12 @@ class _Session(NamedTuple):
             state = {**state, METHOD: np.array(self.study.plan.method)}
             checkpoints.write(self.out / files.CHECKPOINT, state, self.study.digest)
 
+    def drop_checkpoint(self) -> None:
+        """Remove the checkpoint and the note of the progress: nothing can go on from them."""
+        if self.out is not None:
+            (self.out / files.CHECKPOINT).unlink(missing_ok=True)
+            (self.out / files.PROGRESS).unlink(missing_ok=True)
+
 
 class _Ended(NamedTuple):
     """A search that has ended: its outcome, why it ended, and the error that ended it, if any."""
@@ -249,9 +256,10 @@ def _check(session: _Session, ended: _Ended) -> Reproduction | None:
     study, outcome, checked = session.study, ended.outcome, None
     claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
     if claims or not ended.goes_on:
-        checked = _reproduced(study, outcome, session.workers, session.out)
+        checked = _reproduced(session, outcome)
     if outcome.tally.feasible or ended.stopped not in files.FINISHED:
         return checked
+    session.drop_checkpoint()
     if told := explain_if_all_skipped(outcome.tally):
         raise StoppedError(f"{study.name}: {told}")
     evaluator = study.evaluator
@@ -307,31 +315,28 @@ def _keep(
             session.save_checkpoint()
         raise
     if not ended.goes_on:
-        (out / files.CHECKPOINT).unlink(missing_ok=True)
+        session.drop_checkpoint()
     (out / files.PROGRESS).unlink(missing_ok=True)
 
 
-def _reproduced(
-    study: ResolvedStudy, outcome: Outcome, workers: Workers, out: Path | None
-) -> Reproduction | None:
+def _reproduced(session: _Session, outcome: Outcome) -> Reproduction | None:
     """Evaluate designs of a search again before its front is certified; None if no model runs.
 
     Raises
     ------
     StoppedError
-        If a design gives another value. What the search has found is then worthless, and removed.
+        If a design gives another value. The results of the search are then worthless, and removed.
     """
-    if not study.evaluator.wiring.models:
+    evaluator, name = session.study.evaluator, session.study.name
+    if not evaluator.wiring.models:
         return None
     try:
-        return replace(workers, until=NEVER).alone(reproduce, study.evaluator, outcome)
+        return replace(session.workers, until=NEVER).alone(reproduce, evaluator, outcome)
     except RepeatabilityError as error:
-        if out is not None:
-            (out / files.CHECKPOINT).unlink(missing_ok=True)
-            (out / files.PROGRESS).unlink(missing_ok=True)
-        raise StoppedError(f"{study.name}: {error} No result is kept.") from error
+        session.drop_checkpoint()
+        raise StoppedError(f"{name}: {error} No result is kept.") from error
     except DesignError as error:
-        raise StoppedError(f"{study.name}: evaluated again, {error}") from error
+        raise StoppedError(f"{name}: evaluated again, {error}") from error
 
 
 def _begun(study: ResolvedStudy, workers: Workers) -> Workers:

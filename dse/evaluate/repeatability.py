@@ -35,8 +35,11 @@ class RepeatabilityError(DseError):
 
 
 def evaluate_differently(evaluator: Evaluator, points: Points) -> Evaluated:
-    """Evaluate designs in this thread, some one by one, the others in small batches."""
-    evaluator = replace(evaluator, screens=False)
+    """Evaluate designs in this thread, some one by one, the others in small batches.
+
+    Objectives of designs that a constraint excludes stay NaN: a model may raise for such a design.
+    """
+    evaluator = replace(evaluator, screens=True)
     count = len(next(iter(points.values())))
     batches = [
         evaluate_designs(evaluator, {n: v[low:high] for n, v in points.items()}, low)
@@ -63,7 +66,7 @@ def compare(
 ) -> None:
     """Compare the recorded values of designs with those of a second evaluation.
 
-    Objectives of designs that a constraint excludes may be missing in the record.
+    Objectives of designs that a constraint excludes may be missing in either.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def compare(
         Naming the model, the design and both values.
     """
     excluded = np.any(evaluator.violations(recorded.constrained) > 0, axis=1, keepdims=True)
-    known = ~excluded | ~np.isnan(recorded.objectives)
+    known = ~excluded | ~(np.isnan(recorded.objectives) | np.isnan(again.objectives))
     wrong = _differ(recorded.objectives, again.objectives) & known
     for row, k in np.argwhere(wrong)[:1].tolist():
         objective = evaluator.objectives[k]

@@ -12,7 +12,7 @@
     Who runs in a folder, and how far the run is.
 `checkpoint`
     The state of an unfinished search.
-`database`, `storage`, `connection`
+`database`, `storage`, `connection`, `run_storage`
     The trials: of a folder through `sqlite3`, of samplers and servers through Optuna.
 `writing`
     Files that are written whole or not at all.

@@ -11,11 +11,11 @@ import importlib.metadata
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +23,14 @@ from numpy.typing import NDArray
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import find_compromise
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
-from dse.problems import DseError, InputError, Problem
-from dse.result.folder import STORAGE
+from dse.problems import DseError
 from dse.result.writing import write_bytes
-from dse.search.base import METHODS
 from dse.search.outcome import Outcome
-from dse.study.study import ResolvedStudy
-
-if TYPE_CHECKING:
-    from dse.result.storage import Store
 
 REGISTERED = 5_000
 """Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
 DIGEST = "dse:digest"  # the attribute that says which study the trials are of
 PART = "dse:registered"  # the attribute that says which part of a large front the trials are
-_SAMPLERS = "dse.search.samplers"
 _METRICS = "study:metric_names"  # Optuna's
 _SCHEMA_VERSION, _MIGRATION = 12, "v3.2.0.a"  # of the tables below, as Optuna 5 names them
 _TABLES = """
@@ -253,41 +246,3 @@ def part_note(outcome: Outcome) -> str | None:
         f"the storage has at most {REGISTERED:,} of the {front:,} designs on the front: an even "
         "sample, the best in each objective, and the compromise design; front.csv has them all"
     )
-
-
-@contextmanager
-def open_storage(study: ResolvedStudy, out: Path | None) -> Iterator[Store | FrontDatabase | None]:
-    """Open the run's storage, the study's own or one in the folder: before the work, not after."""
-    store = _store_of(study, out)
-    try:
-        yield store
-    finally:
-        if store is not None:
-            store.close()
-
-
-def _store_of(study: ResolvedStudy, out: Path | None) -> Store | FrontDatabase | None:
-    url = study.file.run.storage
-    own = out / STORAGE if out is not None and url is None else None
-    if own is not None and METHODS.get(study.plan.method) != _SAMPLERS:
-        return FrontDatabase(own, study.name, study.digest)
-    if own is not None:
-        path = str(own.resolve())
-        if any(character in path for character in "?#%"):
-            problem = Problem("", "a database path cannot hold ?, # or %", "give another --out")
-            raise InputError(path, [problem])
-        url = f"sqlite:///{path}"
-    if url is None:
-        return None
-    from dse.result.connection import make
-    from dse.result.storage import Store
-
-    made = own is not None and not own.is_file()
-    if own is not None and made:
-        make(own)
-    try:
-        return Store.open(url, study.name, study.evaluator.objectives, study.digest, made)
-    except StorageError as error:
-        raise InputError(
-            str(study.path or study.name), [Problem("run.storage", str(error))]
-        ) from None

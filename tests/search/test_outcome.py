@@ -13,10 +13,10 @@ from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.front import Archive
 from dse.evaluate.space import Points, Real
 from dse.explain.recommendation import describe_interruption
-from dse.result import skipped
 from dse.result.record import Certificate
 from dse.search import convergence
 from dse.search.convergence import marks
+from dse.search.diagnosis import describe_skipped
 from dse.search.outcome import of_sample, statement
 from tests.core_examples import brute_front, evaluator, objective
 
@@ -129,7 +129,7 @@ def test_one_design_on_the_front_is_told_in_the_singular() -> None:
 def test_one_design_is_told_in_the_singular_wherever_designs_are_counted() -> None:
     outcome = of_sample(JUDGE, *sampled(1), "x")
     raised = replace(outcome.tally, raised=1, evaluated=1)
-    told = skipped.statement(replace(outcome, tally=raised))
+    told = describe_skipped(replace(outcome, tally=raised))
     assert "for 1 of the 1 design that was looked at; it is left out" in told
     cut = Certificate(False, "exhaustive", 9, 1, 1, 1, "", "timeout", True)
     assert describe_interruption(cut).endswith("1 of 9 designs was evaluated.")

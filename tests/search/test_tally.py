@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from dse.result.cuts import SAMPLE, cuts_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dse.evaluate.constraint import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.space import Integer
+from dse.result.tables import SAMPLE, cuts_of
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally, why_infeasible
 from tests.core_examples import constraint, evaluator, model, objective, relation

@@ -81,8 +81,7 @@ def test_from_a_kernel_to_the_design_that_the_advice_promised(walked: Path) -> N
     assert f"interface {front['interface'][number]}" in build[2]
     assert float(build[3]) == pytest.approx(front["speedup"][number], rel=0.005)
     assert said.index("Build design") < said.index("Of its call time,")
-    assert said.index("Of its call time,") < said.index("What would shorten that: ")
-    assert said.index("What would shorten that: ") < said.index("Complete:")
+    assert said.index("Of its call time,") < said.index("Complete:")
 
     # the compromise is that design, and its advice names designs
     explained = _dse("explain", "runs/aes", "--design", "compromise", cwd=walked)

@@ -21,6 +21,10 @@ name = "p"
 models = ["objectives.partition:optimal"]
 [inputs]
 profiles = "FILE"
+[space]
+accelerator_area = { values = [64, 128] }
+[[objective]]
+maximize = "speedup"
 """
 
 

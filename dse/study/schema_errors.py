@@ -16,7 +16,6 @@ from dse.study.schema import (
     LISTS,
     NO_SOURCE,
     SECTIONS,
-    CatalogRow,
     StudyFile,
     Table,
     TableStudyFile,
@@ -149,9 +148,9 @@ def _report_kind(findings: Findings, place: Place, value: Any) -> None:
     elif not value:
         findings.add(place, f"{_show(value)} is an empty table", _UNIT)
     else:
-        key = next(iter(value))
-        tables = [CatalogRow] if len(place.steps) == 1 else []
-        names = {*UncertainTable.model_fields, "value"}.union(*(t.model_fields for t in tables))
+        entries = [CatalogRow, ResourceFile, SourcedTable] if len(place.steps) == 1 else []
+        names = {*UncertainTable.model_fields, "value"}.union(*(t.model_fields for t in entries))
+        key = next((key for key in value if key not in names), next(iter(value)))
         findings.add(place / key, f"unknown key '{key}'", nearest(key, names))
 
 

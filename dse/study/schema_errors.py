@@ -16,6 +16,9 @@ from dse.study.schema import (
     LISTS,
     NO_SOURCE,
     SECTIONS,
+    CatalogRow,
+    ResourceFile,
+    SourcedTable,
     StudyFile,
     Table,
     TableStudyFile,
@@ -148,8 +151,10 @@ def _report_kind(findings: Findings, place: Place, value: Any) -> None:
     elif not value:
         findings.add(place, f"{_show(value)} is an empty table", _UNIT)
     else:
-        entries = [CatalogRow, ResourceFile, SourcedTable] if len(place.steps) == 1 else []
-        names = {*UncertainTable.model_fields, "value"}.union(*(t.model_fields for t in entries))
+        tables: list[type[Table]] = [UncertainTable]
+        if len(place.steps) == 1:
+            tables += [CatalogRow, ResourceFile, SourcedTable]
+        names = {"value"}.union(*(table.model_fields for table in tables))
         key = next((key for key in value if key not in names), next(iter(value)))
         findings.add(place / key, f"unknown key '{key}'", nearest(key, names))
 

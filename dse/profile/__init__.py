@@ -4,6 +4,10 @@
 read it through :meth:`dse.profile.document.Profile.load`. The format is documented in
 ``docs/profile-format.md``.
 
+`cli` has the command line, `command` its steps, `errors` its errors. `compiler` is the compiler of
+``dse profile cc``, `build` instruments a program, `run` runs it, `document` is the profile, and
+`show` prints it.
+
 The two views follow T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
 Exploration of CPU-Accelerator Architectures" (2010) and M. A. Kim, S. A. Edwards, "Computation vs.
 Memory Systems: Pinning Down Accelerator Bottlenecks" (2010).

@@ -1,6 +1,6 @@
-"""An instrumented program runs, and its numbers become a profile.
+"""Run an instrumented program, and turn its numbers into a profile.
 
-``run`` starts and ends the program; ``result`` reads the file that it leaves; ``assembly`` puts the
-tables of the build and the numbers together, with ``names`` for readers, the call ``tree``, the text of the ``lines`` that ran,
-and the ``crossings`` of data through the caches.
+``run`` starts and ends the program; ``result`` reads the file that it leaves; ``assembly`` joins
+the tables of the build with the numbers. ``names`` has names for readers, ``tree`` the call tree,
+``lines`` the text of the lines that ran, and ``crossings`` the data that crosses the caches.
 """

@@ -16,7 +16,7 @@ def test_every_public_name_is_there() -> None:
 
 
 def test_importing_loads_nothing_heavy() -> None:
-    heavy = "{'pandas', 'optuna', 'sqlalchemy', 'plotly', 'scipy', 'rich', 'moocore'}"
+    heavy = "{'pandas', 'optuna', 'sqlalchemy', 'plotly', 'pint', 'scipy', 'rich', 'moocore'}"
     for what in ("import dse", "import dse.cli"):
         code = f"import sys; {what}; print(sorted({heavy} & set(sys.modules)))"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -13,48 +13,82 @@ import functools
 import math
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
 
-_PREFIXES = {
-    "kilo k": 1e3,
-    "mega M": 1e6,
-    "giga G": 1e9,
-    "tera T": 1e12,
-    "milli m": 1e-3,
-    "micro µ u": 1e-6,
-    "nano n": 1e-9,
-    "pico p": 1e-12,
-    "kibi Ki": 2.0**10,
-    "mebi Mi": 2.0**20,
-    "gibi Gi": 2.0**30,
-}
-_UNITS: dict[str, tuple[float, dict[str, int]]] = {
-    "byte B": (1.0, {"[information]": 1}),
-    "bit": (0.125, {"[information]": 1}),
-    "word": (4.0, {"[information]": 1}),
-    "second s": (1.0, {"[time]": 1}),
-    "minute min": (60.0, {"[time]": 1}),
-    "hour h": (3600.0, {"[time]": 1}),
-    "hertz Hz": (1.0, {"[time]": -1}),
-    "meter m": (1.0, {"[length]": 1}),
-    "gram g": (1.0, {"[mass]": 1}),
-    "newton N": (1e3, {"[mass]": 1, "[length]": 1, "[time]": -2}),
-    "joule J": (1e3, {"[mass]": 1, "[length]": 2, "[time]": -2}),
-    "watt W": (1e3, {"[mass]": 1, "[length]": 2, "[time]": -3}),
-    "percent %": (0.01, {}),
-    "count instruction operation op": (1.0, {}),
-    **{
-        names: (1.0, {f"[{names.split()[0]}]": 1})
-        for names in (
-            *("lut LUT", "lut4 LUT4", "alm ALM", "flip_flop FF", "gate GE"),
-            *("cycle", "slice", "element", "stream", "call"),
-        )
-    },
-}
-"""The names and symbols of each unit: how many basic units it is, and its dimensions."""
-SYMBOLS = tuple(names.split()[-1] for names in _UNITS)
+if TYPE_CHECKING:
+    import pint
+
+DEFINITIONS = """
+kilo- = 1e3 = k-
+mega- = 1e6 = M-
+giga- = 1e9 = G-
+tera- = 1e12 = T-
+milli- = 1e-3 = m-
+micro- = 1e-6 = µ- = \u03bc- = u-
+nano- = 1e-9 = n-
+pico- = 1e-12 = p-
+kibi- = 1024.0 = Ki-
+mebi- = 1048576.0 = Mi-
+gibi- = 1073741824.0 = Gi-
+byte = [information] = B
+bit = 0.125 * byte
+word = 4.0 * byte
+second = [time] = s
+minute = 60.0 * second = min
+hour = 3600.0 * second = h
+hertz = 1 / second = Hz
+meter = [length] = m
+gram = [mass] = g
+newton = 1e3 * gram * meter / second ** 2 = N
+joule = newton * meter = J
+watt = joule / second = W
+percent = 0.01 = %
+operation = [] = op = count = instruction
+lut = [lut] = LUT
+lut4 = [lut4] = LUT4
+alm = [alm] = ALM
+flip_flop = [flip_flop] = FF
+gate = [gate] = GE
+cycle = [cycle]
+slice = [slice]
+element = [element]
+stream = [stream]
+call = [call]
+""".strip().splitlines()
+"""The vocabulary as pint reads it: prefixes, then units.
+
+All scales are floats. Python would compute a huge power of an integer to the last digit.
+"""
+
+
+def _names(is_prefix: bool) -> list[list[str]]:
+    """Return the names of each prefix or unit: its symbol first if it has one."""
+    lines = (line.split(" = ") for line in DEFINITIONS)
+    return [
+        [name.rstrip("-") for name in (*symbols, long_name)]
+        for long_name, _, *symbols in lines
+        if long_name.endswith("-") == is_prefix
+    ]
+
+
+SYMBOLS = tuple(names[0] for names in _names(is_prefix=False))
 """One symbol per unit."""
-_POWER = r"(?:(?:\*\*|\^)\s*(-?\d))?"
-_FACTOR = re.compile(rf"\s*([*/]?)\s*([^\W\d_]\w*|%|1){_POWER}\s*")
+_BASE_UNIT = re.compile(r"(\w+) = (\[\w*\])(?: = (.*))?")
+_BASE_UNITS: dict[str, tuple[float, dict[str, int]]] = {"": (1.0, {}), "1": (1.0, {})} | {
+    name: (1.0, {} if line[2] == "[]" else {line[2]: 1})
+    for line in map(_BASE_UNIT.fullmatch, DEFINITIONS)
+    if line is not None
+    for name in (line[1], *(line[3] or line[1]).split(" = "))
+}
+"""The basic units, which need no pint: it takes 0.2 seconds to load."""
+# Letters, one digit per power and no power of a power: pint computes all that it is given.
+_UNIT = re.compile(
+    r"""(?: (?!(?:sq|square|squared|cubic|cubed)\b) [A-Za-zµ\u03bc_] [A-Za-z0-9µ\u03bc_]*+
+          | [%1()/\s] | \*(?!\*)
+          | (?: (?:\*\*|\^) \s* -?[0-9] | ⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹] ) (?! [\w.] | \s*(?:\*\*|\^) )
+        )*+""",
+    re.VERBOSE,
+)
 _TEN = re.compile(r"(?<=\d)×10(⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")  # as reports write it
 _RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 _NUMBER = re.compile(
@@ -87,6 +121,7 @@ def is_unit(unit: str) -> bool:
     return True
 
 
+@functools.cache
 def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int]]]]:
     """Return the prefixes with their factors, and the units as `base` returns them.
 
@@ -94,8 +129,8 @@ def vocabulary() -> tuple[dict[str, float], dict[str, tuple[float, dict[str, int
     >>> prefixes["Ki"], units["B"], units["%"]
     (1024.0, (1.0, {'[information]': 1}), (0.01, {}))
     """
-    prefixes = {name: scale for names, scale in _PREFIXES.items() for name in names.split()}
-    return prefixes, {name: meaning for names, meaning in _UNITS.items() for name in names.split()}
+    prefixes = {name: base(f"{name}byte")[0] for names in _names(True) for name in names}
+    return prefixes, {name: base(name) for names in _names(False) for name in names}
 
 
 def known() -> list[str]:
@@ -298,34 +333,29 @@ def _dimension(unit: str) -> tuple[float, dict[str, int]]:
     >>> _dimension("kB/s"), _dimension("m**2")
     ((1000.0, {'[information]': 1, '[time]': -1}), (1.0, {'[length]': 2}))
     """
-    text, position = unit.strip().replace("\u03bc", "µ"), 0
-    scale, powers = 1.0, dict[str, int]()
-    while position < len(text):
-        factor_ = _FACTOR.match(text, position)
-        if factor_ is None or len(text) > _LONGEST_UNIT or bool(factor_[1]) != (position > 0):
-            raise UnitError(f"{unit[:_LONGEST_UNIT]!r} is not a unit, such as B/cycle or m**2")
-        one = _single_unit(factor_[2])
-        if one is None:
-            raise UnitError(f"unknown unit {unit!r}; {KNOWN_UNITS}")
-        power = int(factor_[3] or 1) * (-1 if factor_[1] == "/" else 1)
-        scale = scale * one[0] ** power if power > 0 else scale / one[0] ** -power
-        for name, each in one[1].items():
-            powers[name] = powers.get(name, 0) + power * each
-        position = factor_.end()
-    return scale, {name: power for name, power in powers.items() if power}
+    text = unit.strip()
+    if text in _BASE_UNITS:
+        return _BASE_UNITS[text]
+    not_a_unit = UnitError(f"{unit[:_LONGEST_UNIT]!r} is not a unit, such as B/cycle or m**2")
+    if len(text) > _LONGEST_UNIT or not _UNIT.fullmatch(text):
+        raise not_a_unit
+    import pint
+
+    registry = _registry()
+    try:
+        quantity = registry.Quantity(1.0, registry.parse_units(text)).to_base_units()
+    except pint.UndefinedUnitError:
+        raise UnitError(f"unknown unit {unit!r}; {KNOWN_UNITS}") from None
+    except Exception as error:  # the errors of pint's parser and of its tokenizer have many types
+        raise not_a_unit from error
+    scale = float(quantity.magnitude)
+    if not 0.0 < scale < math.inf:
+        raise not_a_unit
+    return scale, {name: int(cast(float, power)) for name, power in quantity.dimensionality.items()}
 
 
 @functools.cache
-def _single_unit(name: str) -> tuple[float, dict[str, int]] | None:
-    """Return a unit without powers, perhaps with a prefix or in the plural."""
-    prefixes, units = vocabulary()
-    for text in (name, name.removesuffix("s")):
-        if text == "1":
-            return 1.0, {}
-        if text in units:
-            return units[text]
-        for prefix, scale in prefixes.items():
-            rest = text.removeprefix(prefix)
-            if rest != text and rest in units and rest != "%":
-                return scale * units[rest][0], units[rest][1]
-    return None
+def _registry() -> pint.UnitRegistry[Any]:
+    import pint
+
+    return pint.UnitRegistry(DEFINITIONS, autoconvert_to_preferred=False)

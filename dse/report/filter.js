@@ -62,7 +62,7 @@ function unitOf(text) {
   return { scale, powers };
 }
 function oneUnit(name) {
-  const { prefixes, units } = data.units, text = name.replace("\u03bc", "µ");
+  const { prefixes, units } = data.units, text = name;
   if (Object.hasOwn(units, text)) return units[text];
   for (const [prefix, scale] of Object.entries(prefixes)) {
     const rest = text.slice(prefix.length);

@@ -10,7 +10,7 @@ import pytest
 import dse
 from dse.explain.explanation import explain
 from dse.result.folder import read_answer
-from tests.uncertain_studies import ROWS, content, study, values
+from tests.evaluate.uncertain_studies import ROWS, content, study, values
 
 
 def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:

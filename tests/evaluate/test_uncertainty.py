@@ -13,7 +13,7 @@ from dse.evaluate.nominal import fix_at_middles
 from dse.explain.robustness import assess_robustness
 from dse.model import Floats, Quantity
 from objectives import logca
-from tests.uncertain_studies import ROWS, brute, content, study, values
+from tests.evaluate.uncertain_studies import ROWS, brute, content, study, values
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_contains_is_plain_comparison(quantity: Quantity, values: list[float]) -
     assert inside == [plainly_inside(quantity, x) for x in every]
     for x in every:
         assert quantity.contains_all(np.array([x])) == plainly_inside(quantity, x)
+        assert quantity.contains_all(x) == plainly_inside(quantity, x)  # a number is no array
     assert quantity.contains_all(np.array(values)) == all(
         plainly_inside(quantity, x) for x in values
     )

@@ -191,7 +191,7 @@ SERVICE: dict[str, Any] = {
     "space": {"acceleration": {"values": [2, 10]}},
     "objective": [{"maximize": "speedup"}, {"minimize": "acceleration"}],
 }
-JPEG = str(Path(__file__).parents[1] / "studies" / "profiles" / "jpeg.json")
+JPEG = str(Path(__file__).parents[2] / "studies" / "profiles" / "jpeg.json")
 
 
 def _told(content: dict[str, Any]) -> tuple[dse.problems.Problem, ...]:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.commands import Done, called
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def _dse(*arguments: str, cwd: Path, code: int = 0, columns: int = 80) -> Done:

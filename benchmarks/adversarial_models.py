@@ -1,15 +1,16 @@
 """Models that break the contract: who refutes the certificate of each.
 
-    python -m benchmarks.adversarial_models [NAME ...]
+    python -m benchmarks.adversarial_models [--processes] [NAME ...]
 
 Each model gives the speed and the cost of 216,000 designs. The benchmark runs a study of it with
-two threads, and `dse certify` in another process. The audit may refuse the model, the check at the
-end of the run may refute it, or `certify` may refute it. A certificate is wrong if its front is not
-the true front and nothing refutes it: the benchmark then exits with 1.
+two threads or two processes, and `dse certify` in another process. The audit may refuse the model,
+the check at the end of the run may refute it, or `certify` may refute it. A certificate is wrong if
+its front is not the true front and nothing refutes it: the benchmark then exits with 1.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import subprocess
@@ -25,6 +26,7 @@ import dse
 from dse.problems import DseError, InputError
 
 HEAD = '''
+import multiprocessing
 import os
 import sys
 import threading
@@ -336,6 +338,11 @@ return Out(speed + (int(STARTED) % 60) * cost / 60, cost)
 # the process
 return Out(speed + (os.getpid() % 97) * cost / 97, cost)
 
+# the kind of process
+if multiprocessing.current_process().name != "MainProcess":
+    speed = speed + cost
+return Out(speed, cost)
+
 # the hash of a text
 return Out(speed + (hash('text') % 97) * cost / 97, cost)
 
@@ -471,9 +478,11 @@ def front_of(study: Path, out: Path | None, workers: int) -> set[tuple[float, ..
     return {tuple(point) for point in front.points.round(9).tolist()}
 
 
-def examine(case: Case, folder: Path) -> tuple[str, str]:
+def examine(case: Case, folder: Path, processes: bool = False) -> tuple[str, str]:
     """Return who refutes a model, with the message."""
     study = write_study(case, "bound" if case.declares else "exhaustive", folder / "study")
+    if processes:
+        study.write_text(f"{study.read_text()}[run]\nprocesses = true\n")
     os.environ[VARIABLE] = "1"
     try:
         front = front_of(study, folder / "out", 2)
@@ -491,12 +500,16 @@ def examine(case: Case, folder: Path) -> tuple[str, str]:
     return (RIGHT if front == true else WRONG), ""
 
 
-def main(names: list[str]) -> int:
+def main() -> int:
     """Print who refutes each model; return 1 if a wrong certificate is refuted by nothing."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--processes", action="store_true", help="run with two processes")
+    given = parser.parse_args()
     counts: Counter[str] = Counter()
-    for name in names or CASES:
+    for name in given.names or CASES:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            verdict, message = examine(CASES[name], Path(folder))
+            verdict, message = examine(CASES[name], Path(folder), given.processes)
         counts[verdict] += 1
         text = " ".join(message.split())
         print(f"{name:32} {verdict:16} {text[:160]}", flush=True)
@@ -505,4 +518,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -40,7 +40,7 @@ class Processes:
         self._file = folder / "scheduler.json"
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
 
-    def _start(self, kind: str, *options: str) -> subprocess.Popen[bytes]:
+    def _start(self, kind: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
         place = self._folder / f"{kind}{len(self.started)}"
         place.mkdir()
         command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", *options]
@@ -48,7 +48,7 @@ class Processes:
             process = subprocess.Popen(
                 [*command, "--scheduler-file", str(self._file), "--no-dashboard"],
                 cwd=place,
-                env=self._environment,
+                env=self._environment | environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -61,10 +61,18 @@ class Processes:
         until(lambda: self._file.is_file() and self._file.read_text().endswith("}"), "a scheduler")
         return str(json.loads(self._file.read_text())["address"])
 
-    def worker(self) -> subprocess.Popen[bytes]:
+    def worker(self, **environment: str) -> subprocess.Popen[bytes]:
         """Start a worker of one thread; the scheduler's file must be there."""
         until(self._file.is_file, "a scheduler")
-        return self._start("worker", "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1")
+        options = ("--no-nanny", "--nthreads", "1", "--host", "127.0.0.1")
+        return self._start("worker", *options, **environment)
+
+    def restart(self) -> None:
+        """Kill the scheduler and start it again at the same address."""
+        port = self.address.rpartition(":")[2]
+        killed(self.scheduler)
+        self._file.unlink()
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", port)
 
     def end(self) -> None:
         """End each process that was started."""

@@ -69,6 +69,18 @@ def test_certify_refutes_in_a_fresh_process(
     assert os.environ[VARIABLE] == "1"
 
 
+def test_certify_refutes_a_model_that_differs_in_all_processes_of_workers(tmp_path: Path) -> None:
+    """The check at the end of the run is in one of these processes too, and cannot see it."""
+    path = write_study(CASES["the kind of process"], "exhaustive", tmp_path)
+    text = path.read_text().replace("[1, 60]", "[1, 24]")
+    path.write_text(f"{text}[run]\nprocesses = true\n")
+    dse.load(path).run(tmp_path / "out", workers=2)
+    code, output = _certify(tmp_path / "out")
+    assert code == 1
+    assert "REFUTED: m.py:f does not give the same value twice" in output
+    assert "in the run" in output
+
+
 def test_a_spike_is_refuted_by_certify_and_an_honest_model_is_not(tmp_path: Path) -> None:
     """The run checks 256 random designs of the space; the spike concerns 11 of 216,000."""
     spike = next(case for name, case in CASES.items() if name.startswith("a spike"))

@@ -26,7 +26,7 @@ def test_without_valgrind(
     here = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DSE_"))}
     command = [sys.executable, "-m", "pytest", "-k", "[queens] or [fft]", *options]
     done = subprocess.run(
-        [*command, "tests/test_instruction_counts.py"],
+        [*command, "tests/profile/test_instruction_counts.py"],
         cwd=ROOT,
         env=here | {"PATH": str(tmp_path)} | setting,
         capture_output=True,

@@ -35,7 +35,6 @@ from tests.toy import MODEL, STUDY
 # Slow enough to be worth sending. In a worker, designs of seven lanes wait at a gate.
 SLOW = """
     import os, time
-    from inner.gate import pass_through
     if "GATE" in os.environ:
         pass_through(os.environ["GATE"], lanes)
     time.sleep(0.0005 * np.broadcast(lanes, clock, size).size)
@@ -76,7 +75,8 @@ def written(folder: Path, search: str = "exhaustive", slow: bool = True) -> Path
     (folder / "inner").mkdir()
     (folder / "inner" / "__init__.py").touch()
     (folder / "inner" / "gate.py").write_text(GATE)
-    slowed = model.replace("\n    return Toy(l", SLOW, 1) if slow else model
+    imported = f"\nfrom inner.gate import pass_through\n{model}"
+    slowed = imported.replace("\n    return Toy(l", SLOW, 1) if slow else imported
     (folder / "toy_model.py").write_text(slowed)
     small = STUDY.replace("[1, 64]", "[1, 12]").replace("steps = 100", "steps = 10")
     added = f'[search]\nmethod = "{search}"\n{SEARCHES[search]}[run]\nchunk = 5\n'

@@ -6,6 +6,7 @@ them: the traceback goes to a file, and the user sees one line that names it.
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -24,6 +25,7 @@ UNFORESEEN = 70
 INTERRUPTED = 130
 """The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 _LONGEST_TRACEBACK = 200_000  # characters: a message may hold a whole input
+_NO_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -87,6 +89,8 @@ def _last_words(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError) and error.filename is not None:
         message = f"{error.filename}: cannot be written or read: {error.strerror or error}"
         return shorten(printable(message), LONGEST_MESSAGE), INPUT
+    if isinstance(error, OSError) and error.errno in _NO_SPACE:
+        return f"the output of the command cannot be written: {error.strerror}", INPUT
     line = shorten(str(error) if isinstance(error, DseError) else _one_line(error), 500)
     saved = save_traceback(error)
     where = f"its traceback is in {saved}" if saved else "its traceback could not be saved"

@@ -411,5 +411,7 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except (Exception, KeyboardInterrupt) as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # a model may raise any class, such as GeneratorExit
         sys.exit(end_with(error))

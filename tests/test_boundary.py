@@ -136,6 +136,31 @@ def test_a_model_that_closes_files_leaves_an_exit_code(low: int, tmp_path: Path)
     assert len(done.stderr) <= MOST
 
 
+@pytest.mark.parametrize("processes", ["false", "true"])
+def test_a_model_that_raises_no_exception_class_leaves_one_line(
+    processes: str, tmp_path: Path
+) -> None:
+    head, separator, tail = MODEL.partition("    return Toy(lanes * clock")
+    raises = "    class Odd(BaseException): pass\n    raise Odd('odd')\n"
+    study = f"{STUDY}\n[run]\nprocesses = {processes}\n"
+    _study(tmp_path, study, f"{head}{raises}{separator}{tail}")
+    done = called("run", "study.toml", "--quiet", cwd=tmp_path)
+    assert done.returncode == 70, done.stderr[:MOST]
+    assert "Traceback" not in done.stderr
+    assert "Odd: odd" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_output_without_space_is_no_unforeseen_error(tmp_path: Path) -> None:
+    _study(tmp_path, STUDY)
+    command = [sys.executable, "-m", "dse", "check", "study.toml"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "unforeseen" not in done.stderr
+
+
 class _Own(Exception):
     pass
 

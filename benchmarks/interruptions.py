@@ -196,14 +196,19 @@ class Interruptions:
         with Client(self._address) as client:
             return len(client.scheduler_info(n_workers=-1)["workers"]) == 2
 
-    def cuts(self, number: int) -> Iterator[Cut]:
-        """Yield cuts, spread evenly over the calls and the lines of an undisturbed run."""
+    def cuts(self, number: int, turn: int = 0) -> Iterator[Cut]:
+        """Yield cuts, spread evenly over the calls and the lines of an undisturbed run.
+
+        Each turn takes other lines, and does something else at the same calls.
+        """
+        between = turn / len(ACTIONS) % 1.0
         each = max(1, round(number / len(PLACES)))
         for place in PLACES:
             of_place = each if self.counts[place] else 0
             step = max(1.0, self.counts[place] / max(1, of_place))
             for i in range(min(of_place, self.counts[place])):
-                yield Cut(place, 1 + int(i * step), ACTIONS[i % len(ACTIONS)])
+                action = ACTIONS[(i + turn) % len(ACTIONS)]
+                yield Cut(place, 1 + int((i + between) * step), action)
 
     def cut(self, cut: Cut) -> None:
         """Cut a run, let the next one end, and note what is wrong with its folder."""
@@ -343,6 +348,7 @@ def main() -> None:
     parser.add_argument("cuts", type=int, nargs="?", default=2_000)
     parser.add_argument("--search", action="append", help="only this one; may be given again")
     parser.add_argument("--variant", action="append", help="only this one; may be given again")
+    parser.add_argument("--turn", type=int, default=0, help="1 and 2 make other cuts than 0")
     given = parser.parse_args()
     quicken()
     cases = [c for c in CASES if not given.search or c.search in given.search]
@@ -352,7 +358,8 @@ def main() -> None:
     for case in cases:
         with tempfile.TemporaryDirectory() as folder, Interruptions(case, Path(folder)) as made:
             began, here = time.monotonic(), 0
-            for cut in made.cuts(max(2, round(given.cuts * case.weight / weights))):
+            number = max(2, round(given.cuts * case.weight / weights))
+            for cut in made.cuts(number, given.turn):
                 made.cut(cut)
                 here += 1
             made.certify()

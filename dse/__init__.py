@@ -1,6 +1,6 @@
 """Design-space exploration for hardware accelerators.
 
-A script loads a study, changes it, runs it, and asks what was found (docs/scripts.md)::
+A script loads a study, changes it, runs it, and queries the result (docs/scripts.md)::
 
     import dse
 
@@ -19,13 +19,14 @@ A script loads a study, changes it, runs it, and asks what was found (docs/scrip
     print(dse.compare(result, other))
 
 `load` and `from_mapping` make a `Study`; `Study.run` gives a `StudyResult` with its `Front`,
-`Study.sweep` a `Sweep`; `load_result` reads a run folder; `compare` sets two results side by side.
+`Study.sweep` a `Sweep`. `load_result` reads a run folder; `compare` compares two results.
 `Quantity`, `Resource`, `Floats` and `Array` declare models. `requires` and `Requirement` declare
 the validity conditions of their outputs, `monotonic` and `lower_bound` how the outputs depend on
-the inputs. `testing.check_model` holds models to their contract. Bad input raises `InputError`, a
-study without a feasible design `InfeasibleError`, each with every problem at once. A model that
-raises ends a run or a sweep with `StoppedError`, and `Study.evaluate` with `ModelError`. All are
-a `DseError`.
+the inputs. `testing.check_model` checks models against their contract.
+
+Bad input raises `InputError`, a study without a feasible design `InfeasibleError`. Both list every
+problem at once. A model that raises ends a run or a sweep with `StoppedError`, and `Study.evaluate`
+with `ModelError`. All of them are a `DseError`.
 
 Numbers are in the base units that ``dse list`` shows, and texts with units are read wherever a
 study file has them. Whole quantities are integers, choices are names.

@@ -23,8 +23,8 @@ INPUT = 2
 UNFORESEEN = 70
 """The exit code after an exception that no code expects: EX_SOFTWARE of BSD's sysexits.h."""
 INTERRUPTED = 130
-"""The exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
-_LONGEST_TRACEBACK = 200_000  # characters: a message may hold a whole input
+"""The exit code after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
+_LONGEST_TRACEBACK = 200_000  # characters: a message may contain a whole input
 _NO_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,7 +76,7 @@ def end_with(error: BaseException) -> int:
     try:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
-    except (OSError, ValueError):  # a model closed it: nobody can be told
+    except (OSError, ValueError):  # a model closed the stream, and no text can be printed
         sys.stderr = None
     return code
 

@@ -23,12 +23,12 @@ from dse.profile.cli import profile
 from dse.status import status
 
 _PATH = Readable()
-_TWICE = 0.5  # seconds; nobody thinks again that quickly
+_TIMEOUT_REPEAT = 0.5  # seconds; a person does not press Ctrl-C again that quickly
 _TARGET_HELP = (
     'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
     "It takes the place of the study's [target]."
 )
-_LEAST_HELP = "An objective that is minimized: the least of it that reaches the target is asked."
+_LEAST_HELP = "A minimized objective: dse returns the lowest value that meets the target."
 _WHERE_HELP = (
     'Explain the compromise design of these designs of the front: "area < 200 kLUT and lanes > 1".'
 )
@@ -66,7 +66,7 @@ def commands() -> None:
 )
 @option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
 @option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
-@option("--fresh", is_flag=True, help="Start anew if the folder holds a run of the study.")
+@option("--fresh", is_flag=True, help="Start again if the folder holds a run of the study.")
 @option("--quiet", is_flag=True, help="No progress and no summary.")
 def run_command(
     study: Path,
@@ -81,8 +81,8 @@ def run_command(
 ) -> None:
     """Run STUDY and write the report, tables and storage into a run folder.
 
-    A run that was cut short goes on where it was. A finished run of the same study is not repeated;
-    the run of an edited study takes the folder over, and the old one is kept beside it as NAME.1.
+    A run that was cut short continues where it stopped. A finished run of the same study is not
+    repeated. The run of an edited study takes the folder over; the old run moves to NAME.1.
     """
     from dse.api import load
     from dse.api.cluster import connected
@@ -115,7 +115,7 @@ def run_command(
         sys.exit(INTERRUPTED)
     finally:
         for aside in asides:
-            if aside.exists():  # a run that comes to nothing puts it back
+            if aside.exists():  # a run without a result puts it back
                 now = folder.parent / aside.name
                 terminal.say(f"{folder} held another run or study: that is {now} now")
     terminal.summary(result, folder / REPORT, read_answer(place))
@@ -124,7 +124,7 @@ def run_command(
 
 
 def _ended(*_: Any) -> NoReturn:
-    """End the run cleanly the first time, and at once the second: a model may not come back."""
+    """End the run cleanly at the first signal, and at once at the second: a model may hang."""
     again = partial(_ended_again, time.monotonic())
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, again)
@@ -132,8 +132,8 @@ def _ended(*_: Any) -> NoReturn:
 
 
 def _ended_again(first: float, *_: Any) -> None:
-    """End the run at once; but `timeout` tells a process twice, itself and its group."""
-    if time.monotonic() - first > _TWICE:
+    """End the run at once; `timeout` signals a process twice, directly and through its group."""
+    if time.monotonic() - first > _TIMEOUT_REPEAT:
         os.write(2, b"stopped; what was kept is there, and the next run goes on from it\n")
         os._exit(130)
 
@@ -163,7 +163,7 @@ def _ended_again(first: float, *_: Any) -> None:
     metavar="NAME",
     multiple=True,
     help="Behind this interface: dse list interfaces. May be given several times  "
-    "[default: all that are not of one accelerator alone]",
+    "[default: all general ones; some belong to one accelerator]",
 )
 @option("--force", is_flag=True, help="Replace STUDY if it is there.")
 def new_command(
@@ -176,10 +176,10 @@ def new_command(
     interfaces: tuple[str, ...],
     force: bool,
 ) -> None:
-    """Write a first draft of STUDY, a TOML file that runs as it stands.
+    """Write a first draft of STUDY, a TOML file that runs without changes.
 
-    From the profile of a program, from a kernel of the catalogs, or a small example if neither is
-    given. Its comments say what is assumed, and where figures are from.
+    The draft uses the profile of a program, or a kernel of the catalogs. If you give neither, it is
+    a small example. Its comments list the assumptions and the sources of the input values.
 
     \b
     dse new aes.toml
@@ -208,9 +208,9 @@ def new_command(
 @commands.command("check")
 @click.argument("study", type=_PATH)
 def check_command(study: Path) -> None:
-    """Check STUDY without running it: every problem at once, or what a run would do.
+    """Check STUDY without running it: list every problem, or describe the run.
 
-    Its models are run on a sample of its designs, as at the start of a run.
+    Its models run on a sample of its designs, as at the start of a run.
     """
     from dse.api import load
     from dse.run import held_to_the_contract
@@ -234,10 +234,10 @@ def check_command(study: Path) -> None:
 def explain_command(
     run: Path, designs: list[int | None], where: str | None, whole: bool, as_json: bool
 ) -> None:
-    """Say whether a design of RUN holds, what dominates or limits it, and what to change.
+    """Explain a design of RUN: its limits, its robustness, and the best next change.
 
-    The recommended design if none is given; with --where, the compromise design of the designs
-    of the front that the filter names.
+    Without --design it is the recommended design; with --where, the compromise design among the
+    designs of the front that the filter selects.
     """
     from dse.api import load_result
     from dse.explain.explanation import explain
@@ -266,7 +266,7 @@ def explain_command(
 
 
 def _named(result: Any, where: str) -> int:
-    """Return the compromise design of the designs on the front that a filter names."""
+    """Return the compromise design among the designs on the front that a filter selects."""
     from dse.model.values import plural
     from dse.problems import InputError, Problem
 
@@ -279,7 +279,7 @@ def _named(result: Any, where: str) -> int:
 @commands.command("report")
 @click.argument("run", type=_PATH)
 def report_command(run: Path) -> None:
-    """Write the report of RUN anew from its tables."""
+    """Write the report of RUN again from its tables."""
     from dse.api import load_result
     from dse.result.folder import REPORT, study_of
     from dse.run import report_into
@@ -293,10 +293,10 @@ def report_command(run: Path) -> None:
 @option("--designs", type=click.IntRange(1), default=200_000, show_default=True, help="Draws.")
 @option("--seed", type=click.IntRange(0), default=0, show_default=True)
 def certify_command(run: Path, designs: int, seed: int) -> None:
-    """Put the certificate of RUN to the test; exit with 1 if it is refuted.
+    """Test the certificate of RUN; exit with 1 if it is refuted.
 
-    The front and other designs of the run are evaluated again, here and in a fresh process. Then
-    designs at random, next to the front and at the ends of variables are held against the front.
+    `dse` evaluates the front and other designs of the run again, here and in a fresh process. Then
+    it compares designs with the front: random ones, neighbours of the front, and extreme values.
     """
     from dse.api import load_result
     from dse.evaluate.repeatability import RepeatabilityError
@@ -354,10 +354,10 @@ def compare_command(first: Path, second: Path, as_json: bool) -> None:
 @commands.command("list")
 @click.argument("name", required=False)
 def list_command(name: str | None) -> None:
-    """List models and catalogs; with NAME, show what they hold.
+    """List models and catalogs; with NAME, show their content.
 
-    NAME is a model, a quantity, a catalog, a row, or a part of such a name: models are shown with
-    their inputs and outputs, and catalogs with their rows.
+    NAME is a model, a quantity, a catalog or an entry, or a part of a name. Models show their
+    inputs and outputs, and catalogs show their entries.
     """
     from dse.study.library import catalogs, models
     from dse.terminal import Terminal
@@ -371,7 +371,7 @@ def list_command(name: str | None) -> None:
 @commands.command("schema")
 @click.argument("what", type=click.Choice(["study", "table", "profile"]), default="study")
 def schema_command(what: str) -> None:
-    """Print the JSON Schema of a study file, for editors; of a study of a table; of a profile."""
+    """Print the JSON Schema of a study file, of a study of a table, or of a profile."""
     if what == "profile":
         from dse.profile.document import Profile
 

@@ -1,4 +1,4 @@
-"""Options of the command line: one value where one is taken, and names of files."""
+"""Options of the command line: single values, and names of files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from click.core import ParameterSource
 
 
 class Single(click.Option):
-    """An option that takes one value unless it says otherwise; click takes the last of several."""
+    """An option that takes one value by default; click takes the last of several."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Have the parser keep every value."""
+        """Make the parser keep every value."""
         multiple, self.multiple = self.multiple, self.multiple or not self.is_flag
         super().add_to_parser(parser, ctx)
         self.multiple = multiple
@@ -29,7 +29,7 @@ class Single(click.Option):
         Raises
         ------
         click.BadParameter
-            If it is given several times, with different values.
+            If several different values are given.
         """
         value, source = super().consume_value(ctx, opts)
         if source is not ParameterSource.COMMANDLINE or self.multiple or self.is_flag:
@@ -41,11 +41,11 @@ class Single(click.Option):
 
 
 option = functools.partial(click.option, cls=Single)
-"""What `click.option` is, of class `Single`."""
+"""`click.option` with the class `Single`."""
 
 
 class Readable(click.Path):
-    """The name of a file or a folder, in UTF-8: names are written into files."""
+    """The name of a file or a folder, in UTF-8: `dse` writes names into files."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -65,7 +65,7 @@ class Readable(click.Path):
 
 
 class Written(Readable):
-    """A file or a folder to write; ``-``, which is standard output elsewhere, is refused."""
+    """A file or a folder to write; ``-``, which is often standard output, is refused."""
 
     def convert(
         self,

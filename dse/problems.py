@@ -1,4 +1,4 @@
-"""What is wrong with an input: every problem at once, each with its place and its remedy."""
+"""The problems of an input: all of them at once, each with its place and its remedy."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-_LISTED = 30  # more problems than that are counted, not listed
-_SHOWN = 40  # characters of what was given
-_NAMED = 12  # known names in a remedy
-_LIKE, _WORD = 0.6, 0.5  # how alike near names are, from 0 to 1, and words that differ
-_LONGEST_NAME = 100  # characters of a name for which a near one is searched
+_MAX_LISTED = 30  # further problems are only counted
+_MAX_QUOTED = 40  # characters of the quoted value
+_MAX_NAMES = 12  # known names in a remedy
+_NAME_LIKENESS, _WORD_LIKENESS = 0.6, 0.5  # minimum similarity from 0 to 1 (difflib)
+_LONGEST_NAME = 100  # characters of a name whose nearest name is searched
 LONGEST_MESSAGE = 2_000
-"""The characters of a message: a value that is quoted may be a whole file."""
-_SHORTEST = 400  # characters that each of many problems may have
+"""The maximum number of characters of a message: a quoted value may be a whole file."""
+_MIN_SHARE = 400  # characters that each of many problems may have
 HIDDEN = "***"
-"""What stands for a password."""
+"""The replacement for a password."""
 _UNSPACED = re.compile(r"""[^\s"']+""")
 _LOGIN = re.compile(r"(?<=[a-zA-Z0-9+.-])(:/{1,2}[^/:@]*:)(?!\d+/).+@", re.DOTALL)
 
 
 def printable(text: str) -> str:
-    r"""Return a text with its control characters written out: a terminal would obey them.
+    r"""Return a text with its control characters as escapes, because a terminal obeys them.
 
     >>> printable("a\x1b[2Jb\n\tc")
     'a\\x1b[2Jb\n\tc'
@@ -36,7 +36,7 @@ def printable(text: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a text with at most so many characters: its middle is left out.
+    """Return a text with a limited number of characters; its middle is left out.
 
     >>> shorten("a" * 50 + "b" * 50, 12)
     'aaaaaaa … bb'
@@ -64,23 +64,23 @@ def without_passwords(text: str) -> str:
 
 
 def _without_password(word: str) -> str:
-    """Hide the password in a text without spaces; in time that is linear in its length."""
+    """Hide the password in a text without spaces, in linear time."""
     login, at, rest = word.rpartition("@")
     return _LOGIN.sub(rf"\1{HIDDEN}@", login + at, count=1) + rest
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong.
+    """One problem of an input.
 
     Parameters
     ----------
     where : str
         The key in the file, such as ``"space.acceleration.integer"``, or ``""`` for the whole file.
     message : str
-        What was given and why it cannot be.
+        The value and the reason why it is wrong.
     remedy : str
-        What is allowed, with its unit, or the nearest name.
+        The allowed values with their unit, or the nearest name.
     """
 
     where: str
@@ -88,7 +88,7 @@ class Problem:
     remedy: str = ""
 
     def inside(self, place: str) -> Problem:
-        """Return the same problem, of something that stands at this place.
+        """Return the same problem with this place before its own.
 
         >>> str(Problem("row.area", "has no source").inside("made.toml"))
         'made.toml: row.area: has no source'
@@ -99,7 +99,7 @@ class Problem:
         return self.text(LONGEST_MESSAGE)
 
     def text(self, most: int) -> str:
-        """Return the problem in about so many characters at most."""
+        """Return the problem in a limited number of characters."""
         where, message, remedy = self.where, self.message, self.remedy
         if len(where) + len(message) + len(remedy) > most:
             where, remedy = shorten(where, most // 4), shorten(remedy, most // 4)
@@ -109,14 +109,14 @@ class Problem:
 
 
 class DseError(Exception):
-    """Base of every error that a user can fix; its text is meant to be read."""
+    """Base of every error that a user can fix; its text is written for people."""
 
     exit_code = 2
-    """The exit code of a command that the error ends: 2 is bad input, 1 an error of a model."""
+    """The exit code of a command that ends with the error: 2 for input, 1 for a model."""
 
 
 class InputError(DseError):
-    """A study, catalog, profile or run that cannot be used, with all its problems.
+    """An unusable study, catalog, profile or run, with all its problems.
 
     Parameters
     ----------
@@ -132,18 +132,18 @@ class InputError(DseError):
         super().__init__(self._text())
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, tuple[Problem, ...]]]:
-        return type(self), (self.source, self.problems)  # so that it crosses between processes
+        return type(self), (self.source, self.problems)  # pickle needs it between processes
 
     def _text(self) -> str:
         count = len(self.problems)
-        lines = [f"{shorten(self.source, _SHORTEST)}: {count} problem{'s' if count != 1 else ''}"]
-        texts = [str(problem) for problem in self.problems[:_LISTED]]
+        lines = [f"{shorten(self.source, _MIN_SHARE)}: {count} problem{'s' if count != 1 else ''}"]
+        texts = [str(problem) for problem in self.problems[:_MAX_LISTED]]
         if sum(map(len, texts)) > LONGEST_MESSAGE:
-            most = max(_SHORTEST, LONGEST_MESSAGE // len(texts))
-            texts = [problem.text(most) for problem in self.problems[:_LISTED]]
+            most = max(_MIN_SHARE, LONGEST_MESSAGE // len(texts))
+            texts = [problem.text(most) for problem in self.problems[:_MAX_LISTED]]
         lines += [f"  {text}".replace("\n", "\n  ") for text in texts]
-        if count > _LISTED:
-            lines.append(f"  … and {count - _LISTED} more")
+        if count > _MAX_LISTED:
+            lines.append(f"  … and {count - _MAX_LISTED} more")
         return "\n".join(lines)
 
 
@@ -153,7 +153,7 @@ def as_path(given: str | os.PathLike[str], what: str) -> Path:
     Parameters
     ----------
     what : str
-        What is to be there, such as ``"a study file"``.
+        The expected object, such as ``"a study file"``.
 
     Raises
     ------
@@ -162,19 +162,19 @@ def as_path(given: str | os.PathLike[str], what: str) -> Path:
     """
     if isinstance(given, str | os.PathLike):
         return Path(given)
-    message = f"{repr(given)[:_SHOWN]} is not a path"
+    message = f"{repr(given)[:_MAX_QUOTED]} is not a path"
     raise InputError(what, [Problem("", message, f"give the path of {what}, as a text or a Path")])
 
 
 def check_regular(path: Path, most: int) -> None:
-    """Refuse to read what never ends, waits for ever or fills the memory.
+    """Refuse a file that never ends, blocks for ever or fills the memory.
 
     Parameters
     ----------
     path : Path
-        A file, or a folder whose files are looked at; what is not there is left to who reads it.
+        A file, or a folder whose files are checked; the reader reports a missing file.
     most : int
-        Bytes of a file.
+        The maximum size of a file in bytes.
 
     Raises
     ------
@@ -195,19 +195,19 @@ def check_regular(path: Path, most: int) -> None:
 
 
 class InfeasibleError(InputError):
-    """A study of which no design is feasible."""
+    """A study without a feasible design."""
 
 
-def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | None:
-    """Return the known name that this one is nearest to; None if none is near.
+def closest(name: str, known: Iterable[str], likeness: float = _NAME_LIKENESS) -> str | None:
+    """Return the nearest known name; None if none is near.
 
-    The words that differ must be alike as well. The only name that has all words is near, too, and
-    so is the only one that begins like this.
+    The words that differ must be similar as well. A known name is also near if it is the only one
+    with all words of the name, or the only one with the same beginning.
 
     Parameters
     ----------
     likeness : float
-        From 0 to 1: how alike they must be. A slip of the pen leaves 0.8 and more.
+        The minimum similarity from 0 to 1. A slip of the pen leaves 0.8 and more.
 
     >>> closest("multiplycost", ["multiply_cost"]), closest("add_cost", ["divide_cost"])
     ('multiply_cost', None)
@@ -217,10 +217,10 @@ def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | N
     if len(name) > _LONGEST_NAME:
         return None
     names = sorted(set(known))
-    same = [each for each in names if each.casefold() == name.casefold()]  # but for capitals
+    same = [each for each in names if each.casefold() == name.casefold()]  # only capitals differ
     like = difflib.get_close_matches(name, names, max(len(names), 1), likeness)
     found = same or [each for each in like if _akin(name, each)]
-    if not found and likeness <= _LIKE:
+    if not found and likeness <= _NAME_LIKENESS:
         more = [each for each in names if not _words(name, each)[0]]
         more = more or [each for each in names if len(name) > 2 and each.startswith(name)]
         found = more if len(more) == 1 else []
@@ -228,15 +228,15 @@ def closest(name: str, known: Iterable[str], likeness: float = _LIKE) -> str | N
 
 
 def _words(one: str, other: str) -> tuple[list[str], list[str]]:
-    """Return the words of each name that the other has not."""
+    """Return the words of each name that the other name lacks."""
     mine, theirs = one.split("_"), other.split("_")
     return [w for w in mine if w not in theirs], [w for w in theirs if w not in mine]
 
 
 def _akin(one: str, other: str) -> bool:
-    """Tell whether the words that two names do not share are alike, taken together."""
+    """Return whether the words that only one of two names has are similar as a whole."""
     mine, theirs = ("".join(words) for words in _words(one, other))
-    alike = difflib.SequenceMatcher(None, mine, theirs).ratio() >= _WORD
+    alike = difflib.SequenceMatcher(None, mine, theirs).ratio() >= _WORD_LIKENESS
     return alike or not mine or not theirs
 
 
@@ -251,7 +251,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"did you mean '{near}'?"
     if not names:
         return ""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    if more:  # those that share most words
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    if more:  # the names that share most words
         names = sorted(names, key=lambda each: (len(_words(name, each)[0]), each))
-    return f"known: {', '.join(names[:_NAMED])}{more}"
+    return f"known: {', '.join(names[:_MAX_NAMES])}{more}"

@@ -1,4 +1,4 @@
-"""The command `dse status`; what it needs is imported when it runs."""
+"""The command `dse status`; it imports other modules when it runs, to start quickly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dse.options import Readable, option
 @click.argument("run", type=Readable())
 @option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def status(run: Path, as_json: bool) -> None:
-    """Say how far RUN is: a run folder, or a study file, which stands for its folder runs/NAME."""
+    """Show the progress of RUN, a run folder or a study file (its folder is runs/NAME)."""
     from dataclasses import asdict
 
     from dse.model.values import as_data

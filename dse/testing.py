@@ -1,4 +1,4 @@
-"""What holds a model to its contract: `check_model`, for tests of models of one's own."""
+"""The test of a model against its contract: `check_model`, for tests of your models."""
 
 from dse.model.testing import check_model
 

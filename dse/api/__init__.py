@@ -1,17 +1,17 @@
-"""What scripts hold, with what can be done with it.
+"""The objects of scripts, with their methods.
 
 `study`
     A study: evaluate, run, change inputs, sweep; `load`, `from_mapping`.
 `result`
-    What a run found: `StudyResult`, `Front`; `load_result`, `compare`.
+    The result of a run: `StudyResult`, `Front`; `load_result`, `compare`.
 `explanation`
-    What limits a design: `Explanation`.
+    The limits of a design: `Explanation`.
 `sweep`
     Runs along one input.
 `cluster`
     The connection to Dask's scheduler: `connected`.
 `views`
-    Studies and results in a line, and as HTML in notebooks.
+    Studies and results in one line, and as HTML in notebooks.
 """
 
 from dse.api.result import Front, StudyResult, compare, load_result

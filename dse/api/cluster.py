@@ -1,4 +1,4 @@
-"""A run on a cluster: the connection to Dask's scheduler, by its address."""
+"""A run on a cluster: the connection to Dask's scheduler at an address."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
     Raises
     ------
     InputError
-        If Dask is not installed, or no scheduler answers; within some seconds.
+        If Dask is not installed, or no scheduler answers within some seconds.
     """
     if address is None:
         yield None
@@ -36,10 +36,10 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
         ) from None
     for name in (*_LOGGERS, *logging.root.manager.loggerDict):
         if name.partition(".")[0] in _LOGGERS:
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what is told is told here
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # `_refused` reports the errors
     _ask(address)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of versions, which `check` compares
+        warnings.simplefilter("ignore")  # of versions; `check` compares them
         client = Client(address, timeout=ANSWERS, set_as_default=False)
     try:
         yield Cluster(client, without_passwords(address))
@@ -51,13 +51,13 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
 def _refused(address: str, message: str, remedy: str = "") -> InputError:
     remedy = remedy or "give the address that `dask scheduler` prints, such as tcp://HOST:8786"
     shown = without_passwords(address)
-    if shown != address:  # what an address is made of may be in a message
+    if shown != address:  # a message may quote parts of the address
         message = hidden(message, address)
     return InputError(shown, [Problem("--dask", message, remedy)])
 
 
 def _ask(address: str) -> None:
-    """Ask what is at an address: it may be anything, or say nothing."""
+    """Send a request to an address: any kind of server may answer, or none."""
 
     async def asked() -> Any:
         from distributed.comm.core import connect
@@ -76,12 +76,14 @@ def _ask(address: str) -> None:
     try:
         found = asyncio.run(in_time())
     except TimeoutError:
-        raise _refused(address, f"what is there said nothing for {1.5 * ANSWERS:g} s") from None
+        raise _refused(
+            address, f"the server at this address gave no answer for {1.5 * ANSWERS:g} s"
+        ) from None
     except ValueError as error:
         raise _refused(address, f"it is not an address: {error}") from None
     except OSError:
         raise _refused(address, "no Dask scheduler answers there") from None
-    except Exception:  # what was read made no sense
+    except Exception:  # the answer is not from a scheduler
         raise _refused(address, "what answers there is not a Dask scheduler") from None
     kind = found.get("type") if isinstance(found, dict) else None
     if kind != "Scheduler":

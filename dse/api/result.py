@@ -1,4 +1,4 @@
-"""Results and fronts, with what can be asked of them."""
+"""Results and fronts, with methods for scripts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Front(Rows):
         return front_figure(replace(self.source, designs=shown), x, y)
 
     def where(self, text: str) -> Front:
-        """Return the designs that a filter names, such as ``"area < 200 kLUT and lanes > 1"``.
+        """Return the designs that satisfy a filter, such as ``"area < 200 kLUT and lanes > 1"``.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Front(Rows):
         Raises
         ------
         InputError
-            With every problem of the filter.
+            If the text is no filter; the error lists every problem.
         """
         named = holding(self.source, self.designs, str(text))
         return Front(self.designs[named], self.source)
@@ -69,23 +69,23 @@ class Front(Rows):
 
 @dataclass(frozen=True, repr=False)
 class StudyResult(Result):
-    """What a run found: its tables, its front, and what explains them.
+    """The result of a run: its tables, its front, and methods that explain them.
 
-    The tables are those of `dse.result.record.Result`: ``designs``, ``convergence``,
+    The tables are documented in `dse.result.record.Result`: ``designs``, ``convergence``,
     ``certificate``, ``notes``, ``constants``. `best` and `compromise` return one design, a Series
     whose name is the design's number.
 
     Parameters
     ----------
     origin : ResolvedStudy or Path or None
-        The study that was run, or the run's folder.
+        The study of the run, or the run's folder.
     """
 
     origin: ResolvedStudy | Path | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, result: Result, origin: ResolvedStudy | Path | None = None) -> StudyResult:
-        """Return a result as scripts hold it."""
+        """Return a result with the methods for scripts."""
         return cls(
             **{each.name: getattr(result, each.name) for each in fields(Result)}, origin=origin
         )
@@ -102,22 +102,22 @@ class StudyResult(Result):
         return Front(super().front.designs, self)
 
     def where(self, text: str) -> Front:
-        """Return the designs of the front that a filter names; see `dse.model.filter`."""
+        """Return the designs of the front that satisfy a filter; see `dse.model.filter`."""
         return self.front.where(text)
 
     def reaching(self, target: str) -> Front:
-        """Return the designs of the front that reach a target.
+        """Return the designs of the front that meet a target.
 
         Parameters
         ----------
         target : str
-            Bounds on objectives, such as ``"speedup >= 5 and area <= 100 kLUT"``. No design that is
-            not on a certified front can do it with less: see `dse.evaluate.target`.
+            Bounds on objectives, such as ``"speedup >= 5 and area <= 100 kLUT"``. If the front is
+            certified, no other design meets the target at lower cost: see `dse.evaluate.target`.
 
         Raises
         ------
         InputError
-            If it is not a target, or one that a front cannot answer.
+            If it is no target, or the front cannot answer it.
         """
         return Front(self.front.designs[find_meeting(self.front, target)], self)
 
@@ -128,7 +128,7 @@ class StudyResult(Result):
         return front_figure(self)
 
     def explain(self, design: int | str | pd.Series[Any] | None = None) -> Explanation:
-        """Say what limits a design and what to change next.
+        """Return an explanation of a design: its limits, and the best next change.
 
         Parameters
         ----------
@@ -139,9 +139,9 @@ class StudyResult(Result):
         Raises
         ------
         InputError
-            If there is no such design, or the study is not at hand.
+            If there is no such design, or the study is not available.
         EmptyFrontError
-            If no design is given, and there is no compromise design.
+            If no design is given, and the front is empty.
         """
         from dse.explain.explanation import explain
 
@@ -149,12 +149,12 @@ class StudyResult(Result):
         return explain(self._study, self, [number])[0]
 
     def answer(self) -> Answer:
-        """Return in words what to build, what it gives and costs, and what to change first.
+        """Return the recommendation in words: the design, its benefit and cost, the next change.
 
         Raises
         ------
         InputError
-            If the study is not at hand.
+            If the study is not available.
         """
         from dse.explain.explanation import explain
         from dse.explain.recommendation import assess_inputs, make_answer, named_designs
@@ -169,7 +169,7 @@ class StudyResult(Result):
         Raises
         ------
         InputError
-            If the study is not at hand, or there is no folder for the file.
+            If the study is not available, or there is no folder for the file.
         OSError
             If the file cannot be written.
         """
@@ -195,7 +195,7 @@ class StudyResult(Result):
 
     @cached_property
     def _study(self) -> ResolvedStudy:
-        """The study that was run; of a run folder, the copy there."""
+        """The study of the run; of a run folder, the copy there."""
         if isinstance(self.origin, Path):
             return folders.study_of(self.origin)
         if self.origin is None:
@@ -205,14 +205,14 @@ class StudyResult(Result):
 
 
 def number_of(result: Result, design: Any) -> int:
-    """Return the number of a design that is given by it, by its row, or as the compromise design.
+    """Return the number of a design, which is a number, a row, or ``"compromise"``.
 
     Raises
     ------
     InputError
         If it is none of these.
     EmptyFrontError
-        If the compromise design is asked for, and there is none.
+        If the compromise design is requested, and the front is empty.
     """
     if isinstance(design, str) and design == "compromise":
         design = result.compromise()
@@ -233,7 +233,7 @@ def load_result(folder: str | Path) -> StudyResult:
     Raises
     ------
     InputError
-        If the folder holds none, or another version of the layout.
+        If the folder contains no result, or another version of the layout.
     """
     folder = as_path(folder, "a run's folder")
     return StudyResult.of(folders.load_result(folder), folder)
@@ -249,7 +249,7 @@ def compare(
     first, second : StudyResult
         Runs with the same objectives.
     first_name, second_name : str
-        What to call them; the names of their studies if they are not given.
+        Their names in the comparison; by default the names of their studies.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def compare(
 
 
 def _content(result: StudyResult) -> Mapping[str, Any]:
-    """Return what stands in a result's study; nothing if it is not at hand."""
+    """Return the content of a result's study; nothing if it is not available."""
     if isinstance(result.origin, Path):
         return folders.content_of(result.origin)
     return {} if result.origin is None else result.origin.content

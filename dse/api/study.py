@@ -1,4 +1,4 @@
-"""Studies, with what can be done with them."""
+"""Studies, with methods for scripts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dse.study.study import ResolvedStudy, read_study, study_of_mapping
 
 
 class Study(ResolvedStudy):
-    """A study that is ready to evaluate designs and to run; made by `load` and `from_mapping`."""
+    """A study that is ready to evaluate designs and to run; `load` and `from_mapping` make it."""
 
     def __repr__(self) -> str:
         return views.study_line(self)
@@ -30,38 +30,38 @@ class Study(ResolvedStudy):
         return views.study_html(self)
 
     def with_inputs(self, **inputs: Any) -> Study:
-        """Return a study with other inputs, as if they stood in its file.
+        """Return a study with other inputs, as if its file contained them.
 
         Parameters
         ----------
         **inputs
-            By name: what a file would hold, a number in the base unit or a text with a unit. A
-            variable is held at the value, or at the option. A value of a row that ``[inputs]``
-            takes becomes the study's own. Conditions (``at``, ``over``) stay as they are.
+            By name, as in a file: a number in the base unit or a text with a unit. A variable gets
+            this single value or option. If ``[inputs]`` takes a value from a catalog entry, the new
+            value replaces it. Conditions (``at``, ``over``) stay as they are.
 
         Raises
         ------
         InputError
-            If a name is unknown or has no effect, or a value cannot be; with every problem.
+            If a name is unknown or has no effect, or a value is invalid; the error lists all.
         """
         return Study(**vars(changes.with_inputs(self, inputs)))
 
     def with_row(self, variable: str, row: str, **values: Any) -> Study:
-        """Return a study with other values in one row of a catalog.
+        """Return a study with other values in one entry of a catalog.
 
         Parameters
         ----------
         variable : str
-            The entry of ``[space]`` or ``[inputs]`` that takes the row.
+            The key of ``[space]`` or ``[inputs]`` that takes the entry.
         row : str
-            The row's name, such as ``"axi-dma"``.
+            The name of the entry, such as ``"axi-dma"``.
         **values
             By quantity: a number in the base unit or a text with a unit.
 
         Raises
         ------
         InputError
-            If there is no such entry, row or value, or a value cannot be; with every problem.
+            If there is no such key, entry or value, or a value is invalid; the error lists all.
         """
         return Study(**vars(changes.with_row(self, variable, row, values)))
 
@@ -73,7 +73,7 @@ class Study(ResolvedStudy):
         name : str
             As `with_inputs` takes it.
         values : iterable
-            At least one.
+            The values, at least one.
         workers : int, optional
             As `run` takes it.
 
@@ -85,7 +85,7 @@ class Study(ResolvedStudy):
         Raises
         ------
         InputError
-            If a value cannot be, with every problem, before anything is run.
+            If a value is invalid, before anything runs; the error lists every problem.
         StoppedError
             If a model raises.
         """
@@ -109,28 +109,28 @@ class Study(ResolvedStudy):
         return Sweep(name, tuple(studies), results, infeasible)
 
     def evaluate(self, designs: pd.DataFrame | pd.Series[Any] | Mapping[str, Any]) -> pd.DataFrame:
-        """Evaluate designs of one's own.
+        """Evaluate designs from a table or a mapping.
 
         Parameters
         ----------
         designs : DataFrame, Series or mapping
-            One column a variable: numbers in base units or texts with units, and option names for
+            One column per variable: numbers in base units or texts with units, and option names for
             choices. A Series, such as a row of a front, is one design; a mapping has a value, or
-            a list of values, for each variable. Further columns of a table are left alone.
+            a list of values, for each variable. Further columns of a table have no effect.
 
         Returns
         -------
         DataFrame
-            On the same index: the objectives, every quantity that is computed on the way, also
-            those that the chosen rows set, ``feasible``, and in words the ``violations`` of each
-            design, empty if it is feasible, and what of it is ``outside`` the space, empty if the
-            space has it. A quantity under conditions has them in its name.
+            On the same index: the objectives, every intermediate quantity, the parameters of the
+            selected entries, and ``feasible``. ``violations`` gives the violated constraints of
+            each design in words, and ``outside`` the values outside the design space; both are
+            empty if there are none. A quantity under conditions has them in its name.
 
         Raises
         ------
         InputError
             If a variable is missing, a name is another input or, in a mapping, unknown, a value
-            cannot be, or the study is of a table, which has no models.
+            is invalid, or the study has a table instead of models.
         ModelError
             If a model raises.
         """
@@ -150,16 +150,16 @@ class Study(ResolvedStudy):
         Parameters
         ----------
         out : path, optional
-            Run folder to keep the results in; nothing is written if it is None.
+            The run folder for the results; if it is None, nothing is written.
         workers : int, optional
-            Threads or processes; the study's own setting, else all cores.
+            The threads or processes; by default the study's setting, else all cores.
         progress : callable, optional
-            Called now and then with a `dse.search.base.Progress`.
+            A function that gets a `dse.search.base.Progress` from time to time.
 
         Returns
         -------
         StudyResult
-            The front and what is known about it.
+            The front and its certificate.
 
         Raises
         ------
@@ -178,12 +178,12 @@ class Study(ResolvedStudy):
         return StudyResult.of(found, self)
 
     def explain(self, result: Result, *designs: int | str | pd.Series[Any]) -> list[Explanation]:
-        """Say what limits designs of a result and what to change next.
+        """Return explanations of designs: their limits, and the best next changes.
 
         Parameters
         ----------
         result : StudyResult
-            Of this study.
+            A result of this study.
         *designs : int, str or Series
             Design numbers, as in the front's index, ``"compromise"``, or rows of the front; the
             compromise design if none is given.
@@ -191,14 +191,14 @@ class Study(ResolvedStudy):
         Returns
         -------
         list of Explanation
-            One a design.
+            One per design.
 
         Raises
         ------
         InputError
             If there is no such design.
         EmptyFrontError
-            If none is given, and there is no compromise design.
+            If no design is given, and the front is empty.
         """
         from dse.explain.explanation import explain
 
@@ -232,14 +232,14 @@ def load(
     path : path
         The file.
     target, least : str, optional
-        What to reach, and the objective of which the least is asked, in place of its ``[target]``.
+        The target to meet, and the objective to minimize, in place of its ``[target]``.
     seconds : float, optional
-        When a run is to be over, in place of its ``search.timeout``.
+        The time limit, in place of its ``search.timeout``.
 
     Raises
     ------
     InputError
-        With every problem of the file.
+        If the file is invalid; the error lists every problem.
     """
     path = as_path(path, "a study file")
     asked = None if target is None else {"reach": target} | ({"least": least} if least else {})
@@ -249,18 +249,18 @@ def load(
 def from_mapping(
     content: Mapping[str, Any], models: Mapping[str, Callable[..., Any]] | None = None
 ) -> Study:
-    """Make a study in a script, from the same content that a file would have.
+    """Make a study in a script, from the same content as a file.
 
     Parameters
     ----------
     content : mapping
-        As in a study file.
+        The content, as in a study file.
     models : mapping of str to callable, optional
-        Functions that ``study.models`` may name by these keys, beside the installed ones.
+        Functions that ``study.models`` may name by these keys, in addition to installed ones.
 
     Raises
     ------
     InputError
-        With every problem of the content.
+        If the content is invalid; the error lists every problem.
     """
     return Study(**vars(study_of_mapping(content, models)))

@@ -1,4 +1,4 @@
-"""Sweeps: a study run once for each value of one input."""
+"""Sweeps: one run of a study for each value of one input."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Sweep:
-    """What the runs along one input found; made by `Study.sweep`.
+    """The results of runs along one input; `Study.sweep` makes it.
 
     Parameters
     ----------
     name : str
         The input, or the variable.
     values : tuple of str
-        Its values, as they were given.
+        Its values, as in the call.
     results : mapping of str to StudyResult
-        By value; without those at which no design is feasible.
+        By value; without values at which no design is feasible.
     infeasible : mapping of str to str
-        By value: why no design is feasible there.
+        By value: the reason why no design is feasible.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Sweep:
         return pd.DataFrame(rows, index=self._index())
 
     def best(self, objective: str) -> pd.DataFrame:
-        """Return the best designs in one objective, one row a value that has one.
+        """Return the best designs in one objective, one row per value that has one.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Sweep:
         return self._designs({v: r.best(objective) for v, r in self.results.items()})
 
     def compromise(self) -> pd.DataFrame:
-        """Return the compromise designs, one row a value that has one."""
+        """Return the compromise designs, one row per value that has one."""
         return self._designs({v: r.compromise() for v, r in self.results.items()})
 
     def plot(self) -> Figure:

@@ -1,4 +1,4 @@
-"""Studies and results in a line, and as HTML in notebooks; every text is escaped."""
+"""Studies and results in one line, and as HTML in notebooks; every text is escaped."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dse.model.values import plural, show, tell, titled
 from dse.result.record import Front, Result
 from dse.study.study import ResolvedStudy
 
-_ROWS = 10  # designs of a front that a notebook shows
-_NAMED = 6  # values of a variable
+_MAX_ROWS = 10  # designs of a front that a notebook shows
+_MAX_VALUES = 6  # values of a variable that a notebook shows
 
 
 def study_line(study: ResolvedStudy) -> str:
-    """Return a study in a line."""
+    """Return a study in one line."""
     models = ", ".join(model.name for model in study.evaluator.wiring.models)
     count = len(study.evaluator.wiring.models)
     named = models if count <= 2 else f"{count} models"
@@ -43,7 +43,7 @@ def study_html(study: ResolvedStudy) -> str:
 
 
 def result_line(result: Result) -> str:
-    """Return a result in a line."""
+    """Return a result in one line."""
     return (
         f"<StudyResult '{result.name}': {_count(len(result.front))} on the front{_known(result)}>"
     )
@@ -62,21 +62,21 @@ def result_html(result: Result) -> str:
 
 
 def front_line(front: Front) -> str:
-    """Return a front in a line."""
+    """Return a front in one line."""
     wanted = ", ".join(f"{o.direction} {o.name}" for o in front.objectives)
     return f"<Front of '{front.source.name}': {_count(len(front))}; {wanted}>"
 
 
 def front_html(front: Front) -> str:
     """Return the first designs of a front as HTML."""
-    count = min(_ROWS, len(front))
+    count = min(_MAX_ROWS, len(front))
     few = [front.row(i) for i in range(count)]
     more = f"; the first {count} are shown" if len(front) > count else ""
     return page(f"{front_line(front)[1:-1]}{more}", _designs(front.source, few))
 
 
 def sweep_line(name: str, values: Iterable[str], infeasible: Mapping[str, str]) -> str:
-    """Return a sweep in a line."""
+    """Return a sweep in one line."""
     without = f"; no design is feasible at {', '.join(infeasible)}" if infeasible else ""
     return f"<Sweep of {name}: {', '.join(values)}{without}>"
 
@@ -106,7 +106,7 @@ def _text(value: Any, unit: str) -> str:
 
 
 def _values(variable: Variable, unit: str) -> str:
-    """Return in words what a variable may be."""
+    """Return the possible values of a variable in words."""
     unit = unit or "1"
     if isinstance(variable, Choice):
         return _few(variable.names)
@@ -118,8 +118,8 @@ def _values(variable: Variable, unit: str) -> str:
 
 def _few(texts: Iterable[str]) -> str:
     named = list(texts)
-    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
-    return ", ".join(named[:_NAMED]) + more
+    more = f" and {len(named) - _MAX_VALUES:,} more" if len(named) > _MAX_VALUES else ""
+    return ", ".join(named[:_MAX_VALUES]) + more
 
 
 def _size(study: ResolvedStudy) -> str:
@@ -133,7 +133,7 @@ def _count(count: int) -> str:
 
 
 def _known(result: Result) -> str:
-    """Return what is known of a front beyond its designs."""
+    """Return the number of designs and the status of the certificate in words."""
     certificate = result.certificate
     if certificate.complete:
         within = f" within {certificate.gap:.3g}" if certificate.gap else ""

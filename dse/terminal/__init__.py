@@ -1,9 +1,9 @@
-"""What the command line shows, at any width.
+"""The output of the command line, at any width.
 
 * `terminal`: progress, summaries, explanations
-* `best`: the best designs side by side
+* `best`: the best designs next to each other
 * `listing`: models and catalogs
-* `shown`: texts of users, without what a terminal would obey
+* `shown`: texts of users, without control characters that a terminal obeys
 """
 
 from dse.terminal.terminal import Terminal, explanation_data

@@ -14,7 +14,7 @@ from dse.model.values import aligned, prefixed, tell, titled
 from dse.result.record import Result
 from dse.terminal.shown import escape
 
-_WIDE = 10_000  # columns of a terminal on which any table fits
+_UNLIMITED_WIDTH = 10_000  # columns of a terminal on which any table fits
 
 
 class _Column(NamedTuple):
@@ -25,9 +25,9 @@ class _Column(NamedTuple):
 
 
 def best_designs(result: Result, console: Console) -> list[Table | Padding | str]:
-    """Return what shows the best designs: one table if it fits, else a list a design.
+    """Return the best designs for printing: one table if it fits, else a list per design.
 
-    No name is ever broken, and the figures of a column have their points below one another.
+    No name is ever broken, and the numbers of a column have aligned decimal points.
     """
     front = result.front
     rows = [(f"best {o.name}", front.best(o.name)) for o in result.objectives]
@@ -51,7 +51,9 @@ def best_designs(result: Result, console: Console) -> list[Table | Padding | str
             chosen = [str(design[column.name]) for design in designs.values()]
             columns.append(_Column(column.name, column.name, False, chosen))
     table = _table(names, columns)
-    least = console.measure(table, options=console.options.update(max_width=_WIDE)).minimum
+    least = console.measure(
+        table, options=console.options.update(max_width=_UNLIMITED_WIDTH)
+    ).minimum
     return [table] if least <= console.width else _list(names, columns)
 
 
@@ -70,7 +72,7 @@ def _table(names: dict[str, list[str]], columns: list[_Column]) -> Table:
 
 
 def _lines(labels: list[str]) -> list[str]:
-    """Return what a design is best in, a line each."""
+    """Return the objectives in which a design is best, one per line."""
     return [*(f"{label}," for label in labels[:-1]), labels[-1]]
 
 

@@ -1,4 +1,4 @@
-"""Models and catalogs: a line each, or all of what a name asks for."""
+"""Models and catalogs: one line each, or all details of a name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dse.terminal.shown import escape
 
 
 def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[RenderableType]:
-    """Yield a line for each model and each catalog."""
+    """Yield one line for each model and each catalog."""
     yield from _lines("models", [(each.model.name, each.about) for each in models])
     yield from _lines("catalogs", [(each.name, each.about) for each in catalogs])
     yield (
@@ -32,7 +32,7 @@ def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[
 def asked(
     models: Sequence[Listed], catalogs: Sequence[Catalog], name: str
 ) -> Iterator[RenderableType]:
-    """Yield all of what has a name; if nothing has, a line for each that holds a part of it."""
+    """Yield the details of a name, or else one line for each name that contains the text."""
     whole = [each for each in models if re.search(rf"(^|[.:]){re.escape(name)}$", each.model.name)]
     for each in whole:
         yield from _model(each)
@@ -65,7 +65,7 @@ def _declared(quantity: Quantity | Resource) -> str:
 
 
 def _lines(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
-    """Yield a title and a line for each name, which a terminal that is too narrow cuts."""
+    """Yield a title and one line for each name; a narrow terminal cuts the lines."""
     if lines:
         yield f"[bold]{title}[/]"
     wide = max((len(name) for name, _ in lines), default=0)

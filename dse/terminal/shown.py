@@ -1,4 +1,4 @@
-"""A text of a user as it is shown: without markup, and without what a terminal would obey."""
+"""Texts of users on a terminal: without markup and control characters."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from dse.problems import printable
 
 
 def escape(text: str) -> str:
-    """Return a text without rich's markup, and with its control characters written out."""
+    """Return a text without rich's markup, and with its control characters as escapes."""
     return markup.escape(printable(text))

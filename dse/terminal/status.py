@@ -1,4 +1,4 @@
-"""How far a run is, in words."""
+"""The progress of a run, in words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dse.result.status import Status, Worker
 
 
 def lines(status: Status, now: datetime | None = None) -> Iterator[str]:
-    """Yield what a status says, a line for each thing."""
+    """Yield the status in lines, one per subject."""
     now = now or datetime.now(UTC)
     method = f", {status.method} search" if status.method else ""
     yield f"{status.name}: {status.state}{method}"

@@ -1,4 +1,4 @@
-"""What the command line shows: progress, summaries and explanations, at any width."""
+"""The printing of the command line: progress, summaries and explanations, at any width."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from dse.terminal.best import best_designs
 from dse.terminal.listing import asked, hanging, overview
 from dse.terminal.shown import escape
 
-_NARROW = 30  # columns that a terminal has at least
-_PIPED = 10_000  # columns of what another program reads
-_EFFECTS = 8  # variables shown of a regression
+_MIN_COLUMNS = 30  # the width of a terminal that reports less
+_PIPED_COLUMNS = 10_000  # the width for a program that reads the output: no line is broken
+_MAX_EFFECTS = 8  # variables of a regression that are shown
 
 
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
@@ -53,13 +53,13 @@ def explanation_data(explanation: Explanation) -> dict[str, Any]:
 
 
 def _reached(reach: Reach) -> str:
-    """Return in words what a variable reaches, the shorter list of what it does and does not."""
+    """Return the columns that a variable affects in words: the shorter of the two lists."""
     reached = (*reach.objectives, *reach.constraints)
     if not reach.others:
-        return "reaches everything"
+        return "affects every column"
     if len(reach.others) < len(reached):
-        return f"reaches all but {', '.join(reach.others)}"
-    return f"reaches {', '.join(reached)}"
+        return f"affects every column except {', '.join(reach.others)}"
+    return f"affects {', '.join(reached)}"
 
 
 class Terminal:
@@ -75,7 +75,7 @@ class Terminal:
         self._out.print(escape(text), soft_wrap=True)
 
     def begins(self, study: ResolvedStudy) -> None:
-        """Say what is searched, and how."""
+        """Print the study, the size of its space and the method of the search."""
         size = study.evaluator.space.size
         shown = plural(size, "design") if size is not None else "a continuum of designs"
         told = f"[bold]{escape(study.name)}[/]: {shown}, {study.plan.method} search"
@@ -106,7 +106,7 @@ class Terminal:
     def summary(
         self, result: Result, report: Path, answer: Mapping[str, Any] = MappingProxyType({})
     ) -> None:
-        """Show what a run found: the answer first.
+        """Show the result of a run, with the answer first.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Terminal:
         self._out.print(f"report: {escape(str(report))}", soft_wrap=True)
 
     def _steps(self, answer: Mapping[str, Any]) -> None:
-        """Show what a step up from the recommended design costs."""
+        """Show the cost of one step up from the recommended design."""
         if not answer or not answer["steps"]:
             return
         self._out.print(f"a tenth better, from design {answer['designs'][0]['design']}:")
@@ -147,7 +147,7 @@ class Terminal:
             self._out.print(Padding(escape(step), (0, 0, 0, 2), expand=False))
 
     def refutation(self, result: Result, found: Refutation) -> None:
-        """Show what a certificate withstood, or the design that refutes it."""
+        """Show the checks that a certificate passed, or the design that refutes it."""
         gap = result.certificate.gap or 0.0
         by = f" by more than {percent(gap)}" if gap else ""
         if found.design is None or found.values is None:
@@ -166,7 +166,7 @@ class Terminal:
         self.say(f"It has {values}.")
 
     def plan(self, study: ResolvedStudy) -> None:
-        """Show what a run of a study would do."""
+        """Show the plan of a run."""
         evaluator = study.evaluator
         size = evaluator.space.size
         shown = plural(size, "design") if size is not None else "a continuous space"
@@ -200,7 +200,7 @@ class Terminal:
             self.note(note)
 
     def note(self, text: str) -> None:
-        """Print a note; its further lines begin below its first."""
+        """Print a note; its further lines are indented."""
         self._line("note:", text, width=5, indent=0)
 
     def _line(self, kind: str, text: str, width: int = 11, indent: int = 2) -> None:
@@ -208,7 +208,7 @@ class Terminal:
             self._out.print(each)
 
     def _model_graph(self, evaluator: Evaluator) -> None:
-        """Show what feeds what: quantities, the model that gives them, and what it takes."""
+        """Show the model graph: quantities, the model that computes them, and its inputs."""
         if not evaluator.wiring.models:
             return
         self._out.print("model graph (quantity ← model ← inputs), in the order of evaluation:")
@@ -227,12 +227,12 @@ class Terminal:
             self._out.print(Padding(escape(text), (0, 0, 0, 2), expand=False))
 
     def explanation(self, result: Result, explanation: Explanation, whole: bool = False) -> None:
-        """Show whether a design holds, what to change in it, and what limits it.
+        """Show the verdict on a design, the best changes, and its limits.
 
         Parameters
         ----------
         whole : bool
-            Whether inputs that are the same for all designs are shown as well.
+            Whether fixed inputs are shown as well.
         """
         self._out.print(f"[bold]design {explanation.design}[/] of {escape(result.name)}")
         self._lines(verdict_lines(explanation))
@@ -263,13 +263,13 @@ class Terminal:
         """Print lines; the further lines of a long one are indented below its first."""
         for line in lines:
             indent = len(line) - len(line.lstrip())
-            width = max(self._out.width, _NARROW)
+            width = max(self._out.width, _MIN_COLUMNS)
             self._out.print(
                 escape(textwrap.fill(line, width, subsequent_indent=" " * (indent + 2)))
             )
 
     def _sensitivities(self, items: Sequence[Sensitivity]) -> None:
-        """Show the inputs that are bottlenecks, by who sets them."""
+        """Show the inputs that are bottlenecks, by their kind."""
         helpful = [s for s in items if s.bottleneck]
         for who in dict.fromkeys(s.changed_by for s in helpful):
             table = Table(box=None, pad_edge=False)
@@ -284,26 +284,28 @@ class Terminal:
             self._out.print(table)
 
     def _regressions(self, found: Sequence[Regression]) -> None:
-        """Show what moves the objectives of a table, the greatest weights first."""
+        """Show the variables that affect the objectives of a table, largest weights first."""
         for regression in found:
             self._out.print(escape(str(regression)))
             table = Table(box=None, pad_edge=False)
             for head in ("variable", "weight", "from", "to", "changes it by"):
                 left: Literal["left", "right"] = "left" if head == "variable" else "right"
                 table.add_column(head, justify=left, overflow="fold")
-            for e in regression.coefficients[:_EFFECTS]:
+            for e in regression.coefficients[:_MAX_EFFECTS]:
                 weight = f"{e.weight:.2f} ± {e.error:.2f}"
                 change = regression.describe(e.change)
                 table.add_row(escape(e.variable), weight, escape(e.low), escape(e.high), change)
             if regression.coefficients:
                 self._out.print(table)
         if alike := found[0].alike:
-            self._out.print(escape(f"not told apart, for they move together: {', '.join(alike)}"))
+            self._out.print(
+                escape(f"not distinguishable, because they change together: {', '.join(alike)}")
+            )
 
     def comparison(self, comparison: Comparison) -> None:
-        """Show two runs side by side."""
+        """Show two runs next to each other."""
         if comparison.equal:
-            self._out.print("both fronts hold the same points")
+            self._out.print("both fronts have the same points")
         table = Table(box=None, pad_edge=False)
         table.add_column("")
         sides = (comparison.first, comparison.second)
@@ -318,7 +320,7 @@ class Terminal:
             table.add_row(escape(f"best {objective.name}"), *values)
         self._out.print(table)
         if comparison.differences:
-            self._out.print("what they differ in:")
+            self._out.print("the studies differ in:")
             table = Table(box=None, pad_edge=False)
             for head in ("", *(escape(s.name) for s in sides)):
                 table.add_column(head, overflow="fold")
@@ -339,7 +341,7 @@ class Terminal:
             return
         shown = overview(models, catalogs) if name is None else asked(models, catalogs, name)
         out = self._out
-        if not out.is_terminal:  # whole lines for a program that reads them
-            out = Console(highlight=False, emoji=False, width=_PIPED)
+        if not out.is_terminal:  # a program reads whole lines
+            out = Console(highlight=False, emoji=False, width=_PIPED_COLUMNS)
         for each in shown:
             out.print(each)

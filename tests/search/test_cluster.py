@@ -237,7 +237,7 @@ def _says(first: bytes) -> Iterator[str]:
     ("said", "message"),
     [
         (None, "no Dask scheduler answers there"),
-        (b"", "said nothing for"),
+        (b"", "gave no answer for"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "is not a Dask scheduler"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "is not a Dask scheduler"),
     ],

@@ -124,7 +124,7 @@ def test_explain_without_a_design_takes_the_compromise_and_a_bad_folder_is_told(
 
 def test_compare(runs: Path) -> None:
     text = _dse("compare", "sparc_evolution", "sparc_evolution", cwd=runs).stdout
-    assert "both fronts hold the same points" in text
+    assert "both fronts have the same points" in text
     data = json.loads(_dse("compare", "gpu_memory", "gpu_memory", "--json", cwd=runs).stdout)
     assert data["equal"] is True
     refused = _dse("compare", "sparc_evolution", "gpu_memory", cwd=runs, code=2).stderr

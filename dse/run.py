@@ -1,4 +1,4 @@
-"""A run: search the space, keep what is found, resume what was cut short."""
+"""A run: search the space, keep the result, resume an interrupted search."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from dse.result.storage import Store
 
 _NOTED = 2.0  # seconds between two notes of the progress, which `dse status` reads
-_FEWEST, _MOST = 16, 1 << 22  # designs evaluated between two checkpoints, at least and at most
+_MIN_NEW, _MAX_NEW = 16, 1 << 22  # the bounds of the number of designs between two checkpoints
 _LARGEST_FRONT = 2_000_000  # designs: about 500 MB, and ten seconds to write
-_AUDITED = 0.25  # of the time-out
+_AUDIT_FRACTION = 0.25  # of the time limit
 _KEPT = "what was finished is kept, and the next run goes on from there"
 _STARTING = 5.0  # seconds beyond the time limit that processes may take to begin, at most
 
 
 class StoppedError(DseError):
-    """A model's error ended the run; what was done is kept."""
+    """A model's error ended the run; the results before the error are kept."""
 
     exit_code = 1
 
@@ -72,14 +72,14 @@ def run(
     Parameters
     ----------
     cluster : Cluster, optional
-        Who works; else what `joblib.parallel_config` says around the call, else threads or
-        processes, as the study says.
+        The cluster that works. By default it is the backend of `joblib.parallel_config` around the
+        call, else threads or processes, as in the study.
     fresh : bool
-        Whether to start anew if the folder holds a run of the study; that is moved aside.
+        Whether to start again if the folder holds a run of the study; that run moves aside.
     moved : callable, optional
         Called with the new place of a run that is moved aside.
     begins : callable, optional
-        Called with the study before it is searched: its plan may follow from what models take.
+        Called with the study before its search: the audit of the models may change the plan.
 
     Raises
     ------
@@ -110,10 +110,10 @@ def run(
 
 @contextmanager
 def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
-    """Say of a full disk, and of whatever else refuses what a run writes, that the run goes on."""
+    """Turn an error of writing, such as a full disk, into a message that the run can continue."""
     try:
         yield
-    except BrokenPipeError:  # who watches went away
+    except BrokenPipeError:  # the reader of the output has ended
         raise
     except OSError as error:
         file = error.filename or "the output of the command"  # our own files have their names
@@ -124,10 +124,10 @@ def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
 
 
 def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
-    """Return the result of a finished run, with what is missing of its folder made again."""
+    """Return the result of a finished run; make missing files of its folder again."""
     kept = files.load_result(out)
     result = replace(kept, target=answer_target(study, kept))
-    asked = result.target != kept.target  # a target of objectives alone is asked of the same run
+    asked = result.target != kept.target  # objectives do not depend on the target: no new search
     if study.file.run.storage is None and not has_trials(out / files.STORAGE):
         with open_storage(study, out) as store:
             if store is not None:
@@ -142,7 +142,7 @@ def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> R
 
 
 class _Session(NamedTuple):
-    """A run under way: its study with the plan, who works, notes of the audit, and the search."""
+    """The state of a run: the study with the plan, the workers, notes of the audit, the search."""
 
     study: ResolvedStudy
     workers: Workers
@@ -151,7 +151,7 @@ class _Session(NamedTuple):
     out: Path | None
 
     def save_checkpoint(self) -> None:
-        """Write what the search needs to go on, and its method."""
+        """Write the state and the method of the search, from which another run continues."""
         if self.out is not None and (state := self.search.state()):
             state = {**state, METHOD: np.array(self.study.plan.method)}
             checkpoints.write(self.out / files.CHECKPOINT, state, self.study.digest)
@@ -164,7 +164,7 @@ class _Session(NamedTuple):
 
 
 class _Ended(NamedTuple):
-    """A search that has ended: its outcome, why it ended, and the error that ended it, if any."""
+    """A search that has ended: its outcome, the reason, and the error, if any."""
 
     outcome: Outcome
     stopped: str
@@ -172,7 +172,7 @@ class _Ended(NamedTuple):
 
     @property
     def goes_on(self) -> bool:
-        """Whether another run goes on from here."""
+        """Whether another run can continue."""
         return self.stopped not in files.FINISHED or self.stopped == files.TIMEOUT
 
 
@@ -193,8 +193,8 @@ def _run(
     result = _result(session, ended, checked, store, time.monotonic() - began)
     if out is not None:
         _keep(session, ended, result, out, store, copies)
-        # a model that ended a process, or hung in one, would do so in this one; after Ctrl-C the
-        # user waits for the result
+        # a model that ended or blocked a process would do so in this one; after Ctrl-C the user
+        # waits for the result
         unsafe = ended.stopped in CUT_SHORT and session.study.file.run.processes
         waits = ended.stopped == "interrupted" or isinstance(ended.error, EndedError)
         report_into(session.study, result, out, explains=not (unsafe or waits))
@@ -211,7 +211,7 @@ def _prepare(
     workers: Workers,
     begins: Callable[[ResolvedStudy], None] | None,
 ) -> _Session:
-    """Start workers, hold the models to their contract, and start or take up the search."""
+    """Start workers, check the models against their contract, and start or resume the search."""
     if study.plan.timeout is not None:
         now = time.time()
         workers = _begun(study, replace(workers, until=now + study.plan.timeout, since=now))
@@ -303,14 +303,14 @@ def _keep(
     store: Store | FrontDatabase | None,
     copies: Mapping[str, bytes],
 ) -> None:
-    """Write the storage, the tables, and a checkpoint if another run goes on."""
+    """Write the storage, the tables, and a checkpoint if another run can continue."""
     try:
         if ended.goes_on:
             session.save_checkpoint()
         if store is not None and ended.stopped in files.FINISHED:
             store.register(session.study.evaluator, ended.outcome)
         files.save(result, out, copies, session.study.outside)
-    except (OSError, StorageError):  # what was searched is not searched again, if it fits
+    except (OSError, StorageError):  # keep the state, if the disk has space for it
         with suppress(OSError):
             session.save_checkpoint()
         raise
@@ -325,7 +325,7 @@ def _reproduced(session: _Session, outcome: Outcome) -> Reproduction | None:
     Raises
     ------
     StoppedError
-        If a design gives another value. The results of the search are then worthless, and removed.
+        If a design gives another value. The state of the search is then wrong, and is removed.
     """
     evaluator, name = session.study.evaluator, session.study.name
     if not evaluator.wiring.models:
@@ -340,7 +340,7 @@ def _reproduced(session: _Session, outcome: Outcome) -> Reproduction | None:
 
 
 def _begun(study: ResolvedStudy, workers: Workers) -> Workers:
-    """Return workers whose processes are there."""
+    """Return workers whose processes have started."""
     try:
         return workers.begun(study.evaluator, _STARTING)
     except DesignError as error:
@@ -355,23 +355,23 @@ def _begun(study: ResolvedStudy, workers: Workers) -> Workers:
 def held_to_the_contract(
     study: ResolvedStudy, workers: Workers | None = None, seconds: float = np.inf
 ) -> dict[str, str]:
-    """Run the study's models on a sample of its designs; return what was noted, by quantity.
+    """Run the study's models on a sample of its designs; return the notes, by quantity.
 
     Parameters
     ----------
     workers : Workers, optional
-        If processes work, it is done in one of them.
+        If processes work, one of them runs the sample.
     seconds : float
-        What it may take, at most; a share of a time-out if that is less.
+        The maximum time; a fraction of the time limit if that is less.
 
     Raises
     ------
     InputError
-        If a model is not deterministic or not elementwise: no front of it could be trusted.
+        If a model is not deterministic or not elementwise: its front would be wrong.
     """
     workers, timeout = workers or Workers(1), study.plan.timeout
     try:
-        held = replace(workers, until=workers.midway)  # a design that hangs is named by the search
+        held = replace(workers, until=workers.midway)  # the search names a design that hangs
         found = held.alone(audit, study.evaluator, min(seconds, _share(timeout)))
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
@@ -385,7 +385,7 @@ def held_to_the_contract(
 
 def _share(timeout: float | None) -> float:
     """Return the seconds that the audit may take."""
-    return np.inf if timeout is None else _AUDITED * timeout
+    return np.inf if timeout is None else _AUDIT_FRACTION * timeout
 
 
 def _follow(session: _Session, progress: Callable[[Progress], None] | None) -> str:
@@ -417,13 +417,14 @@ def _follow(session: _Session, progress: Callable[[Progress], None] | None) -> s
 
 
 def is_checkpoint_due(state: Progress, kept: int) -> bool:
-    """Tell whether to write a checkpoint: when half as many designs again are done as were kept.
+    """Return whether to write a checkpoint: after half as many designs as were kept before.
 
-    So checkpoints follow the work and not the clock. A search of many designs writes one after some
-    millions; and a large front, which takes long to write, less often.
+    Checkpoints thus follow the work and not the clock. If the number doubles, their cost stays a
+    fixed fraction of the work. Beyond `_MAX_NEW` designs the interval is constant, unless the front
+    is large and takes long to write.
     """
     new = state.work - kept
-    return new >= min(max(_FEWEST, kept // 2), max(_MOST, 64 * state.kept))
+    return new >= min(max(_MIN_NEW, kept // 2), max(_MAX_NEW, 64 * state.kept))
 
 
 def report_into(study: ResolvedStudy, result: Result, out: Path, explains: bool = True) -> None:

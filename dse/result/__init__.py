@@ -1,4 +1,4 @@
-"""Results: tables and what is known of them, in memory and on the disk.
+"""Results: tables and certificates, in memory and on the disk.
 
 `record`
     A result: designs, front, certificate, notes.
@@ -9,7 +9,7 @@
 `folder`, `csv_files`, `copies`
     The run folder: its summary, its tables, its copy of the study.
 `lease`, `status`
-    Who runs in a folder, and how far the run is.
+    The lease of a run folder, and the progress of a run.
 `checkpoint`
     The state of an unfinished search.
 `database`, `storage`, `connection`, `run_storage`
@@ -17,9 +17,9 @@
 `writing`
     Files that are written whole or not at all.
 `compare`, `differences`
-    Two results side by side.
+    Two results next to each other.
 `where`
-    The designs that a filter names.
+    The designs that satisfy a filter.
 `refutation`
-    A certificate put to the test.
+    The test of a certificate by independent evaluations.
 """

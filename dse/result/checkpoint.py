@@ -1,4 +1,4 @@
-"""Checkpoints: what an unfinished search needs to go on, as arrays that name their study."""
+"""Checkpoints: the state of an unfinished search, as arrays with the digest of their study."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from dse.result.writing import write_bytes
 
 _DIGEST, _SUM = "digest", "sha256"
 _BROKEN = (OSError, ValueError, EOFError, KeyError, MemoryError, NotImplementedError)
-"""What numpy raises for files that are none of its own, headers that promise terabytes included."""
+"""The errors of numpy for foreign files, also for headers that promise terabytes."""
 
 
 class DamagedError(ValueError):
-    """What was kept of a search is not as it was written, or is of another study."""
+    """The stored state of a search was changed, or is the state of another study."""
 
 
 def write(path: Path, state: Mapping[str, NDArray[Any]], digest: str) -> None:
-    """Write a search's state whole, with the digest of its study; nothing for an empty one."""
+    """Write the whole state of a search with the digest of its study; nothing if it is empty."""
     if state:
         write_bytes(path, packed(state, digest))
 
 
 def read(path: Path, digest: str) -> dict[str, NDArray[Any]]:
-    """Return the state that was written; empty if there is none.
+    """Return the written state; an empty one if there is no file.
 
     Raises
     ------
@@ -58,12 +58,12 @@ def packed(state: Mapping[str, NDArray[Any]], digest: str) -> bytes:
 
 
 def unpacked(content: IO[bytes], digest: str) -> dict[str, NDArray[Any]]:
-    """Return the state that `packed` took.
+    """Return the state from the bytes that `packed` returned.
 
     Raises
     ------
     DamagedError
-        If it cannot be read, or is of another study.
+        If the bytes are damaged, or are the state of another study.
     """
     try:
         with np.load(content, allow_pickle=False) as file:
@@ -80,7 +80,7 @@ def unpacked(content: IO[bytes], digest: str) -> dict[str, NDArray[Any]]:
 
 
 def _sum(state: Mapping[str, NDArray[Any]]) -> str:
-    """Return the SHA-256 of arrays: of their names, kinds, shapes and content."""
+    """Return the SHA-256 of arrays with their names, kinds and shapes."""
     found = hashlib.sha256()
     for name, array in sorted(state.items()):
         found.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())

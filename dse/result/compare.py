@@ -1,4 +1,4 @@
-"""Comparing two runs: which front is better, where, and by how much."""
+"""The comparison of two runs: the better front, and the differences between the studies."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Side:
     name : str
         The run.
     front, survive, dominated : int
-        Designs on its front; those that the other front does not dominate; those that it does.
+        The number of designs on its front; how many of them the other front dominates, or not.
     hypervolume : float
-        In the cube that both fronts span together, reference 1.1.
+        In the cube that both fronts span, with the reference 1.1.
     best : dict of str to float
         The best value of each objective.
     """
@@ -43,15 +43,15 @@ class Side:
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Two runs side by side."""
+    """Two runs next to each other."""
 
     objectives: tuple[Objective, ...]
     first: Side
     second: Side
     equal: bool
-    """Whether both fronts hold the same points."""
+    """Whether both fronts have the same points."""
     differences: tuple[Difference, ...] = ()
-    """What the runs differ in beside their fronts."""
+    """The differences between the runs, except their fronts."""
 
     def table(self) -> pd.DataFrame:
         """Return the two runs as columns: designs, hypervolume, the best of each objective."""
@@ -69,7 +69,7 @@ class Comparison:
         return table.set_axis([self.first.name, self.second.name], axis=1)
 
     def differing(self) -> pd.DataFrame:
-        """Return what the runs differ in beside their fronts, one row a difference."""
+        """Return the differences between the runs, except their fronts, one per row."""
         rows = [(d.what, d.first, d.second) for d in self.differences]
         names = ["what", "first", "second"]
         return pd.DataFrame(rows, columns=names).set_index("what")
@@ -111,12 +111,12 @@ def compare(
     second_name: str = "",
     contents: Sequence[Mapping[str, Any]] = ({}, {}),
 ) -> Comparison:
-    """Compare the fronts of two runs, and say what differs in what they come from.
+    """Compare the fronts of two runs, and list the differences between their studies.
 
     Parameters
     ----------
     contents : sequence of mapping
-        What stands in the two studies, if it is known.
+        The content of the two studies; an empty mapping if it is not known.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Connecting to a database: how one is made, for how long it is waited for, what it refuses."""
+"""Connections to a database: how `dse` makes them, how long it waits, and their errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dse.result.writing import write_bytes
 from dse.study.credentials import hidden, is_masked, is_server, shown_url
 
 _BUSY = 60.0
-"""Seconds that a file is waited for which somebody else holds, such as a dashboard that reads."""
+"""The seconds to wait for a locked file, such as a file that a dashboard reads."""
 _LIBPQ = ("psycopg", "psycopg2")
 _SILENT = {
     "connect_timeout": 10,  # seconds
@@ -30,15 +30,15 @@ _SILENT = {
     "keepalives_interval": 5,
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,  # milliseconds
-}  # for how long a server that does not answer is waited for
+}  # the waiting times for a server that does not answer
 _LONGEST_PATH = 504  # bytes: SQLite allows 512 with "-journal" behind the name
-_LOCK = 0x6473652D  # PostgreSQL's number of the lock under which tables and studies are made
+_LOCK = 0x6473652D  # PostgreSQL's number of the lock for making tables and studies
 
 
 def make(path: Path) -> None:
-    """Make an empty database with Optuna's tables, whole: a run that is killed leaves none or all.
+    """Make an empty database with Optuna's tables: a killed run leaves all of them or none.
 
-    It is made in memory and copied, as each table that is made in a file is written to the disk.
+    The tables are made in memory and copied, because a file is synced after each new table.
     """
     storage = RDBStorage("sqlite://", engine_kwargs={"poolclass": StaticPool})
 
@@ -51,9 +51,9 @@ def make(path: Path) -> None:
 
 
 def interrupted_in_silence(storage: RDBStorage) -> None:
-    """Keep its pool from logging a signal that comes while it takes a connection back.
+    """Keep a pool from logging a signal that arrives while it takes a connection back.
 
-    The interruption goes on from there, and is told once, where it ends.
+    The interruption continues from there, and is reported once, where it ends.
     """
     kind = type(storage.engine.pool)
     logging.getLogger(f"{kind.__module__}.{kind.__name__}").addFilter(_is_no_interruption)
@@ -64,12 +64,12 @@ def _is_no_interruption(record: logging.LogRecord) -> bool:
 
 
 def engine_options(url: str) -> dict[str, Any]:
-    """Return how SQLAlchemy is to connect."""
+    """Return the options of a connection for SQLAlchemy."""
     options: dict[str, Any] = {"hide_parameters": True}
     if url.startswith("sqlite") and "timeout=" not in url:
         options["connect_args"] = {"timeout": _BUSY}
     if is_server(url):
-        options["pool_pre_ping"] = True  # a server that was restarted is found again
+        options["pool_pre_ping"] = True  # the pool connects again to a restarted server
         if make_url(url).get_driver_name() in _LIBPQ:
             options["connect_args"] = {k: v for k, v in _SILENT.items() if f"{k}=" not in url}
     return options
@@ -86,10 +86,10 @@ def _opened(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def alone(url: str, options: Mapping[str, Any]) -> Iterator[None]:
-    """Let other processes that open the same database wait.
+    """Make other processes wait that open the same database.
 
     Optuna makes the tables of a database in several transactions, and fails if another process
-    makes them at the same time. The lock of a file is on its folder, as SQLite has its own on it.
+    makes them at the same time. For a file, the lock is on its folder: SQLite locks the file.
     """
     path = make_url(url).database
     if url.startswith("sqlite") and path and path != ":memory:":
@@ -109,12 +109,12 @@ def alone(url: str, options: Mapping[str, Any]) -> Iterator[None]:
 
 @contextmanager
 def told(url: str) -> Iterator[None]:
-    """Say what a database refuses, without the credentials of its URL.
+    """Turn every error of a database into one without the credentials of its URL.
 
     Raises
     ------
     StorageError
-        In the place of whatever a driver, SQLAlchemy or Optuna raises.
+        In place of an error of a driver, of SQLAlchemy or of Optuna.
     """
     try:
         yield
@@ -123,9 +123,9 @@ def told(url: str) -> Iterator[None]:
 
 
 def refused(url: str, error: BaseException) -> StorageError:
-    """Return what a database refuses, in one line and without the credentials of its URL."""
+    """Return the error of a database in one line, without the credentials of its URL."""
     cause = error.__cause__ if isinstance(error, OptunaError) and error.__cause__ else error
-    error = getattr(cause, "orig", None) or cause  # Optuna's own words are of no column or file
+    error = getattr(cause, "orig", None) or cause  # Optuna's text names no column or file
     reason = (hidden(str(error), url).splitlines() or [type(error).__name__])[0]
     if isinstance(error, ModuleNotFoundError) or "DB access module" in reason:
         reason = (
@@ -154,12 +154,12 @@ def check_path(url: str) -> None:
 
 
 def check_password(url: str) -> None:
-    """See that a URL is not one whose password is hidden.
+    """Refuse a URL whose password is replaced by stars.
 
     Raises
     ------
     StorageError
-        If it is.
+        If the password is hidden.
     """
     if is_masked(url):
         kept = "the copy of a study in a run folder has no password: name the study itself"

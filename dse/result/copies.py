@@ -1,4 +1,4 @@
-"""What a run keeps of its study: copies of its files, and where inputs lie that are not copied."""
+"""Copies of a study in its run folder, and the places of inputs that are not copied."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dse.study.study import ResolvedStudy
 
 
 def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
-    """Return what is kept of a study and of what it loads from its own folder, by place below it.
+    """Return the files of a study that a run keeps, by place below the study's folder.
 
-    So a run explains itself.
+    A run folder can then explain its designs without the original files.
 
     Raises
     ------
     InputError
-        If a file is no longer what was read.
+        If a file has changed since it was read.
     """
     problems = []
     copies = {study.path.name if study.path else "study.json": study.text.encode()}
@@ -47,7 +47,7 @@ def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
 
 
 def _place(path: Path, folder: Path) -> str:
-    """Return where a file lies in a folder: by the name that it is asked for if that is in it."""
+    """Return the place of a file in a folder: its own name if that is inside, else its target."""
     inside = path.is_relative_to(folder) and ".." not in path.relative_to(folder).parts
     named = path.relative_to(folder) if inside else path.resolve().relative_to(folder.resolve())
     return named.as_posix()
@@ -64,19 +64,19 @@ def copy_study(copies: Mapping[str, bytes], folder: Path) -> None:
 
 
 def places_outside(source: Path, summary: Mapping[str, Any]) -> dict[str, Path]:
-    """Return by key where the inputs lie that a run did not copy.
+    """Return by key the places of inputs that a run did not copy.
 
     Parameters
     ----------
     source : Path
         The summary's file, in the run's folder.
     summary : mapping
-        What stands in it.
+        The content of the summary.
 
     Raises
     ------
     InputError
-        If one is no longer there, or another than the run read.
+        If one is missing, or has changed since the run.
     """
     noted = summary.get("outside", {})
     if not isinstance(noted, dict) or not all(_is_noted(each) for each in noted.values()):
@@ -107,7 +107,7 @@ def places_outside(source: Path, summary: Mapping[str, Any]) -> dict[str, Path]:
 
 
 def _is_noted(entry: Any) -> bool:
-    """Tell whether an entry of a summary is that of an input which was not copied."""
+    """Return whether an entry of a summary describes an input that was not copied."""
     if not isinstance(entry, dict) or {*entry} != {*Outside._fields}:
         return False
     digests = entry["sha256"]
@@ -118,5 +118,5 @@ def _is_noted(entry: Any) -> bool:
 
 
 def noted_of(outside: Mapping[str, Outside]) -> dict[str, Any]:
-    """Return the inputs that are not copied, as a summary has them."""
+    """Return the inputs that are not copied, in the form of a summary."""
     return {k: {**o._asdict(), "path": str(o.path)} for k, o in sorted(outside.items())}

@@ -1,4 +1,4 @@
-"""Tables of designs as CSV files, and back: no spreadsheet takes a cell for a formula."""
+"""Tables of designs as CSV files, and back: a spreadsheet never runs a cell as a formula."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dse.result.writing import write_whole
 
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet that opens a CSV file runs the cells which begin with one of these."""
-_TEXT = "'"  # spreadsheets take the rest of the cell for a text
+_TEXT = "'"  # spreadsheets read the rest of the cell as a text
 
 
 def protect_cell(text: str) -> str:
-    """Return a text as a cell: what a spreadsheet would run gets an apostrophe in front.
+    """Return a text for a cell: a text that a spreadsheet would run gets an apostrophe in front.
 
     >>> [protect_cell(text) for text in ("=A1", "-x", "-5", "aes", "'s")]
     ["'=A1", "'-x", '-5', 'aes', "''s"]
@@ -40,7 +40,7 @@ def _is_number(text: str) -> bool:
 
 
 def write_designs(designs: pd.DataFrame, front: Path, whole: Path) -> None:
-    """Write all designs into one file, and those on the front into another, both or none.
+    """Write all designs into one file and the front into another, both or none.
 
     The file of the front lacks the columns ``feasible`` and ``on_front``.
     """

@@ -1,6 +1,6 @@
 """The database of a run folder: the front as trials of an Optuna study, which its dashboard opens.
 
-It is written through `sqlite3` with Optuna's tables, whole and after the search. Optuna and
+`dse` writes it through `sqlite3` with Optuna's tables, as a whole and after the search. Optuna and
 SQLAlchemy take half a second to import, which only a sampler or a database server needs.
 """
 
@@ -28,11 +28,11 @@ from dse.result.writing import write_bytes
 from dse.search.outcome import Outcome
 
 REGISTERED = 5_000
-"""Designs of a front that are registered at most: a million take minutes and half a gigabyte."""
-DIGEST = "dse:digest"  # the attribute that says which study the trials are of
-PART = "dse:registered"  # the attribute that says which part of a large front the trials are
+"""The maximum number of registered designs: a million take minutes and half a gigabyte."""
+DIGEST = "dse:digest"  # the attribute with the digest of the study of the trials
+PART = "dse:registered"  # the attribute with the part of a large front that the trials are
 _METRICS = "study:metric_names"  # Optuna's
-_SCHEMA_VERSION, _MIGRATION = 12, "v3.2.0.a"  # of the tables below, as Optuna 5 names them
+_SCHEMA_VERSION, _MIGRATION = 12, "v3.2.0.a"  # of the tables below, as in Optuna 5
 _TABLES = """
 CREATE TABLE studies (
     study_id INTEGER NOT NULL PRIMARY KEY, study_name VARCHAR(512) NOT NULL);
@@ -85,7 +85,7 @@ CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY);
 
 
 class StorageError(DseError):
-    """The storage cannot be reached, read or written."""
+    """The storage cannot be opened, read or written."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class FrontDatabase:
     path : Path
         The database.
     name, digest : str
-        The study's.
+        The name and the digest of the study.
     """
 
     path: Path
@@ -115,7 +115,7 @@ class FrontDatabase:
             write_bytes(self.path, database.serialize())
 
     def note(self, outcome: Outcome) -> str | None:
-        """Return what a reader should know of what `register` writes, if anything."""
+        """Return a note for the reader on the trials that `register` writes, if any."""
         return part_note(outcome)
 
     def close(self) -> None:
@@ -210,7 +210,7 @@ def _distribution(variable: Variable) -> tuple[str, tuple[Any, ...]]:
 
 
 def has_trials(path: Path) -> bool:
-    """Tell whether a database holds a trial; one that is busy may hold some."""
+    """Return whether a database holds a trial; a locked one may hold some."""
     if not path.is_file():
         return False
     try:
@@ -218,7 +218,7 @@ def has_trials(path: Path) -> bool:
             return database.execute("SELECT 1 FROM trials LIMIT 1").fetchone() is not None
     except sqlite3.OperationalError as error:
         return "locked" in str(error)
-    except sqlite3.Error:  # what a failing disk left is no database
+    except sqlite3.Error:  # a damaged file is no database
         return False
 
 
@@ -238,7 +238,7 @@ def registered(evaluator: Evaluator, outcome: Outcome) -> NDArray[np.int64]:
 
 
 def part_note(outcome: Outcome) -> str | None:
-    """Return what a reader should know of the storage of a very large front."""
+    """Return a note for the reader on the storage of a very large front."""
     front = int(outcome.on_front.sum())
     if front <= REGISTERED:
         return None

@@ -1,4 +1,4 @@
-"""What two runs differ in beside their fronts: the studies, the code and the versions."""
+"""The differences between two runs, except their fronts: studies, code and versions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dse.model.values import tell
 from dse.result.record import Result
 
 _ABSENT = "absent"
-_SILENT = ("run", "report", "study.about")  # what decides no design
+_SILENT = ("run", "report", "study.about")  # keys that affect no design
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing in which two runs differ.
+    """One difference between two runs.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class Difference:
         A key of the study such as ``"space.lanes.integer"``, an input such as ``"clock"``, a file
         that was loaded, or a package.
     first, second : str
-        What it is for each; ``"absent"`` if there is none.
+        The text for each run; ``"absent"`` if there is none.
     """
 
     what: str
@@ -37,12 +37,12 @@ class Difference:
 def differences(
     first: Result, second: Result, contents: Sequence[Mapping[str, Any]]
 ) -> tuple[Difference, ...]:
-    """Return what two runs differ in.
+    """Return the differences between two runs.
 
     Parameters
     ----------
     contents : sequence of mapping
-        What stands in the two studies; an empty mapping if it is not known.
+        The content of the two studies; an empty mapping if it is not known.
     """
     constants = [{n: tell(*vu) for n, vu in r.constants.items()} for r in (first, second)]
     told = {f"inputs.{name}" for names in constants for name in names}
@@ -64,12 +64,12 @@ def _between(first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[Di
 
 
 def _elsewhere(key: str, told: Collection[str]) -> bool:
-    """Tell whether an entry of a study is told from the results: inputs, and what was reached."""
+    """Return whether the results already show an entry of a study: an input, or the target."""
     return key in told or key.startswith("target.")
 
 
 def _target(result: Result) -> dict[str, str]:
-    """Return the target that was asked for, in the study or beside it."""
+    """Return the target of a run, from the study or from the command."""
     asked = result.target
     if asked is None:
         return {}

@@ -1,4 +1,4 @@
-"""Run folders: what a run leaves on the disk, written whole or not at all, never pickled."""
+"""Run folders: the files of a run on the disk, each written as a whole, and never pickled."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ FORMAT = 4
 """Version of the folder's layout."""
 SUMMARY, FRONT, DESIGNS = "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
-PROGRESS = "progress.json"  # how far a run is; gone when it has ended
-_BYTES = 1 << 30  # of a summary: it holds the curves of convergence
+PROGRESS = "progress.json"  # the progress of a run; removed at its end
+_LARGEST_SUMMARY = 1 << 30  # bytes: the curves of convergence may be long
 FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
 TIMEOUT = "timeout"
-"""The one of these after which a run goes on if it gets more time."""
+"""The one of these after which a run with more time continues."""
 
 
 def default_folder(name: str) -> Path:
-    """Return where a study's run goes: ``runs/name``, of letters that every file system takes.
+    """Return the folder of a study's run: ``runs/name``, with letters that all file systems take.
 
-    A name that loses more than spaces has some digits of its own, so that it shares no folder with
-    another one.
+    A name that loses more than spaces gets digits of a hash. Two names then never have the same
+    folder.
 
     >>> default_folder("fast AES").as_posix(), default_folder("grün").as_posix()
     ('runs/fast-AES', 'runs/gr-n-fe2630')
@@ -62,10 +62,10 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If there is none.
+        If the file is missing or is no JSON.
     """
     try:
-        check_regular(path, _BYTES)
+        check_regular(path, _LARGEST_SUMMARY)
         content = json.loads(path.read_text(encoding="utf-8"))
     except NotADirectoryError:
         raise InputError(
@@ -101,7 +101,7 @@ def _study_name(folder: Path) -> str:
 
 
 def content_of(folder: Path) -> Mapping[str, Any]:
-    """Return what stands in the copy of a run's study; nothing if there is no copy."""
+    """Return the content of the copy of a run's study; nothing if there is no copy."""
     name = _study_name(folder)
     path = folder / STUDY / (name or "study.json")
     if not path.is_file():
@@ -116,12 +116,12 @@ def study_of(folder: Path) -> ResolvedStudy:
     Raises
     ------
     InputError
-        If there is none, or what it loads is no longer there: a script's functions are not.
+        If there is no copy, or an input of it is missing: functions of a script are not copied.
     """
     summary = read_json(folder / SUMMARY)
     named, answer = _study_name(folder), summary.get("target")
     target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
-    verify(folder, copies=True)  # before any of it is run
+    verify(folder, copies=True)  # before any code of the copies runs
     outside = places_outside(folder / SUMMARY, summary)
     if named and (folder / STUDY / named).is_file():
         return read_study(folder / STUDY / named, target, elsewhere=outside)
@@ -187,7 +187,7 @@ def sums(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def holds(folder: Path, copies: Mapping[str, bytes], outside: Mapping[str, Outside]) -> bool:
-    """Tell whether the summary is of a run with just these copies, and inputs that are none."""
+    """Return whether the summary is of a run with exactly these copies and uncopied inputs."""
     summary = read_json(folder / SUMMARY)
     noted = summary["sha256"]
     theirs = {n: digest for n, digest in noted.items() if n.startswith(f"{STUDY}/")}
@@ -197,23 +197,23 @@ def holds(folder: Path, copies: Mapping[str, bytes], outside: Mapping[str, Outsi
 
 
 def verify(folder: Path, copies: bool = False) -> None:
-    """See that the tables of a run folder are those that its run wrote.
+    """Check that the tables of a run folder are the tables of its run.
 
     Parameters
     ----------
     copies : bool
-        Whether to look at the copies of its study instead.
+        Whether to check the copies of its study instead.
 
     Raises
     ------
     InputError
-        If one is missing, or another than the summary says.
+        If a file is missing, or its digest differs from the summary.
     """
     problems = []
     noted = read_json(folder / SUMMARY).get("sha256")
     remedy = "run the study again with --fresh"
     if not isinstance(noted, dict) or not {FRONT, DESIGNS} <= noted.keys():
-        problem = Problem("sha256", "does not say what the tables are", remedy)
+        problem = Problem("sha256", "does not list the tables", remedy)
         raise InputError(str(folder / SUMMARY), [problem])
     for name in sorted(n for n in noted if n.startswith(f"{STUDY}/") == copies):
         path = folder / name
@@ -226,17 +226,17 @@ def verify(folder: Path, copies: bool = False) -> None:
 
 
 def _certificate(content: Mapping[str, Any]) -> Certificate:
-    """Return a certificate from JSON, which knows lists alone."""
+    """Return a certificate from JSON, which has only lists."""
     return Certificate(**{**content, "rests_on": tuple(content.get("rests_on", ()))})
 
 
 def write_answer(folder: Path, answer: Mapping[str, Any]) -> None:
-    """Write what a run answers into its summary; see `dse.explain.recommendation`."""
+    """Write the answer of a run into its summary; see `dse.explain.recommendation`."""
     write_json(folder / SUMMARY, read_json(folder / SUMMARY) | {"answer": answer})
 
 
 def read_answer(folder: Path) -> dict[str, Any]:
-    """Return what a run answers, from its summary; empty if that has none."""
+    """Return the answer of a run from its summary; empty if there is none."""
     if not (folder / SUMMARY).is_file():
         return {}
     answer: dict[str, Any] = read_json(folder / SUMMARY).get("answer", {})
@@ -259,7 +259,7 @@ def load_result(folder: str | Path) -> Result:
     Raises
     ------
     InputError
-        If the folder holds none, or another version of the layout.
+        If the folder contains no result, or another version of the layout.
     """
     folder = Path(folder)
     content = read_json(folder / SUMMARY)

@@ -1,7 +1,7 @@
-"""Claiming a run folder: one run at a time, decided under a lock that moves with the folder.
+"""The lease of a run folder: one run at a time, under a lock that moves with the folder.
 
-The lock is on ``run.json``, which is made first, never replaced and removed last. It is taken
-before anything is read, so that what a run decides about a folder still holds when it acts on it.
+The lock is on ``run.json``, which is the first file, is never replaced, and is removed last. A run
+takes the lock before it reads anything. Its decisions about the folder thus stay valid.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ATTEMPTS = 100
 
 
 class Lease(NamedTuple):
-    """How a folder stands for a run.
+    """The state of a folder for a run.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Lease(NamedTuple):
     made : bool
         Whether the folder was made for this run.
     aside : Path or None
-        Where an earlier run was moved.
+        The new place of an earlier run.
     """
 
     state: State
@@ -66,24 +66,24 @@ def lease_folder(
     copies: Collection[str] = (),
     seconds: float = 0.0,
 ) -> Iterator[Lease]:
-    """Hold a folder for a run, and keep other runs out of it.
+    """Lock a folder for a run, and keep other runs out of it.
 
-    A run of another study is moved aside, to ``folder.1``, and so is every run if `fresh`. If the
-    block raises before it leaves anything to resume or to read, what it wrote is removed, and what
-    was moved aside is put back. If it is its storage that fails, what is to be resumed is there.
+    The run of another study moves aside, to ``folder.1``; with `fresh`, every run does. If the
+    block raises before it leaves anything to resume or to read, its files are removed, and the
+    earlier run moves back. If the storage fails, the state of the search stays.
 
     Parameters
     ----------
     copies : collection of str
-        What the run writes below `STUDY`.
+        The files that the run writes below `STUDY`.
     seconds : float
-        The run's time-out: one that ended by a shorter one goes on.
+        The time limit of the run; a run that ended at a shorter limit continues.
 
     Raises
     ------
     InputError
-        If the path is a file, a folder with something else in it or with the tables of another
-        study, or in use by another run.
+        If the path is a file, a folder with other files or with the tables of another study, or
+        in use by another run.
     """
     with ExitStack() as held:
         made = not folder.exists()
@@ -91,7 +91,7 @@ def lease_folder(
         state = _state(folder, digest, fresh, seconds)
         aside = None
         if state is None:
-            aside = _move_aside(folder)  # its lock is held on
+            aside = _move_aside(folder)  # the lock stays
             file = held.enter_context(_locked(folder))
             state = "new"
         lease = Lease(state, made, aside)
@@ -109,7 +109,7 @@ def lease_folder(
 
 
 def is_finished_run_of(folder: Path, digest: str, seconds: float = 0.0) -> bool:
-    """Tell whether nothing is left to do, in so many seconds, for the study with this digest."""
+    """Return whether a folder has a finished run of a study that more time would not continue."""
     return _is_marked(folder) and _is_of(folder, digest) and _is_finished(folder, seconds)
 
 
@@ -132,7 +132,7 @@ def _locked(folder: Path) -> Iterator[IO[bytes]]:
 
 
 def _opened(folder: Path) -> IO[bytes]:
-    """Open the marker, in a folder that is empty or holds a run already."""
+    """Open the marker, in a folder that is empty or already a run folder."""
     if folder.exists() and not folder.is_dir():
         problem = Problem("", "is a file, not a run folder", "give --out DIR")
         raise InputError(str(folder), [problem])
@@ -149,7 +149,7 @@ def _opened(folder: Path) -> IO[bytes]:
     except OSError:
         if not marker.is_file():
             raise
-        return marker.open("rb")  # a finished run may be read in a folder that is read-only
+        return marker.open("rb")  # a finished run may be in a read-only folder
 
 
 def _lock(folder: Path, file: IO[bytes]) -> None:
@@ -175,9 +175,9 @@ def _is_same(file: IO[bytes], path: Path) -> bool:
 
 
 def _state(folder: Path, digest: str, fresh: bool, seconds: float) -> State | None:
-    """Return what a locked folder holds for this study; None for what is to be moved aside."""
+    """Return the state of a locked folder for this study; None if its run must move aside."""
     if os.listdir(folder) == [MARKER] and not _is_marked(folder):
-        return "new"  # made just now, or by a run that was killed at once
+        return "new"  # new, or left by a run that was killed at once
     if fresh or not _is_of(folder, digest):
         return None
     return "finished" if _is_finished(folder, seconds) else "resume"
@@ -190,7 +190,7 @@ def _is_marked(folder: Path) -> bool:
 
 
 def _is_of(folder: Path, digest: str) -> bool:
-    """Tell whether a folder is of a study, in today's format."""
+    """Return whether a folder belongs to a study, in today's format."""
     marker = read_json(folder / MARKER)
     return marker.get("digest") == digest and marker.get("format") == FORMAT
 
@@ -228,7 +228,7 @@ def _mark(file: IO[bytes], content: dict[str, object]) -> None:
 
 
 def _sweep(folder: Path, state: State) -> None:
-    """Remove what a killed run left half-written, or did not come to remove."""
+    """Remove half-written files of a killed run, and files that it should have removed."""
     for name in (CHECKPOINT, PROGRESS, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
         sweep(folder, name)
     if state == "finished":
@@ -242,7 +242,7 @@ def _sweep(folder: Path, state: State) -> None:
 
 
 def _is_worth_keeping(folder: Path) -> bool:
-    """Tell whether a folder holds something to read or to go on from."""
+    """Return whether a folder holds something to read or to resume."""
     tables = any((folder / name).is_file() for name in (SUMMARY, CHECKPOINT))
     return tables or has_trials(folder / STORAGE)
 
@@ -261,9 +261,9 @@ def _move_aside(folder: Path) -> Path:
 
 
 def _discard(folder: Path, lease: Lease, copies: Collection[str]) -> None:
-    """Remove what this run wrote, the marker last, and put back what was moved aside.
+    """Remove the files of this run, the marker last, and move the earlier run back.
 
-    The folder stays a run's if somebody has put something else into it.
+    The folder stays a run folder if another program has put files into it.
     """
     _sweep(folder, lease.state)
     for name in (REPORT, FRONT, DESIGNS, STORAGE, f"{STORAGE}-journal", PROGRESS):
@@ -279,10 +279,10 @@ def _discard(folder: Path, lease: Lease, copies: Collection[str]) -> None:
     if os.listdir(folder) != [MARKER]:
         return
     (folder / MARKER).unlink()
-    with suppress(OSError):  # another run may have it by now
+    with suppress(OSError):  # another run may have taken it
         if lease.aside is not None or lease.made:
             folder.rmdir()
         if lease.aside is not None:
             lease.aside.rename(folder)
-        elif lease.made and folder.parent.name == "runs":  # made for this run alone
+        elif lease.made and folder.parent.name == "runs":  # `dse` made it only for this run
             folder.parent.rmdir()

@@ -1,4 +1,4 @@
-"""Results: tables underneath, thin frozen objects around them."""
+"""Results: tables, with thin frozen objects around them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dse.search.reproduction import Reproduction
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
 CUT_SHORT = ("timeout", "interrupted")
-"""Reasons to stop after which somebody waits for the end."""
+"""Reasons to stop after which the user waits for the end."""
 ROLES: Mapping[Role, str] = {
     "objective": "Objectives",
     "variable": "Variables",
@@ -27,23 +27,23 @@ ROLES: Mapping[Role, str] = {
     "constraint": "Constrained",
     "column": "Other columns of the table",
 }
-"""What a column can be, and the heading of all such columns, in the order that people read them.
+"""The roles of columns, with a heading for the columns of each role, in the order of reading.
 
-A code is for programs: the number of a subset, whose parts another column names.
+A code is for programs: the number of a subset. Another column names its parts.
 """
 
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of `Result.designs` holds.
+    """The content of a column of `Result.designs`.
 
     Parameters
     ----------
     role : Role
-        An objective, a variable of the space, an input that a chosen row sets, a constraint's
+        An objective, a variable of the space, a parameter of the selected entry, a constraint's
         quantity, another column of a table, or a code.
     options : tuple of str
-        What a variable that is a choice may be, in the study's order; else empty.
+        The options of a variable that is a choice, in the study's order; else empty.
     """
 
     name: str
@@ -55,41 +55,41 @@ class Column:
 
 @dataclass(frozen=True)
 class Certificate:
-    """How far the front is to be trusted.
+    """The proof that the front is complete, and its limits.
 
     Parameters
     ----------
     complete : bool
-        Whether every design of the space was evaluated or proven not to matter: the front is then
-        the whole Pareto front, up to the tolerance.
+        Whether every design of the space was evaluated or proven to be dominated or infeasible: the
+        front is then the whole Pareto front, up to the tolerance.
     method : str
         The search method.
     designs : int or None
         Size of the space; None if it is continuous.
     evaluated, feasible, non_dominated : int
-        Counts of designs, each counted once however often it was drawn.
+        The numbers of designs, each counted once even if it was sampled several times.
     statement : str
         The same in a sentence.
     stopped : str
         Why the search ended: ``"complete"``, ``"evaluations"``, ``"stalled"``, ``"interrupted"``,
         ``"timeout"`` or the error.
     numbered : bool
-        Whether designs are numbered as the space numbers them, and not as they were found.
+        Whether designs have their number in the space, and not the order of the search.
     tolerance : float
-        The relative tolerance that was asked for, the largest of several; 0 for an exact front.
+        The relative tolerance of the study, the largest of several; 0 for an exact front.
     gap : float or None
-        No feasible design is better by a larger share in any objective; 0 if the front is exact,
+        No feasible design is better by a larger fraction in any objective; 0 if the front is exact,
         None if nothing is known.
     boxes : int or None
         Boxes of designs whose bounds were computed, by a search that bounds.
     decided : float or None
-        Share of the space that was evaluated, or proven not to matter.
+        The fraction of the space that was evaluated, or proven to be dominated or infeasible.
     rests_on : sequence of mapping
-        Of a search that bounds, what its bounds rest on: ``model``, ``output``, ``by``
+        For a search with bounds, the basis of its bounds: ``model``, ``output``, ``by``
         (``"table"``, ``"monotonic"``, ``"lower bound"`` or ``"domain"``) and ``how``.
     tolerances : mapping of str to pair of float
-        If they differ by objective: by which share, and by which amount in the objective's unit, no
-        feasible design is better than the front.
+        If they differ by objective: no feasible design is better than the front by more than this
+        fraction, and this amount in the objective's unit.
     checked : int
         Designs that were evaluated again, in another way, with the same values.
     detectable : float or None
@@ -121,7 +121,7 @@ class Certificate:
 
     @property
     def basis(self) -> str:
-        """The conditions under which the certificate holds; empty if it claims nothing."""
+        """The conditions under which the certificate is valid; empty if it claims nothing."""
         if self.gap is None or self.detectable is None:
             return ""
         declared = any(ground["by"] != "table" for ground in self.rests_on)
@@ -141,18 +141,18 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Cut:
-    """What a constraint excludes.
+    """The designs that a constraint excludes.
 
     Parameters
     ----------
     name : str
         The constraint, such as ``"utilization <= 0.9"``.
     violated, alone : int
-        Of the designs that were evaluated, those that violate it, or have no value of it; and those
-        whose value violates it and that violate no other.
+        The number of evaluated designs that violate it, or have no value of it; and the number that
+        violate only this constraint.
     first : tuple of int
-        Of a sample of the infeasible designs in `Result.designs`, the numbers of those for which
-        it is the first, in the study's order, that they violate.
+        Of a sample of the infeasible designs in `Result.designs`, the numbers of the designs that
+        violate this constraint and none before it in the study's order.
     """
 
     name: str
@@ -162,19 +162,19 @@ class Cut:
 
 
 class EmptyFrontError(DseError):
-    """The best of no design was asked for."""
+    """The front is empty and has no best design."""
 
 
 @dataclass(frozen=True)
 class Front:
-    """Non-dominated designs.
+    """The non-dominated designs of a result.
 
     Parameters
     ----------
     designs : DataFrame
-        One row a design, indexed by design number.
+        One design per row, indexed by design number.
     source : Result
-        The result that they are from.
+        The result of the front.
     """
 
     designs: pd.DataFrame
@@ -182,7 +182,7 @@ class Front:
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """In the study's order."""
+        """The objectives, in the study's order."""
         return self.source.objectives
 
     def __len__(self) -> int:
@@ -190,13 +190,13 @@ class Front:
 
     @property
     def points(self) -> Array:
-        """The objectives as an array (designs, objectives), signed so that less is better."""
+        """The objectives as an array (designs, objectives), signed: lower is better."""
         signs = np.array([o.sign for o in self.objectives])
         values = self.designs[[o.name for o in self.objectives]].to_numpy(dtype=np.float64)
         return np.asarray(values * signs)
 
     def best(self, objective: str) -> pd.Series[Any]:
-        """Return the design that is best in one objective; of equals, the nearest to the ideal.
+        """Return the best design in one objective; of equals, the nearest to the ideal.
 
         Raises
         ------
@@ -238,7 +238,7 @@ class Front:
 
     @cached_property
     def compromise_row(self) -> int:
-        """The row of the compromise design; found once, as many ask and a front may be large."""
+        """The row of the compromise design, computed once, because a front may be large."""
         self._filled()
         from dse.evaluate.front import find_compromise
 
@@ -287,34 +287,34 @@ class Front:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run found.
+    """The result of a run: its tables and its certificate.
 
     Parameters
     ----------
     name, about : str
-        The study's.
+        The name and the description of the study.
     objectives : tuple of Objective
         In the study's order.
     columns : mapping of str to Column
-        What each column of `designs` holds, but for ``feasible`` and ``on_front``.
+        The content of each column of `designs`, except ``feasible`` and ``on_front``.
     designs : DataFrame
-        One row a design, indexed by design number (``design``): variables, inputs that rows set,
-        constrained quantities, objectives, ``feasible``, ``on_front``. All evaluated designs of a
-        sampled run; of an exhaustive run the front and an even sample of the rest.
+        One design per row, indexed by design number (``design``): variables, parameters of selected
+        entries, constrained quantities, objectives, ``feasible``, ``on_front``. A sampled run keeps
+        all evaluated designs; an exhaustive run keeps the front and an even sample of the rest.
     certificate : Certificate
-        How far to trust it.
+        The proof that the front is complete, and its limits.
     convergence : DataFrame
-        ``evaluations``, ``front`` (size) and ``hypervolume`` (share of the final) as the run went.
+        ``evaluations``, ``front`` (size) and ``hypervolume`` (fraction of the final) over the run.
     notes : tuple of str
-        What a reader should know: knobs without effect, inputs that nothing uses.
+        Hints for the reader: variables without effect, inputs that nothing uses.
     provenance : mapping
-        Versions, seed, digest, times, what code was loaded.
+        Versions, seed, digest, times, loaded code.
     constants : mapping of str to (float, str)
-        The inputs that are the same for all designs: value and unit.
+        The fixed inputs: value and unit.
     target : TargetAnswer or None
-        What the front says to the study's target; see `dse.result.reaching`.
+        The answer of the front to the study's target; see `dse.result.reaching`.
     cuts : tuple of Cut
-        What each constraint excludes, in the study's order; then what models require.
+        The designs that each constraint excludes, in the study's order; requirements follow.
     """
 
     name: str
@@ -337,7 +337,7 @@ class Result:
         return Front(rows.drop(columns=["feasible", "on_front"]), self)
 
     def best(self, objective: str) -> pd.Series[Any]:
-        """Return the design that is best in one objective."""
+        """Return the best design in one objective."""
         return self.front.best(objective)
 
     def compromise(self) -> pd.Series[Any]:
@@ -349,9 +349,9 @@ class Result:
         return self.front.hypervolume(reference)
 
     def summary(self) -> pd.DataFrame:
-        """Return for each objective its best value on the front, with the design that has it.
+        """Return for each objective its best value on the front, with its design.
 
-        Without designs on the front, a table without rows.
+        If the front is empty, the table has no rows.
         """
         front = self.front
         rows = []

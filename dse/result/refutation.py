@@ -1,8 +1,8 @@
-"""Refutation: a certificate of a finished run is put to the test, independent of the search.
+"""Refutation: an independent test of the certificate of a finished run.
 
-First, the values of the run must come out again: here in small batches, and in a fresh process
-with few environment variables. Second, designs at random, next to the front and at the ends of
-variables are held against the front. One that is better refutes the certificate.
+First, the values of the run must appear again: here in small batches, and in a fresh process with
+few environment variables. Second, `dse` compares designs with the front: random designs, neighbours
+of the front, and designs with extreme values of variables. A better design refutes the certificate.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dse.study.study import ResolvedStudy
 
 _TOGETHER = 32_768  # designs evaluated at once
 _STARTS = 2_000  # designs of the front whose neighbours are tried
-_ROUNDING = 1e-9  # of a value that is read from a table and computed again
+_ROUNDING = 1e-9  # relative: a value from a table, computed again
 _REPEATED = 2_000
 """Designs behind the front that are evaluated again, and random designs in small batches."""
 _KEPT_VARIABLES = (
@@ -46,18 +46,18 @@ _FRESH = "from dse.result.refutation import evaluate_into; evaluate_into()"
 
 @dataclass(frozen=True)
 class Refutation:
-    """What a certificate withstood, or did not.
+    """The checks that a certificate passed, or the design that refutes it.
 
     Parameters
     ----------
     tried, feasible : int
-        Draws that were evaluated, which may repeat a design, and the feasible ones of them.
+        The number of sampled designs, which may repeat, and the number of feasible ones.
     design : mapping or None
         The first design that is better than the front allows, by variable; None if there is none.
     values : mapping or None
         Its objectives.
     of : {"draw", "design"}
-        What is counted: the rows of a table are designs, each once.
+        The kind of the counted objects: the rows of a table are designs, each once.
     """
 
     tried: int
@@ -70,7 +70,7 @@ class Refutation:
 def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
     """Evaluate designs of a run again, here and in a fresh process; return how many.
 
-    They are the whole front, designs behind it and designs drawn at random.
+    They are the whole front, designs behind it and random designs.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
 
 
 def _evaluate_in_fresh_process(run: Path, evaluator: Evaluator, points: Points) -> Evaluated:
-    """Evaluate designs of a run in a new interpreter, with another hash seed and little else."""
+    """Evaluate designs of a run in a new interpreter, with another hash seed and few variables."""
     kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     path = os.pathsep.join(filter(None, sys.path))
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
@@ -140,7 +140,7 @@ def _evaluate_in_fresh_process(run: Path, evaluator: Evaluator, points: Points) 
 
 
 def evaluate_into() -> None:
-    """Evaluate designs in this process: the run folder, the designs and the result as arguments."""
+    """Evaluate designs in this process; the arguments name the run, the designs and the result."""
     run, given, found = map(Path, sys.argv[1:])
     with np.load(given) as arrays:
         points = dict(arrays)
@@ -156,9 +156,9 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
     Parameters
     ----------
     designs : int
-        How many to draw; of a table or a smaller space, all are tried.
+        The number of samples; for a table or a smaller space, all designs are tried.
     seed : int
-        Of the draw.
+        The seed of the samples.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Ref
 def _tried(
     study: ResolvedStudy, result: Result, count: int, rng: np.random.Generator
 ) -> Iterator[Points]:
-    """Yield the designs that are tried, some together: of a table, all."""
+    """Yield the designs to try, many at once; for a table, all designs."""
     space = study.evaluator.space
     if space.size is not None and (isinstance(space, TableSpace) or space.size <= count):
         for low in range(0, space.size, _TOGETHER):
@@ -215,10 +215,10 @@ def _axes(study: ResolvedStudy) -> tuple[Axis, ...]:
 def _places(
     study: ResolvedStudy, result: Result, count: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return designs by the places of their values: random, at ends, and next to the front."""
+    """Return designs by the indices of their values: random, extreme, and next to the front."""
     axes = _axes(study)
     counts = np.array([axis.count for axis in axes])
-    # Three of four are drawn evenly: 200,000 then find a fault in 2e-5 of the designs with 95 %.
+    # Three of four are uniform: 200,000 then find a fault in 2e-5 of the designs with 95 %.
     drawn = rng.integers(0, counts, (count - count // 8, len(axes)))
     at_end = rng.random(drawn.shape) < 0.5 * (np.arange(len(drawn)) % 7 == 0)[:, None]
     ends = np.where(rng.random(drawn.shape) < 0.5, 0, counts - 1)
@@ -237,7 +237,7 @@ def _places(
 
 
 def _place(axis: Axis, values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the places of values in the ascending order of a variable."""
+    """Return the indices of values in the ascending order of a variable."""
     if axis.continuous:
         unit = axis.variable.to_unit(values)
         return np.rint(unit * (axis.count - 1)).astype(np.int64)

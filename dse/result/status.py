@@ -1,4 +1,4 @@
-"""Status: how far a run is, seen from outside, while it works and after."""
+"""Status: the progress of a run, seen from outside, while it works and after it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from dse.result.writing import write_json
 from dse.search.base import UNLIMITED, Progress
 from dse.study.study import ResolvedStudy
 
-_SILENT = 60.0  # seconds after which a process on another machine is taken to be gone
-_SOON = 5.0  # seconds of work from which on a rate says something
+_SILENT = 60.0  # seconds without a note after which a process on another machine has probably ended
+_MIN_SECONDS = 5.0  # of work before a rate is reliable
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A process that takes part, or took part.
+    """A process that takes part in a run, or took part.
 
     Parameters
     ----------
     host, pid : str, int
-        Where it is.
+        The machine and the process.
     working : bool
-        Whether it was heard of a moment ago, and has not left.
+        Whether it wrote a note recently, and has not left.
     since, seen : str
-        When it began, and when it was last heard of, in UTC.
+        The times of its start and its last note, in UTC.
     done : int
-        Designs, or draws, that it evaluated.
+        The number of designs or samples that it evaluated.
     rate : float or None
-        Of these in a second; None in the first seconds.
+        This number per second; None in the first seconds.
     """
 
     host: str
@@ -49,27 +49,27 @@ class Worker:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a run is.
+    """The progress of a run.
 
     Parameters
     ----------
     name, state : str
-        The study, and what is going on: ``finished``, ``under way``, ``cut short``, ``not begun``
-        or ``unknown``, if nothing has been noted yet.
+        The study and its state: ``finished``, ``under way``, ``cut short``, ``not begun``, or
+        ``unknown`` if there is no note yet.
     method : str
-        The search.
+        The search method.
     done, total : int or None
-        Designs, or draws; None if that is not known, or has no end.
+        The number of designs or samples; None if it is not known, or has no limit.
     front : int or None
         Non-dominated designs so far; None if it is not known.
     rate : float or None
-        Designs in a second, lately.
+        Designs per second, recently.
     left : float or None
         Seconds until the end at that rate.
     workers : tuple of Worker
-        Who takes part.
+        The processes that take part.
     told : str
-        What else a reader should know.
+        Further hints for the reader.
     """
 
     name: str
@@ -85,8 +85,8 @@ class Status:
 
 
 def pace(done: int, seconds: float) -> float | None:
-    """Return how many designs are done in a second; None if it is too soon to say."""
-    return done / seconds if seconds >= _SOON else None
+    """Return the number of designs per second; None if it is too early for a rate."""
+    return done / seconds if seconds >= _MIN_SECONDS else None
 
 
 def left(done: int, total: int | None, rate: float | None) -> float | None:
@@ -95,11 +95,11 @@ def left(done: int, total: int | None, rate: float | None) -> float | None:
 
 
 def take_up(folder: Path) -> None:
-    """Note in the folder of a run that was cut short that this process goes on with it."""
+    """Note in the folder of an interrupted run that this process continues it."""
     place = folder / PROGRESS
     try:
         noted = read_json(place) if place.is_file() else _noted(read_json(folder / SUMMARY))
-    except (InputError, KeyError, TypeError):  # there is nothing that could be told
+    except (InputError, KeyError, TypeError):  # there is nothing to note
         return
     write_json(place, {**noted, "own": 0, **_session(datetime.now(UTC))})
 
@@ -116,7 +116,7 @@ def _session(since: datetime) -> dict[str, Any]:
 
 
 def _noted(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how far a run had come by its summary."""
+    """Return the progress of a run from its summary."""
     certificate, provenance = summary["certificate"], summary["provenance"]
     return {
         "method": certificate["method"],
@@ -127,16 +127,16 @@ def _noted(summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Noting:
-    """Notes in a run folder how far its run is.
+    """Notes of the progress of a run, in its folder.
 
     Parameters
     ----------
     folder : Path
         The run folder.
     study : ResolvedStudy
-        What is run.
+        The study of the run.
     earlier : Progress
-        How far it was when this session began.
+        The progress at the start of this session.
     """
 
     def __init__(self, folder: Path, study: ResolvedStudy, earlier: Progress) -> None:
@@ -144,7 +144,7 @@ class Noting:
         self._since = datetime.now(UTC)
 
     def note(self, progress: Progress) -> None:
-        """Write how far it is now."""
+        """Write the current progress."""
         content = {
             "method": self._study.plan.method,
             "done": progress.done,
@@ -162,7 +162,7 @@ def of_folder(folder: Path) -> Status:
     Raises
     ------
     InputError
-        If it is not a run folder.
+        If the folder is no run folder.
     """
     marker = folder / MARKER
     if not folder.exists():

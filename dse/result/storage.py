@@ -1,4 +1,4 @@
-"""Storage: a run's study in Optuna's own relational database, which its dashboard opens.
+"""Storage: a run's study in Optuna's relational database, which its dashboard opens.
 
 It keeps the trials of a sampler, and the front of any search in a database that the study names.
 Without either, a run folder has a `dse.result.database`.
@@ -40,7 +40,7 @@ from dse.search.asking import distributions, quiet
 from dse.search.outcome import Outcome
 from dse.study.credentials import shown_url
 
-_STATE = "dse:sampler"  # the attribute that keeps what a sampler noted of the study
+_STATE = "dse:sampler"  # the attribute with a sampler's notes on the study
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,18 @@ class Store:
     ) -> Store:
         """Open a storage, and make the study in it if there is none.
 
-        A study of that name with another digest stays as it is: the new one is then called
-        ``name@digest``, with the first eight characters.
+        If a study of that name has another digest, it stays as it is. The new study then gets the
+        name ``name@digest``, with the first eight characters.
 
         Parameters
         ----------
         made : bool
-            Whether the database was made just now, so that its tables need no look.
+            Whether the database is new: its tables then need no check.
 
         Raises
         ------
         StorageError
-            If the storage cannot be reached, or holds another study of this name.
+            If the storage cannot be opened, or holds another study of this name.
         """
         check_password(url)
         check_path(url)
@@ -99,7 +99,7 @@ class Store:
                     if alike:
                         study.set_metric_names([o.name for o in objectives])
                         study.set_user_attr(DIGEST, digest)
-            except Exception as error:  # drivers, servers and schemas fail in their own ways
+            except Exception as error:  # drivers, servers and schemas raise different errors
                 raise refused(url, error) from None
         if not alike:
             raise StorageError(
@@ -115,25 +115,25 @@ class Store:
             return self.study.get_trials(deepcopy=False, states=finished)
 
     def state(self) -> dict[str, Any]:
-        """Return what a sampler noted of the study itself, beside the trials."""
+        """Return a sampler's notes on the study, which are no trials."""
         with told(self.storage.url):
             found: dict[str, Any] = self.study.user_attrs.get(_STATE, {})
         return found
 
     def append(self, trials: Sequence[FrozenTrial], state: Mapping[str, Any] | None = None) -> None:
-        """Write finished trials in one transaction, numbered after those that are there.
+        """Write finished trials in one transaction, with the next numbers.
 
         Parameters
         ----------
         trials : sequence of FrozenTrial
             The trials.
         state : mapping, optional
-            What `state` is to return from now on.
+            The new value of `state`.
 
         Raises
         ------
         StorageError
-            If the database takes no trials: it is full, gone, or held by somebody for a minute.
+            If the database takes no trials: it is full, missing, or locked for a minute.
         """
         if trials:
             with self._alone() as (connection, first):
@@ -143,13 +143,13 @@ class Store:
 
     @contextmanager
     def _alone(self) -> Iterator[tuple[Connection, int]]:
-        """Begin a transaction in which nobody else adds trials; yield the next one's number."""
+        """Begin a transaction in which no other process adds trials; yield the next number."""
         with told(self.storage.url), self.storage.engine.begin() as connection:
             yield connection, self._locked(connection)
 
     def _locked(self, connection: Connection) -> int:
         here, trial = tables.StudyModel.__table__, tables.TrialModel.__table__
-        # runs on other machines wait here, so that no number is given twice
+        # Runs on other machines wait here: two trials must not get the same number.
         mine = sqlalchemy.select(here).where(here.c.study_id == self.study._study_id)
         connection.execute(mine.with_for_update())
         query = sqlalchemy.select(sqlalchemy.func.count()).select_from(trial)
@@ -179,7 +179,7 @@ class Store:
         return (notes.c.study_id == self.study._study_id) & (notes.c.key == _STATE)
 
     def _note(self, connection: Connection, state: Mapping[str, Any]) -> None:
-        """Keep what a sampler noted, in the place of what is there."""
+        """Replace the stored notes of a sampler."""
         notes = tables.StudyUserAttributeModel.__table__
         connection.execute(sqlalchemy.delete(notes).where(self._noted(notes)))
         row = {"study_id": self.study._study_id, "key": _STATE, "value_json": json.dumps(state)}
@@ -201,10 +201,10 @@ class Store:
                 self._insert(connection, first, trials)
 
     def note(self, outcome: Outcome) -> str | None:
-        """Return what a reader should know of what `register` writes, if anything."""
+        """Return a note for the reader on the trials that `register` writes, if any."""
         if not self._written():
             return part_note(outcome)
-        with told(self.storage.url):  # of who registered it
+        with told(self.storage.url):  # another process may have registered it
             note: str | None = self.study.user_attrs.get(PART)
         return note
 
@@ -215,17 +215,17 @@ class Store:
             return connection.execute(one.limit(1)).first() is not None
 
     def close(self) -> None:
-        """Let go of the database's connections."""
+        """Close the connections to the database."""
         self.storage.scoped_session.remove()
         self.storage.engine.dispose()
 
 
 def own_name(storage: RDBStorage, name: str, digest: str) -> str:
-    """Return what a study is called in a storage, in which another one may have its name."""
+    """Return the name of a study in a storage that may have another study of its name."""
     for summary in storage.get_all_studies():
         if summary.study_name == name:
             theirs = storage.get_study_user_attrs(summary._study_id).get(DIGEST)
-            # a run that was killed at once leaves one without a digest and without trials
+            # a run that was killed at once leaves a study without a digest and without trials
             unused = theirs is None and not storage.get_n_trials(summary._study_id)
             return name if theirs == digest or unused else f"{name}@{digest[:8]}"
     return name
@@ -235,7 +235,7 @@ def _rows(
     ids: Sequence[int], trials: Sequence[FrozenTrial]
 ) -> Iterator[tuple[Any, list[dict[str, Any]]]]:
     """Yield the rows of each table that hold these trials."""
-    texts: dict[int, str] = {}  # distributions are shared: written once
+    texts: dict[int, str] = {}  # distributions are common to all trials: written once
     params, values = [], []
     attributes: dict[Any, list[dict[str, Any]]] = {
         tables.TrialUserAttributeModel.__table__: [],

@@ -1,4 +1,4 @@
-"""From the outcome of a search to the tables of a result."""
+"""The tables of a result, made from the outcome of a search."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from dse.search.workers import Workers
 from dse.study.study import ResolvedStudy
 
 SAMPLE = 2_000
-"""Infeasible designs whose constraint is noted: of more, an even sample."""
+"""The maximum number of infeasible designs with their first constraint: an even sample."""
 _BEGINNING = Progress(0, 0, 0)
-_EXACT = 2.0**53  # whole numbers are floats without loss up to there
+_EXACT = 2.0**53  # up to here, floats hold all whole numbers
 
 
 def result_of(
@@ -44,14 +44,14 @@ def result_of(
     seen: Mapping[str, str] = MappingProxyType({}),
     before: Progress = _BEGINNING,
 ) -> Result:
-    """Return the result of a study whose search ended for the reason `stopped`.
+    """Return the result of a study; its search ended for the reason `stopped`.
 
     Parameters
     ----------
     seen : mapping of str to str
-        What `dse.evaluate.audit.audit` noted, by quantity.
+        The notes of `dse.evaluate.audit.audit`, by quantity.
     before : Progress
-        How far the search was when this session, which took `seconds`, began.
+        The progress of the search before this session, which took `seconds`.
     """
     certificate = _certificate(study, outcome, stopped)
     return Result(
@@ -79,7 +79,7 @@ def result_of(
 
 
 def front_of(study: ResolvedStudy, result: Result) -> Outcome:
-    """Return the front of a result as the outcome of a search that kept nothing else."""
+    """Return the front of a result as the outcome of a search that kept no other designs."""
     evaluator, front = study.evaluator, result.front.designs
     count, constraints = len(front), len(evaluator.constraints)
     values = front[[o.name for o in evaluator.objectives]].to_numpy(dtype=np.float64)
@@ -168,11 +168,11 @@ def _resumed(before: Progress) -> list[str]:
         return []
     count = before.done - before.repeats
     told = f"the run went on from {plural(count, 'design')} of an earlier session"
-    return [f"{told}; its seconds and designs per second are those of the last session alone"]
+    return [f"{told}; its seconds and designs per second count only the last session"]
 
 
 def _broken(evaluator: Evaluator, tally: Tally) -> list[str]:
-    """Return a note on the requirements of models that some designs do not meet."""
+    """Return a note on requirements of models that some designs do not meet."""
     counts = zip(evaluator.constraints, tally.violated.tolist(), strict=True)
     broken = [(count, c.name) for c, count in counts if c.required_by and count]
     every = plural(tally.evaluated, "design")
@@ -246,7 +246,7 @@ def _columns(study: ResolvedStudy) -> dict[str, Column]:
 
 
 def _others(evaluator: Evaluator, known: Mapping[str, Column]) -> dict[str, Column]:
-    """Return what the space sets beside its variables; of a table, its other columns."""
+    """Return the columns that the space sets, except variables; of a table, its other columns."""
     space, quantities = evaluator.space, evaluator.wiring.quantities
     codes = {
         name
@@ -275,7 +275,7 @@ def _others(evaluator: Evaluator, known: Mapping[str, Column]) -> dict[str, Colu
 def _constrained(evaluator: Evaluator) -> dict[str, int]:
     """Return the columns of constrained quantities, each with a constraint that has its values.
 
-    A quantity under two conditions has two columns; one that is a column already has none.
+    A quantity under two conditions has two columns; one with a column already gets none.
     """
     inputs = evaluator.space.quantities()
     names = {*inputs, *(o.name for o in evaluator.objectives)}
@@ -302,7 +302,7 @@ def designs_table(
     judged: Evaluated,
     on_front: NDArray[np.bool_],
 ) -> pd.DataFrame:
-    """Return the table of designs, as `Result.designs` holds it; the parameters as in `Outcome`."""
+    """Return the table of designs for `Result.designs`; the parameters are as in `Outcome`."""
     evaluator = study.evaluator
     names = _columns(study)
     content = dict(evaluator.space.labels(points))
@@ -321,7 +321,7 @@ def designs_table(
 
 
 def _whole_numbers(study: ResolvedStudy) -> dict[str, Quantity | None]:
-    """Return what is declared of each column that may hold whole numbers."""
+    """Return the declaration of each column that may hold whole numbers."""
     evaluator = study.evaluator
     found: dict[str, Quantity | None] = dict(evaluator.wiring.quantities)
     found |= {
@@ -333,7 +333,7 @@ def _whole_numbers(study: ResolvedStudy) -> dict[str, Quantity | None]:
 
 
 def whole(values: NDArray[Any], declared: Quantity | None) -> NDArray[Any]:
-    """Return values of a quantity that is declared whole as integers, if each of them is one."""
+    """Return values of a whole quantity as integers, if each of them is a whole number."""
     if declared is None or not declared.integer or values.dtype.kind != "f":
         return values
     if not (np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < _EXACT)).all():
@@ -348,7 +348,7 @@ def _provenance(
     workers: Workers,
     before: Progress,
 ) -> dict[str, object]:
-    done = max(certificate.evaluated - (before.done - before.repeats), 0)  # of this session
+    done = max(certificate.evaluated - (before.done - before.repeats), 0)  # in this session
     packages = ("dse-accelerators", "numpy", "scipy", "pandas", "optuna", "moocore", "joblib")
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -370,10 +370,10 @@ def _provenance(
 
 
 def cuts_of(constraints: Sequence[Constraint], outcome: Outcome) -> tuple[Cut, ...]:
-    """Return what each constraint excludes.
+    """Return the designs that each constraint excludes.
 
-    Of the designs that a search kept, an even sample of the infeasible ones is told with the first
-    constraint, in the study's order, that each violates.
+    The infeasible designs that a search kept are an even sample. Each of them counts for the first
+    constraint, in the study's order, that it violates.
     """
     kept = ~(violations(constraints, outcome.judged.constrained) <= 0)  # a violation may be NaN
     rows = np.flatnonzero(kept.any(axis=1) & ~outcome.judged.feasible)

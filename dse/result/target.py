@@ -1,4 +1,4 @@
-"""The answer to a target, as a result holds it: which designs reach it, and the least it takes."""
+"""The answer of a result to a target: the designs that meet it, and the best values of them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Best:
     objective, unit : str
         The objective and its unit.
     word : {"least", "most"}
-        Which way is better.
+        The direction that is better.
     value : float
-        The value.
+        The best value.
     design : int
-        The design that has it: of several, the nearest to the best of every objective.
+        The design with this value: of several, the nearest to the best of every objective.
     equal : int
-        How many have it.
+        The number of designs with this value.
     """
 
     objective: str
@@ -42,7 +42,7 @@ class Best:
 
 
 def tie_words(equal: int) -> str:
-    """Return how a tie is broken; nothing for one design.
+    """Return in words how a tie is broken; nothing for one design.
 
     >>> tie_words(2)
     '; of the 2 designs with that, it is the nearest to the best of every objective at once'
@@ -55,21 +55,21 @@ def tie_words(equal: int) -> str:
 
 @dataclass(frozen=True)
 class TargetAnswer:
-    """What a front says to a target.
+    """The answer of a front to a target.
 
     Parameters
     ----------
     reach, least : str
-        The target as written, and the objective of which as little as possible was asked.
+        The target as written, and the objective to minimize.
     designs : tuple of int
-        The designs of the front that reach it.
+        The designs of the front that meet it.
     best : tuple of Best
-        The least of each objective that was asked for, among these.
+        The best value of each requested objective among these designs.
     nearest : tuple of Best
-        If none reaches it: of each bounded objective its best value, the other bounds kept if any
-        design keeps them.
+        If none meets it: the best value of each bounded objective among the designs that meet the
+        other bounds, if there are any.
     words : tuple of str
-        All of it in sentences, with what stands in the way.
+        The same in sentences, with the reason if no design meets the target.
     """
 
     reach: str
@@ -81,7 +81,7 @@ class TargetAnswer:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> TargetAnswer:
-        """Return an answer from JSON, where a tuple is a list and an infinity a text."""
+        """Return an answer from JSON, in which a tuple is a list and an infinity a text."""
 
         def best(entries: Sequence[Mapping[str, Any]]) -> tuple[Best, ...]:
             return tuple(Best(**{**each, "value": float(each["value"])}) for each in entries)

@@ -1,4 +1,4 @@
-"""Designs of a result that a filter names; see `dse.model.grammar` for its language."""
+"""Designs of a result that satisfy a filter; see `dse.model.grammar` for its language."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dse.model.grammar import GrammarError
 from dse.problems import InputError
 from dse.result.record import Result
 
-_NUMBER = "design"  # the index, which a filter may name as any column
+_NUMBER = "design"  # the index, which a filter may use like a column
 
 
 def fields_of(result: Result) -> dict[str, Field]:
-    """Return what a filter may compare: each column, and the number of a design."""
+    """Return the names that a filter may compare: each column, and the number of a design."""
     found = {_NUMBER: Field()}
     for name, column in result.columns.items():
         if pd.api.types.is_numeric_dtype(result.designs[name].dtype):
@@ -28,17 +28,17 @@ def fields_of(result: Result) -> dict[str, Field]:
 
 
 def holding(result: Result, designs: pd.DataFrame, text: str) -> NDArray[np.bool_]:
-    """Tell which designs a filter names.
+    """Return for each design whether it satisfies a filter.
 
     Parameters
     ----------
     designs : DataFrame
-        Of the result, indexed by design number.
+        The designs of the result, indexed by design number.
 
     Raises
     ------
     InputError
-        With every problem of the filter.
+        If the text is no filter; the error lists every problem.
     """
     try:
         found = read_filter(text, fields_of(result), CLOCK in result.constants)

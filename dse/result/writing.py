@@ -1,4 +1,4 @@
-"""Writing files whole: readers see the old one or the new one, and a loss of power neither half."""
+"""Atomic writes: a reader sees the old file or the new file, and never half of one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file under a temporary name, see it to the disk, then rename it.
+    """Write a file under a temporary name, sync it to the disk, then rename it.
 
     Raises
     ------
     OSError
-        If it cannot be written; its file is `path`, not the temporary one.
+        If it cannot be written; the error names `path`, not the temporary file.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -37,17 +37,17 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     try:
         _to_disk(path.parent)
     except OSError as error:
-        if error.errno not in _NO_FOLDERS:  # some file systems sync files alone
+        if error.errno not in _NO_FOLDERS:  # some file systems sync only files
             raise
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text whole."""
+    """Write a text file as a whole."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write bytes whole."""
+    """Write bytes as a whole file."""
 
     def write(temporary: Path) -> None:
         temporary.write_bytes(content)
@@ -56,13 +56,13 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON whole; infinities become the texts "inf" and "-inf", which `float` reads."""
+    """Write JSON as a whole file; infinities become the texts "inf" and "-inf"."""
     text = json.dumps(as_data(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
 
 
 def sweep(folder: Path, name: str) -> None:
-    """Remove what a killed run left half-written of a file."""
+    """Remove half-written files that a killed run left."""
     for path in folder.glob(f".{name}.*"):
         with suppress(OSError):
             path.unlink()

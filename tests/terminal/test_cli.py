@@ -154,7 +154,7 @@ def test_no_sentence_of_the_help_is_cut(tmp_path: Path) -> None:
     for columns in (60, 100):
         text = _dse("--help", cwd=tmp_path, columns=columns).stdout
         assert "..." not in text.partition("Commands:")[2]
-        assert "every problem at once, or what a run would do" in " ".join(text.split())
+        assert "list every problem, or describe the run" in " ".join(text.split())
         assert max(map(len, text.splitlines())) <= columns
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.evaluate.audit import sample
 from dse.evaluate.evaluator import Evaluated, Evaluator
@@ -76,7 +77,7 @@ def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduc
     rng = np.random.default_rng(seed)
     certified = outcome.complete or outcome.gap is not None
     count = sample_size(outcome.tally.evaluated, certified)
-    order = rng.permutation(np.flatnonzero(outcome.on_front))
+    order = _best_first(evaluator, outcome, rng.permutation(np.flatnonzero(outcome.on_front)))
     front, more = np.split(order, [-(-count // _FRONT_PART)])
     others = rng.permutation(np.flatnonzero(~outcome.on_front))
     others = np.concatenate([others, more])[:count]
@@ -92,6 +93,18 @@ def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduc
             return Reproduction(len(rows) + count, detectable_fraction(count))
     whole = len(rows) >= outcome.tally.evaluated
     return Reproduction(len(rows), 0.0 if whole else detectable_fraction(len(others)))
+
+
+def _best_first(evaluator: Evaluator, outcome: Outcome, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return rows of the front with the best design of each objective first.
+
+    Users read these designs first, and a single value that is much too good is among them.
+    """
+    if not rows.size:
+        return rows
+    best = rows[np.argmin((outcome.judged.objectives * evaluator.signs)[rows], axis=0)]
+    best = np.unique(best)
+    return np.concatenate([best, rows[~np.isin(rows, best)]])
 
 
 def sample_size(evaluated: int, certified: bool) -> int:

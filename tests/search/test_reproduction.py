@@ -102,3 +102,15 @@ def test_a_sample_is_bounded_by_the_evaluations() -> None:
     assert [sample_size(n, certified=True) for n in (1, 100, 1_000, 10**6)] == [16, 16, 40, 256]
     assert sample_size(100, certified=False) == 4
     assert 0.0115 < detectable_fraction(256) < 0.0117
+
+
+@pytest.mark.parametrize("wrong", [7, 19, 31, 43])
+def test_the_best_design_of_each_objective_is_always_evaluated_again(
+    wrong: int, tmp_path: Path
+) -> None:
+    """One value that is much too good, in one large batch, is not left to a random sample."""
+    there = f"(a == {wrong}) & (b == 50) & (c == 9)"
+    lines = f"if np.size(speed) > 1000:\n    speed = np.where({there}, 1e9, speed)\n"
+    case = Case("one value", lines + HONEST, declares=False)
+    with pytest.raises(StoppedError, match="same value twice: 'speed'"):
+        _study(case, tmp_path, 60).run(None, workers=1)

@@ -26,7 +26,7 @@ _ROW = 0.25
 PROVEN = 1e-9
 """Gaps below this, as a share of the sum of all costs, are those of the arithmetic."""
 
-_OPTIONS = {
+_OPTIONS: dict[str, bool | int | float | str] = {
     "output_flag": False,
     "threads": 1,  # the engine has its own
     "mip_rel_gap": 0.0,

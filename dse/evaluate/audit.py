@@ -1,9 +1,9 @@
-"""The audit: models held to the contract on a sample of a study's own designs, before a search.
+"""The audit: models checked against the contract on designs of a study, before a search.
 
-A search that asks for each design once, in whatever batch it lies, rests on two promises: equal
-inputs give equal outputs, and a design's outputs do not depend on the designs beside it. Each model
-is therefore run twice on the sample, and on some designs alone. It also promises values inside the
-declared domains; values outside them stay what they are, and are noted.
+A search evaluates each design once, in any batch. This needs two properties: equal inputs give
+equal outputs, and the outputs of a design do not depend on other designs in the batch. The audit
+thus runs each model twice on the sample, and one by one on some designs. Values should also be
+inside the declared domains; values outside them stay as they are, and are noted.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from dse.problems import Problem
 
 _SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it costs
 _MAX_SECONDS = 0.2  # that larger ones may take
-_SINGLE = 4  # designs that are run alone
+_SINGLE = 4  # designs that run one by one
 _OVERSAMPLING = 16  # designs per wanted one, where constraints exclude many
 _LARGE_BATCH = 16_384  # rows of the large batch at most: faults begin at 50 to 5,000
-_LARGE_FRACTION = 1_024  # one design of so many, so that the audit is short
+_LARGE_FRACTION = 1_024  # one design of so many is in the large batch: the audit stays short
 _GROWTH = 8  # of a batch to the next one
 _PARTS = 4  # of the large batch, for two threads
-_MIN_DESIGNS = 5  # designs that the smallest audit runs, beside one that is timed
-# The vector and the scalar code of a processor differ in the last bit, and what subtracts near
-# numbers makes more of it: as much as `dse.model.testing.check_model` allows.
+_MIN_DESIGNS = 5  # designs of the smallest audit, in addition to a timed one
+# The vector and the scalar code of a processor differ in the last bit, and the subtraction of near
+# numbers enlarges the difference. `dse.model.testing.check_model` allows as much.
 _ROUNDING = 1e-12
 
 
 class Audit(NamedTuple):
-    """What the audit found.
+    """The result of the audit.
 
     Parameters
     ----------
     problems : list of Problem
-        Models that are not deterministic or not elementwise: no front of theirs can be trusted.
+        Models that are not deterministic or not elementwise: their fronts would be wrong.
     notes : dict of str to str
-        By quantity: a value that is missing or outside its declared domain, or an output that moves
-        with an input as it is declared not to.
+        By quantity: a value that is missing or outside its declared domain, or an output that
+        contradicts its declared monotonicity.
     """
 
     problems: list[Problem]
@@ -64,12 +64,12 @@ class Audit(NamedTuple):
 def audit(evaluator: Evaluator, seconds: float = np.inf) -> Audit:
     """Run the models on a sample of designs: at least 2, and 64 if that is quick.
 
-    A model that raises for a design of its own is left to the search, which names the design.
+    If a model raises for a single design, the search reports the design later.
 
     Parameters
     ----------
     seconds : float
-        What it may take; if the models are too slow for that, it is left out and noted.
+        The maximum time; if the models are too slow for it, the audit is left out and noted.
     """
     began = time.monotonic()
     found = Audit([], {})
@@ -125,7 +125,7 @@ def _large_batch_problems(evaluator: Evaluator) -> list[Problem]:
 
 
 def _watched(evaluator: Evaluator, size: int) -> _Watch:
-    """Run models on a sample; if one raises, on one that no constraint on variables excludes."""
+    """Run models on a sample; if one raises, use designs that the variable constraints allow."""
     first = _Watch(evaluator, sample(evaluator.space, size), size)
     try:
         first.evaluate()
@@ -156,7 +156,7 @@ def sample(space: Space, size: int) -> Points:
 
 @dataclass
 class _Watch:
-    """Runs models in the place of the engine, again and in parts, and notes what it sees."""
+    """A runner that takes the place of the engine, repeats runs in parts, and notes the faults."""
 
     evaluator: Evaluator
     points: Points
@@ -166,11 +166,11 @@ class _Watch:
 
     @cached_property
     def wanted(self) -> NDArray[np.bool_]:
-        """Which designs no constraint on variables alone excludes."""
+        """Which designs meet the constraints that depend only on variables."""
         return Prefilter.of(self.evaluator).allowed(self.points)
 
     def evaluate(self) -> None:
-        """Judge the sample, each model under watch."""
+        """Evaluate the sample with a check of each model."""
         wiring = self.evaluator.wiring
         models = tuple(replace(m, function=self._around(m)) for m in wiring.models)
         replace(self.evaluator, wiring=replace(wiring, models=models)).evaluate(self.points)
@@ -188,7 +188,7 @@ class _Watch:
         count = max((_width(v) for v in given.values()), default=1)
         try:
             together = model(given)
-        except MemoryError:  # too many designs for this machine, which the search tells
+        except MemoryError:  # too many designs for this machine; the search reports it
             raise
         except (Exception, SystemExit) as error:
             return self._one_at_a_time(model, given, count, error)
@@ -209,9 +209,9 @@ class _Watch:
     def _one_at_a_time(
         self, model: Model, given: Mapping[str, Any], count: int, error: BaseException
     ) -> Mapping[str, Array]:
-        """Raise the error again, unless every design alone has an answer: as a batch or number."""
+        """Raise the error again, unless every single design has a value: as a batch or number."""
         every = _each(model, [{n: _at(v, i) for n, v in given.items()} for i in range(count)])
-        if every is None and isinstance(error, TypeError):  # such as those of `math`
+        if every is None and isinstance(error, TypeError):  # such as the errors of `math`
             scalars = [{n: _number(v, i) for n, v in given.items()} for i in range(count)]
             every = _each(model, scalars)
         what = str(ModelError(model.name, error)).removeprefix(f"{model.name} ")
@@ -234,7 +234,7 @@ class _Watch:
         return {n: np.concatenate(values, axis=-1) for n, values in found.items()}
 
     def _differs(self, model: Model, given: Mapping[str, Any], first: Mapping[str, Array]) -> bool:
-        """Tell whether a second run gives other values."""
+        """Return whether a second run gives other values."""
         second = model(given)
         for name, value in first.items():
             same = (value == second[name]) | ((value != value) & (second[name] != second[name]))
@@ -274,7 +274,7 @@ class _Watch:
                 continue
             bad = ~declared.contains(value) & allowed
             if _width(bad) == self.size:
-                bad &= self.wanted  # of what a constraint excludes, nothing is wanted
+                bad &= self.wanted  # values of excluded designs do not matter
             if bad.any():
                 place = tuple(np.argwhere(np.atleast_1d(bad))[0])
                 shown = self._shown(
@@ -308,18 +308,18 @@ def _width(value: Any) -> int:
 
 
 def _at(value: Any, row: int) -> Any:
-    """Return what one design has of an input or output, as a batch of one."""
+    """Return the value of one design of an input or output, as a batch of one."""
     return value[..., row : row + 1] if _width(value) > 1 else value
 
 
 def _number(value: Any, row: int) -> Any:
-    """Return what one design has of an input, as a number if it is one."""
+    """Return the value of one design of an input, as a number if it is one."""
     one = _at(value, row)
     return float(one[0]) if isinstance(one, np.ndarray) and one.shape == (1,) else one
 
 
 def _each(model: Model, designs: list[dict[str, Any]]) -> list[Mapping[str, Array]] | None:
-    """Return what a model gives for designs, each alone; None if it raises for any."""
+    """Return a model's outputs for designs one by one; None if it raises for any of them."""
     try:
         return [model(design) for design in designs]
     except (Exception, SystemExit):
@@ -327,7 +327,7 @@ def _each(model: Model, designs: list[dict[str, Any]]) -> list[Mapping[str, Arra
 
 
 def _answers(model: Model, given: Mapping[str, Any], count: int) -> Iterator[bool]:
-    """Yield whether a model keeps to the contract for each design alone, as far as it answers."""
+    """Yield for each single design whether a model meets the contract, while it gives values."""
     for row in range(count):
         try:
             model({n: _at(v, row) for n, v in given.items()})

@@ -13,7 +13,7 @@ from dse.model.quantity import Array, Quantity
 from dse.model.values import show
 
 Conditions: TypeAlias = Mapping[str, float | tuple[float, ...]]
-"""Inputs that are bound for one objective or constraint alone: a number, or one a scenario."""
+"""Inputs of one objective or constraint: a number each, or one number per scenario."""
 How = Literal["mean", "min", "max", "harmonic mean", "quantile"]
 
 
@@ -74,9 +74,9 @@ class Reduction:
     weights : tuple of float
         For a kind of mean: how much each scenario counts, each above 0; empty if all count alike.
     skipped : int
-        Scenarios that come first and count in the extremes alone: corners, which are not likely.
+        Scenarios at the start that count only in extremes: corners, which are not likely.
     told : str
-        What the study calls it, such as ``"95 %"``.
+        The text of the study, such as ``"95 %"``.
     """
 
     how: How
@@ -127,7 +127,7 @@ class Reduction:
 def total(every: Array) -> Array:
     """Return the sum over the first axis, in an order that the other axes do not change.
 
-    That of numpy depends on how many designs lie side by side, and a result must not.
+    The order of numpy depends on the number of designs in a batch, and a result must not.
     """
     if len(every) < _FEW:
         return np.asarray(every.sum(axis=0))
@@ -162,9 +162,9 @@ def reduced(
 def reduced_end(
     values: Any, conditions: Conditions, reduction: Reduction | None, count: int
 ) -> Array:
-    """Return a bound of what `reduced` gives, of bounds of the values.
+    """Return a bound of the result of `reduced`, from bounds of the values.
 
-    Each reduction rises with its terms; the harmonic mean of positive ones alone.
+    Each reduction rises with its terms; the harmonic mean does if its terms are positive.
     """
     found = reduced(np.asarray(values, dtype=np.float64), conditions, reduction, count)
     if reduction is not None and reduction.how == "harmonic mean":

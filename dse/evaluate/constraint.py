@@ -36,7 +36,7 @@ class Constraint:
     reduction : Reduction or None
         How several scenarios become one number.
     required_by : str
-        The model that requires it; empty for a constraint of the study's own.
+        The model that requires it; empty for a constraint of the study.
     """
 
     name: str

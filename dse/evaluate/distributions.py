@@ -21,13 +21,13 @@ class Distribution:
     Parameters
     ----------
     kind : str
-        ``"between"`` is an interval: all that is known is its ends. It is drawn evenly.
+        ``"between"`` is an interval: only its bounds are known. Its samples are uniform.
     numbers : tuple of float
-        In the quantity's unit: both ends; mean and standard deviation of ``"normal"``; median and
-        the factor of one standard deviation of ``"lognormal"``; least, likeliest and greatest of
+        In the quantity's unit: both bounds; mean and standard deviation of ``"normal"``; median and
+        the factor of one standard deviation of ``"lognormal"``; minimum, mode and maximum of
         ``"triangular"``.
     domain : tuple of float
-        The least and the greatest number that the quantity may be.
+        The minimum and the maximum of the quantity.
     """
 
     kind: Kind
@@ -82,7 +82,7 @@ class Distribution:
                 median, factor = self.numbers
                 return float(ndtr((math.log(value) - math.log(median)) / math.log(factor)))
             case _:
-                return 0.0 if value <= self.numbers[0] else 1.0  # its ends are in the domain
+                return 0.0 if value <= self.numbers[0] else 1.0  # its bounds are in the domain
 
     def _quantile(self, share: Array) -> Array:
         from scipy.special import ndtri

@@ -18,12 +18,12 @@ from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import Evaluation, Key, Wiring
 from dse.model.quantity import Array, Quantity
 
-_ROWS = 1 << 24  # designs times scenarios that are evaluated at once
+_CHUNK = 1 << 24  # designs times scenarios per chunk, which bounds the memory of arrays
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a batch of designs gives.
+    """The values of a batch of designs.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ class Evaluator:
     space : Space
         The variables.
     objectives : tuple of Objective
-        What is maximized or minimized.
+        The quantities that are maximized or minimized.
     constraints : tuple of Constraint
-        What must hold.
+        The conditions of a feasible design.
     on_error : {"stop", "skip"}
         Whether a search ends at a design that a model raises for, or goes on without it.
     screens : bool
-        Whether objectives are asked only of designs that no constraint excludes by a number.
+        Whether objectives are computed only for designs that meet the numeric constraints.
     """
 
     wiring: Wiring
@@ -141,7 +141,7 @@ class Evaluator:
     @property
     def _together(self) -> int:
         """The designs that are evaluated at once at most, as arrays have a row a scenario."""
-        return max(1, _ROWS // self.scenarios)
+        return max(1, _CHUNK // self.scenarios)
 
     @cached_property
     def domains(self) -> tuple[Quantity | None, ...]:

@@ -1,9 +1,9 @@
 """Failures: designs that a model raises for, found in their batch, named or left without a value.
 
-A model is called with a batch of designs, and an exception does not say which of them caused it.
-The batch is therefore cut in two, again and again, until a single design raises. A search then
-ends with that design, or goes on without it, as the study says. The explanation of a run gives such
-a design NaN.
+A model gets a batch of designs, and its exception does not name the design. `bisect_batch` thus
+halves the batch until a single design raises: k designs of n cost about k log n calls. A search
+then ends with that design, or continues without it, as the study chooses. The explanation of a run
+gives such a design NaN.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _bisect_designs(
 def _evaluate_others(
     evaluator: Evaluator, points: Points, first: int, error: ModelError
 ) -> Evaluated:
-    """Evaluate the designs of a batch that do not raise, and note those that do."""
+    """Evaluate the designs of a batch that do not raise, and note the designs that do."""
     objectives, constraints = len(evaluator.objectives), len(evaluator.constraints)
     nan = np.full((1, objectives), np.nan), np.full((1, constraints), np.nan)
     batches = []

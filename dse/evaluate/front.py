@@ -1,4 +1,4 @@
-"""Fronts: the non-dominated of many designs, gathered piece by piece, and how good they are."""
+"""Fronts: the non-dominated designs of many, gathered chunk by chunk, and their quality."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from dse.model.quantity import Array
 
-_PIVOTS = 24  # enough to throw out most dominated designs before the exact filter sees them
-_FEW = 2_048  # candidates that wait before they are worth merging
+_PIVOTS = 24  # enough to remove most dominated designs before the exact filter
+_MIN_WAITING = 2_048  # candidates that wait for a merge: many small merges cost more
 _EXACT = 1e10  # of points to the power of objectives less two: about a tenth of a second
 _DIRECTIONS = 20_000
-_DECADES = 2  # an objective that spans more than these is scaled in the logarithm
+_DECADES = 2  # an objective with a larger range is scaled in the logarithm
 
 
 def is_nondominated(points: Array) -> NDArray[np.bool_]:
-    """Tell which points no other point dominates, less being better; equal points all stay.
+    """Return for each point whether no other dominates it (lower is better); equals stay.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def is_nondominated(points: Array) -> NDArray[np.bool_]:
 
 
 def distinct_front(points: Array) -> NDArray[np.bool_]:
-    """Tell which points are the front, as `is_nondominated` does, but of equal points one alone."""
+    """Return for each point whether it is on the front, and the first of equal points."""
     if len(points) == 0:
         return np.zeros(0, dtype=bool)
     if points.shape[1] == 1:
@@ -50,7 +50,7 @@ def ranks(points: Array) -> NDArray[np.int64]:
 
 
 def _finite(points: Array) -> Array:
-    """Put the largest numbers in the place of infinities: with those, moocore fails or crashes."""
+    """Replace infinities by the largest numbers, because moocore fails or crashes with them."""
     if np.isfinite(points).all():
         return points
     return np.clip(points, -np.finfo(np.float64).max, np.finfo(np.float64).max)
@@ -88,7 +88,7 @@ class Archive:
     points : ndarray, shape (designs, objectives)
         Their objectives, less being better.
     beside : ndarray, shape (designs, columns)
-        What else is kept of each design.
+        Other values of each design.
     """
 
     index: NDArray[np.int64]
@@ -103,7 +103,7 @@ class Archive:
     def merged(self, *others: Archive) -> Archive:
         """Return the archive with the designs of others; the order of merging does not matter.
 
-        What has the same number is the same design, and stands there once.
+        A number is a design: designs with the same number appear once.
         """
         whole = self.joined(*others)
         if len(whole.index) == len(self.index):
@@ -128,7 +128,7 @@ class Archive:
 
 @dataclass(frozen=True)
 class Gathered:
-    """Archives that are merged when they are worth it, so that many stay near linear in cost.
+    """Archives that are merged only if enough designs wait: the cost then stays nearly linear.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Gathered:
         if len(archive.index) == 0:
             return self
         grown = Gathered(self.settled, (*self.waiting, archive))
-        few = max(_FEW, len(self.settled.index) // 2)
+        few = max(_MIN_WAITING, len(self.settled.index) // 2)
         return Gathered(grown.archive()) if len(grown) - len(self.settled.index) > few else grown
 
     def archive(self) -> Archive:
@@ -163,7 +163,7 @@ class FrontBuilder:
     """An archive under construction: chunks go in, their dominated designs fall out early.
 
     The result does not depend on how the designs were cut into chunks. A builder never changes:
-    adding gives a new one that shares the old arrays, and an interrupted search keeps the old one.
+    adding gives a new one that shares the old arrays, and an interrupted search keeps the old.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class FrontBuilder:
 
     @classmethod
     def empty(cls, objectives: int, columns: int = 0) -> FrontBuilder:
-        """Return a builder without designs, for this many objectives and columns beside them."""
+        """Return a builder without designs, for some objectives and further columns."""
         return cls(Gathered(Archive.empty(objectives, columns)), np.zeros((0, objectives)))
 
     def added(
@@ -193,7 +193,7 @@ class FrontBuilder:
         points : ndarray, shape (designs, objectives)
             Their objectives, less being better, without NaN.
         beside : ndarray, shape (designs, columns), optional
-            Other values to keep of each.
+            Other values of each design.
         """
         rows = np.flatnonzero(~_beaten(points, self.pivots))
         points = points[rows]
@@ -211,8 +211,12 @@ class FrontBuilder:
 
 
 def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:
-    """Tell which points one of few others dominates."""
-    columns = np.ascontiguousarray(points.T)  # one after the other is much quicker
+    """Return for each point whether a pivot dominates it.
+
+    The exact filter costs more than linear time. A few good points remove most of the dominated
+    ones first, with one pass over contiguous columns.
+    """
+    columns = np.ascontiguousarray(points.T)
     found = np.zeros(len(points), dtype=bool)
     for pivot in pivots:
         behind = columns[0] >= pivot[0]
@@ -224,7 +228,7 @@ def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:
 
 
 def _pivots(points: Array) -> Array:
-    """Choose points of a front that dominate much: those with the least sum of ranks."""
+    """Return points of a front that dominate much: the points with the lowest sum of ranks."""
     if len(points) <= _PIVOTS:
         return points
     ranks = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0, kind="stable")

@@ -1,4 +1,4 @@
-"""Input values at the ends of their ranges: each changed by itself, in one batch of samples."""
+"""Input values at the limits of their ranges: each changed by itself, in one batch of samples."""
 
 from __future__ import annotations
 
@@ -29,18 +29,17 @@ _Asked = TypeVar("_Asked", Objective, Constraint)
 
 @dataclass(frozen=True)
 class InputRange:
-    """A given, and the two numbers to which it is moved.
+    """An input value, and the two limits of its range.
 
     Parameters
     ----------
     name : str
         The quantity.
-    value : float
-        In the quantity's unit.
+        The value, in the quantity's unit.
     ends : (float, float)
-        Likewise.
+        The limits, in the quantity's unit.
     variable, option : str
-        The variable that chooses its row, and the row; empty if it is the same for all designs.
+        The variable that selects its entry, and the entry; empty for fixed inputs.
     where : str
         The place of a condition; empty for other input values.
     """
@@ -54,9 +53,9 @@ class InputRange:
 
 
 def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Evaluator:
-    """Return an evaluator of ``1 + 2 n`` samples: as it is, then each input value at either end.
+    """Return an evaluator of ``1 + 2 n`` samples: the values, then each input at either limit.
 
-    Everything uncertain is at its middle but for the input value that is moved.
+    Every uncertain number is at its middle, except the input value that changes.
     """
     samples = 1 + 2 * len(inputs)
     columns = [_column(f, k, samples) for k, f in enumerate(inputs)]
@@ -95,14 +94,14 @@ def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Ev
 
 
 def _column(given: InputRange, number: int, samples: int) -> Array:
-    """Return what an input value is in each sample."""
+    """Return the values of an input in all samples."""
     column = np.full(samples, float(given.value))
     column[1 + 2 * number : 3 + 2 * number] = given.ends
     return column
 
 
 def _still(evaluator: Evaluator, given: InputRange, samples: int) -> Spread:
-    """Return a quantity that is in each sample what it is: one number, or one an option."""
+    """Return a quantity that is equal in all samples: one number, or one per option."""
     values = np.array([float(given.value)])
     variable = evaluator.space.variables.get(given.variable)
     if isinstance(variable, Choice):
@@ -111,7 +110,7 @@ def _still(evaluator: Evaluator, given: InputRange, samples: int) -> Spread:
 
 
 def _with(evaluator: Evaluator, spread: Spread, given: InputRange, column: Array) -> Spread:
-    """Return what a quantity is in each sample, one of its input values moved too."""
+    """Return the samples of a quantity with one more of its input values changed."""
     variable, place = evaluator.space.variables.get(given.variable), 0
     if isinstance(variable, Choice):
         place = list(variable.rows).index(given.option)
@@ -123,6 +122,6 @@ def _with(evaluator: Evaluator, spread: Spread, given: InputRange, column: Array
 def _moved_conditions(
     conditions: Mapping[str, Any], moved: Collection[str]
 ) -> dict[str, Uncertain]:
-    """Return the uncertain conditions that are moved."""
+    """Return the uncertain conditions that change."""
     sampled = {n: v.uncertain for n, v in conditions.items() if isinstance(v, Sampled)}
     return {n: u for n, u in sampled.items() if u is not None and u.source.where in moved}

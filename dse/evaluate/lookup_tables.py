@@ -1,8 +1,8 @@
-"""Tabulation: a model that depends on few variables is run once for each of their combinations.
+"""Tabulation: a model with few variables runs once for each of their combinations.
 
-In an enumeration most models see the same inputs again and again: an engine's clock depends on its
-pipeline depth, not on the interface. Such a model's outputs are computed once into a table, and
-designs look them up. Results are the same to the last bit, as models are elementwise.
+An enumeration gives most models the same inputs many times: an engine's clock depends on its
+pipeline depth, not on the interface. `tabulate` stores the outputs of such a model in a table, and
+designs look them up. The results are equal to the last bit, because models are elementwise.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dse.evaluate.space import Choice, Space
 from dse.evaluate.wiring import Key
 from dse.model.quantity import Array
 
-_SHARE = 4  # a table pays if designs are this many times its rows
-_ROWS = 1_000_000
-"""Rows beyond which a table is not made."""
+_MIN_REUSE = 4  # designs per row of a table; with fewer, its lookups cost more than the model
+_MAX_ROWS = 1_000_000
+"""The maximum number of rows of a table, which bounds its memory."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Tabulated:
 
 
 class Looked(Mapping[str, Array]):
-    """A model's outputs for some designs, looked up when they are asked for."""
+    """A model's outputs for some designs, looked up at the first use."""
 
     def __init__(self, table: Tabulated, rows: NDArray[np.int64]) -> None:
         self._table, self._rows = table, rows
@@ -62,7 +62,7 @@ class Looked(Mapping[str, Array]):
 
 
 def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
-    """Return tables for the models of a finite space for which they pay.
+    """Return tables for the models of a finite space for which they save time.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
         used = {owners[q] for q in upstream if q in owners}
         variables = tuple(n for n in space.variables if n in used)
         rows = math.prod(space.variables[n].count or 1 for n in variables)
-        if rows * _SHARE > size or rows * evaluator.scenarios > _ROWS:
+        if rows * _MIN_REUSE > size or rows * evaluator.scenarios > _MAX_ROWS:
             continue
         found[key] = Tabulated(variables, _outputs(evaluator, key, variables, rows))
     return found
@@ -103,7 +103,7 @@ def _outputs(
 
 
 def _first_of_the_rest(space: Space, variables: tuple[str, ...]) -> dict[str, Any]:
-    """Return one value for each variable that does not matter, so that every name is there."""
+    """Return one value for each variable without effect: every name then has a value."""
     rest = Space({n: v for n, v in space.variables.items() if n not in variables})
     if not rest.variables:
         return {}
@@ -117,7 +117,7 @@ def _first_of_the_rest(space: Space, variables: tuple[str, ...]) -> dict[str, An
 def look_up(
     space: Space, tables: Mapping[Key, Tabulated], digits: Mapping[str, NDArray[np.int64]]
 ) -> dict[Key, Looked]:
-    """Return what the tables hold for designs given by the positions of their values."""
+    """Return the table entries of designs that are given by the indices of their values."""
     rows: dict[tuple[str, ...], NDArray[np.int64]] = {}
     for table in tables.values():
         if table.variables not in rows:

@@ -1,8 +1,8 @@
-"""Declared moves held to a study's own designs, in a run of any kind.
+"""Declarations of monotonicity, checked on a study's own designs in a run of any kind.
 
-What an author declares of a model matters to a search that bounds. A search that evaluates all is
-not hurt by what is wrong, but the next one is: so each input of some designs takes the values that
-others have, all else fixed.
+Bounds depend on the declarations. A search that evaluates all designs does not use them, but a
+later search may. Each input of some designs thus takes the values of other designs, with all other
+inputs fixed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dse.model.quantity import Array, Resource
 
 
 def contradictions(evaluator: Evaluator, points: Points) -> dict[str, str]:
-    """Return which declarations some designs contradict, in words, by the words for what moves."""
+    """Return the declarations that some designs contradict, in words, by input and output."""
     wiring = evaluator.wiring
     models = {model.name: model for model in wiring.models}
     columns = evaluator.space.columns(points)
@@ -28,7 +28,7 @@ def contradictions(evaluator: Evaluator, points: Points) -> dict[str, str]:
         model = models[name]
         if not model.monotonic:
             continue
-        with suppress(Exception, SystemExit):  # whatever a model raises: the search tells of it
+        with suppress(Exception, SystemExit):  # the search reports what a model raises
             given = wiring.given(model, dict(bound), columns)
             told = _contradicted(model, given, len(next(iter(points.values()))))
             found |= {f"moves of {n}": f"{model.name}: {text}" for n, text in told.items()}

@@ -15,7 +15,7 @@ _Asked = TypeVar("_Asked", Objective, Constraint)
 
 
 def fix_at_middles(evaluator: Evaluator) -> Evaluator:
-    """Return an evaluator whose objectives and constraints ask for no samples."""
+    """Return an evaluator whose objectives and constraints use no samples."""
     return replace(
         evaluator,
         objectives=tuple(without_samples(o) for o in evaluator.objectives),

@@ -1,4 +1,4 @@
-"""Objectives: which quantity is to be how, under which conditions, as one number a design."""
+"""Objectives: quantities to maximize or minimize under conditions, as one number per design."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Objective:
 
     @property
     def sign(self) -> float:
-        """1 if less is better, -1 if more is: times the value, less is always better."""
+        """1 if lower is better, -1 if higher is: the value times the sign is minimized."""
         return 1.0 if self.direction == "minimize" else -1.0
 
     @property

@@ -1,4 +1,4 @@
-"""Prefilter: constraints between variables and constants, which are known before a model runs."""
+"""Prefilter: constraints on variables and constants, which are known before a model runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dse.model.quantity import Array
 
 @dataclass(frozen=True)
 class Prefilter:
-    """The constraints of an evaluator that no model feeds.
+    """The constraints of an evaluator that need no model.
 
     Parameters
     ----------
     evaluator : Evaluator
-        Whose space and wiring.
+        The evaluator with the space and the model graph.
     constraints : tuple of Constraint
         A relation such as ``streams * engines_per_core <= 8``, or a bound on a variable.
     """

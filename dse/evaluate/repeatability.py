@@ -64,7 +64,7 @@ def compare(
     numbers: NDArray[np.int64] | None,
     where: str = "in the search",
 ) -> None:
-    """Compare the recorded values of designs with those of a second evaluation.
+    """Compare the recorded values of designs with the values of a second evaluation.
 
     Objectives of designs that a constraint excludes may be missing in either.
 

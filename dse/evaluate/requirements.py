@@ -1,4 +1,4 @@
-"""What the models of a study require, as constraints of the study.
+"""The requirements of the models of a study, as constraints of the study.
 
 A requirement is evaluated wherever its model is used: under the conditions of each objective and
 constraint that runs the model, and in each scenario. Conditions that none of its quantities depends
@@ -30,14 +30,14 @@ def required_constraints(
     wiring : Wiring
         Without conflicts.
     requests : iterable of (str, mapping)
-        The quantities that a study asks for, with what is bound for each.
+        The quantities that a study needs, with the conditions of each.
 
     Returns
     -------
     constraints : tuple of Constraint
-        Those whose quantities are all known.
+        The requirements whose quantities are all known.
     unchecked : tuple of str
-        The others, with what they need, in words.
+        The other requirements, with the missing quantities, in words.
     """
     models = {model.name: model for model in wiring.models}
     found: dict[object, Constraint] = {}
@@ -72,9 +72,9 @@ def _constraint(
 def _in_held_units(
     wiring: Wiring, model: Model, requirement: ModelRequirement, conditions: Conditions
 ) -> Relation:
-    """Return a requirement between quantities as the study holds them.
+    """Return a requirement with its quantities in the units of the study.
 
-    The model declares it in its own units, and for an input that nothing gives the default stands.
+    The model declares it in its own units. A default replaces an input that has no source.
     """
     given = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
     defaults = {n: v for each in (*wiring.models, model) for n, v in each.defaults.items()}

@@ -20,13 +20,13 @@ from dse.model.quantity import Array
 
 SAMPLE = "sample of the uncertain inputs"
 """The condition that numbers the samples, from 0; no quantity has such a name."""
-_CORNERS = 6  # intervals of which all corners are drawn
+_MAX_CORNERS = 6  # intervals whose corners are all sampled: 64 samples
 
 
 class Sampled(tuple[float, ...]):
     """One number per scenario, the first sample first; of `SAMPLE` the numbers of the samples.
 
-    Its hash is computed once: the key of each run of a model holds it.
+    Its hash is computed once, because it is in the key of each run of a model.
     """
 
     uncertain: Uncertain | None = None
@@ -48,22 +48,22 @@ class Sampled(tuple[float, ...]):
 
 
 def option_of(variable: str) -> str:
-    """Return the column that says which option a design has of a variable with uncertain rows."""
+    """Return the column with the option of a design, for a variable with uncertain entries."""
     return f"option of {variable}"
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """What an uncertain quantity is in each sample.
+    """The values of an uncertain quantity in each sample.
 
     Parameters
     ----------
     middle : ndarray, shape (options,)
-        What it is without samples, by the option of a variable; one if no variable sets it.
+        The value without samples, by the option of a variable; one if no variable sets it.
     values : ndarray, shape (samples, options)
-        What it is in each.
+        The value in each sample.
     variable : str
-        The variable that chooses the option; empty for an input.
+        The variable that selects the option; empty for an input.
     """
 
     middle: Array
@@ -73,12 +73,12 @@ class Spread:
     def __call__(self, samples: Any, columns: Mapping[str, Any], given: Any) -> Any:
         """Return the quantity of some designs in some samples, of shape (samples, designs or 1).
 
-        Where it is given another value than its middle, it keeps its share of that.
+        If a design has another value than the middle, it is scaled by the same factor.
 
         Parameters
         ----------
         samples : Sampled or float
-            Which; of a single one the first axis is left out.
+            The samples; for a single one the first axis is left out.
         columns : mapping of str to ndarray, shape (designs,)
             What the space sets.
         given : ndarray or float
@@ -88,7 +88,7 @@ class Spread:
             samples.places if isinstance(samples, Sampled) else np.asarray(samples, dtype=np.int64)
         )
         if self.variable and option_of(self.variable) not in columns:
-            return given  # of a row that the study does not choose from, no more is known
+            return given  # the entry is not in the study, and has no samples
         place: Any = np.zeros(1, dtype=np.int64)
         if self.variable:
             place = np.asarray(columns[option_of(self.variable)], dtype=np.int64)
@@ -102,18 +102,18 @@ class Spread:
 
 @dataclass(frozen=True)
 class Source:
-    """Something uncertain that a study gives: one number, or several that are drawn together.
+    """An uncertain input of a study: one number, or several that are sampled together.
 
     Parameters
     ----------
     where : str
         Its place in the study.
     labels : tuple of str
-        What its numbers are, for people, such as ``"latency of pci-card"``.
+        The names of its numbers, for people, such as ``"latency of pci-card"``.
     units : tuple of str
         Of each number.
     law : Distribution or Together
-        How it is distributed.
+        The distribution.
     told : str
         The same for people, such as ``"between 0.8 us and 1.2 us"``.
     """
@@ -126,7 +126,7 @@ class Source:
 
     @property
     def is_interval(self) -> bool:
-        """Whether nothing but its ends is known."""
+        """Whether only its bounds are known."""
         return isinstance(self.law, Distribution) and self.law.is_interval
 
     def __call__(self, shares: Array) -> Array:
@@ -166,7 +166,7 @@ class Together:
     covariance : tuple of tuple of float
         Of the numbers, or of their logarithms.
     domains : tuple of tuple of float
-        The least and the greatest that each may be: what is beyond is set to that.
+        The minimum and maximum of each: a value outside becomes the nearer one.
     """
 
     middle: tuple[float, ...]
@@ -189,16 +189,16 @@ class Together:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """All that is uncertain in a study, drawn.
+    """The samples of all uncertain inputs of a study.
 
     Parameters
     ----------
     sources : tuple of Source
-        What is uncertain.
+        The uncertain inputs.
     values : mapping of str to ndarray, shape (samples, numbers)
         By the place of each source; the corners of the intervals come first.
     corners : int
-        How many samples are corners: they count in the worst case, not in shares and means.
+        The number of samples that are corners: they count only in the worst case.
     """
 
     sources: tuple[Source, ...] = ()
@@ -228,9 +228,10 @@ class Uncertainty:
 def draw_samples(sources: Sequence[Source], count: int, seed: int) -> Uncertainty:
     """Return samples of some uncertain inputs, the same for the same seed.
 
-    Points of a Sobol sequence, scrambled (Owen 1998, by scipy), so that means are far more exact
-    than those of as many random numbers. Before them come the corners of up to six intervals, all
-    else at its middle: what moves one way in each input is worst at one of them.
+    The points are a scrambled Sobol sequence (Owen 1998, by scipy). Its means are far more exact
+    than the means of as many random numbers. The corners of up to six intervals come first, with
+    all other inputs at their middles: if a value is monotonic in each input, its worst case is at a
+    corner.
     """
     if not sources:
         return Uncertainty()
@@ -238,7 +239,7 @@ def draw_samples(sources: Sequence[Source], count: int, seed: int) -> Uncertaint
     points = sobol_points(sum(widths), max(count, 1), np.random.default_rng(seed))[:count]
     parts = np.split(points, np.cumsum(widths)[:-1], axis=1)
     intervals = [s for s in sources if s.is_interval]
-    corners = 2 ** len(intervals) if 0 < len(intervals) <= _CORNERS else 0
+    corners = 2 ** len(intervals) if 0 < len(intervals) <= _MAX_CORNERS else 0
     bits = np.arange(corners)
     values = {}
     for source, part in zip(sources, parts, strict=True):

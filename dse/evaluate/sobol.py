@@ -17,7 +17,7 @@ from dse.model.quantity import Array
 def sobol_points(dimensions: int, count: int, rng: np.random.Generator) -> Array:
     """Return scrambled Sobol points (count, dimensions): the cube evenly covered.
 
-    Of the power of two that holds `count` points, the first ones. Owen, Scrambling Sobol' and
+    They are the first points of the next power of two. Owen, Scrambling Sobol' and
     Niederreiter-Xing points, Journal of Complexity 1998.
     """
     from scipy.stats import qmc  # slow to import
@@ -32,7 +32,7 @@ def load_direction_numbers() -> None:
     """Load scipy's table, once.
 
     scipy swallows an exception while it loads the table, and all points are equal from then on. A
-    signal handler may raise such an exception, so that signals wait here.
+    signal handler may raise such an exception. Signals thus wait here.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Search spaces: variables that are numbers or catalog rows, as arrays of designs.
 
 A *design* is one value for each variable. Finite spaces number their designs by mixed radix, the
-last variable fastest, so that a range of indices decodes in a few vectorised steps.
+last variable fastest. A range of numbers is thus decoded in a few vectorised steps.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Space:
         return {name: found[name] for name in self.variables}
 
     def from_digits(self, digits: Mapping[str, NDArray[np.int64]]) -> Points:
-        """Return the designs whose values stand at these positions."""
+        """Return the designs with the values at these indices."""
         return {name: variable.at(digits[name]) for name, variable in self.variables.items()}
 
     def from_index(self, index: NDArray[np.int64]) -> Points:
@@ -103,12 +103,12 @@ class Space:
         return np.column_stack([v.to_unit(points[n]) for n, v in self.variables.items()])
 
     def settled(self, unit: Array) -> tuple[Array, NDArray[np.uint64]]:
-        """Return the points that stand for designs given as points of the unit cube, and codes.
+        """Return for points of the unit cube the points that represent their designs, and codes.
 
-        On a grid a design is given by the middle of its cell. Equal designs have equal codes. In a
-        space that 64 bits number, the code is the number of `from_index`, so that different designs
-        have different ones; in a larger space or a continuum two of 10^6 designs share a code once
-        in 10^7 times.
+        On a grid, the middle of its cell represents a design. Equal designs have equal codes. In a
+        space that 64 bits number, the code is the number of `from_index`, and different designs
+        have different codes. In a larger space or a continuum, two of 10^6 designs have the same
+        code once in 10^7 cases.
         """
         settled = np.empty(unit.shape)
         inside = np.ascontiguousarray(np.minimum(np.maximum(unit, 0.0), 1.0).T)

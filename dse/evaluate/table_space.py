@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 ROW = ""
 """The key of the row among the `Points` of a table: no column has this name."""
-_LISTED = 64  # different numbers up to which a column is a list of values, not a range
+_LISTED = 64  # a column with more different numbers is a range, and not a list of values
 _EXACT = 2.0**53  # whole numbers are floats without loss up to there
-_DECADES = 100.0  # from the least to the greatest number of a range that is spread in the logarithm
+_DECADES = 100.0  # the ratio of maximum to minimum from which a range is spread in the logarithm
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TableSpace(Space):
     Parameters
     ----------
     variables : mapping of str to Variable
-        The columns that tell designs apart; see `variable_of`.
+        The columns that distinguish designs; see `variable_of`.
     numbers : mapping of str to ndarray, shape (rows,)
         Every column of numbers, NaN where one is missing.
     texts : mapping of str to ndarray of str, shape (rows,)
@@ -77,7 +77,7 @@ class TableSpace(Space):
         return np.asarray(self._unit[points[ROW]])
 
     def settled(self, unit: Array) -> tuple[Array, NDArray[np.uint64]]:
-        """Return the points of the nearest rows, and the rows, which tell designs apart."""
+        """Return the points of the nearest rows, and the rows as codes."""
         rows = self._nearest(unit)
         return np.asarray(self._unit[rows]), rows.astype(np.uint64)
 
@@ -86,7 +86,7 @@ class TableSpace(Space):
         return {name: values[points[ROW]] for name, values in self.numbers.items()}
 
     def labels(self, points: Points) -> dict[str, NDArray[Any]]:
-        """Return the variables of these designs as they stand in the table, and other texts."""
+        """Return the variables of these designs as in the table, and other texts."""
         names = dict.fromkeys([*self.variables, *self.texts])
         return {name: self._labels[name][points[ROW]] for name in names}
 
@@ -101,7 +101,7 @@ class TableSpace(Space):
 
     @cached_property
     def _values(self) -> dict[str, NDArray[Any]]:
-        """What `Points` hold of each variable: numbers, and positions of texts."""
+        """The values of each variable in `Points`: numbers, and indices of texts."""
         found: dict[str, NDArray[Any]] = {}
         for name, variable in self.variables.items():
             if isinstance(variable, Choice):
@@ -135,7 +135,7 @@ class TableSpace(Space):
 
     @cached_property
     def _tree(self) -> cKDTree:
-        from scipy.spatial import cKDTree  # a sampler of a table alone needs it
+        from scipy.spatial import cKDTree  # slow to import; only samplers of tables need it
 
         return cKDTree(self._placed(self._unit[self._distinct]))
 
@@ -145,7 +145,7 @@ class TableSpace(Space):
         return np.asarray(self._distinct[self._tree.query(self._placed(unit))[1]])
 
     def _placed(self, unit: Array) -> Array:
-        """Return points whose distances tell how far designs are apart: different texts, 1."""
+        """Return points whose distances compare designs; different texts have the distance 1."""
         columns: list[Array] = []
         for i, variable in enumerate(self.variables.values()):
             if isinstance(variable, Choice):

@@ -1,12 +1,13 @@
-"""Targets: values that objectives must reach, and what is asked of the designs that reach them.
+"""Targets: values that objectives must meet, and the objectives to optimize among such designs.
 
-A bound on an objective that asks for a better value, such as ``speedup >= 5`` of a speedup that is
-maximized, is answered by the front alone. Let a feasible design reach all such bounds. A design of
-the whole Pareto front is as good or better in every objective: it reaches the bounds as well, and
-the least of any other objective is no greater there. So a design that is not on the front is never
-needed, whatever objective is to be least. A bound on anything else, another quantity or an
-objective that may be no better than so, is not kept by what dominates a design: it must hold for
-the whole search, as a constraint, and then the same is true of the front of what is left.
+Some bounds ask for a better value, such as ``speedup >= 5`` of a speedup that is maximized. The
+front answers them without a new search. Let a feasible design meet all such bounds. A design of the
+whole Pareto front is as good or better in every objective. It meets the bounds as well, and its
+minimum of any other objective is no greater. A design outside the front is thus never needed.
+
+Other bounds are on another quantity, or exclude better values of an objective. A design that
+dominates another one may violate them. They are thus constraints of the whole search, and the same
+argument holds for the front of the remaining designs.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
 }
 EXAMPLE = "such as 'speedup >= 5 and area <= 100 kLUT'"
-"""What a target looks like."""
+"""An example of a target."""
 
 
 class BoundText(NamedTuple):
@@ -66,7 +67,7 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True)
 class Bound:
-    """A value that an objective must reach.
+    """A bound that an objective must meet.
 
     Parameters
     ----------
@@ -87,24 +88,24 @@ class Bound:
     text: str
 
     def reached(self, values: Array) -> NDArray[np.bool_]:
-        """Tell which values of the objective reach it; NaN does not."""
+        """Return for each value of the objective whether it meets the bound; NaN does not."""
         return np.asarray(_COMPARED[self.sign](values, self.value))
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a study asks to reach.
+    """The target of a study.
 
     Parameters
     ----------
     reach : str
         As written.
     least : str
-        The objective that is to be as good as possible; empty for each that has no bound.
+        The objective to optimize; if it is empty, each objective without a bound.
     bounds : tuple of Bound
-        What the front answers.
+        The bounds that the front answers.
     searched : tuple of str
-        Names of the constraints that the rest became: they hold throughout the search.
+        Names of the constraints for the other bounds, which apply to the whole search.
     """
 
     reach: str
@@ -114,7 +115,7 @@ class Target:
 
 
 def read_target(text: str) -> list[BoundText | Relation]:
-    """Read the bounds of a target, and the relations between quantities that it also asks for.
+    """Read the bounds of a target, and its relations between quantities.
 
     Raises
     ------
@@ -146,7 +147,7 @@ def asked_of(
 ) -> tuple[Objective | None, Problem | None]:
     """Return the objective that a bound names, by its name or as the only one of a quantity.
 
-    None if there is none; then a problem if the name is that of several.
+    The result is None if there is none, and a problem if several objectives have the name.
     """
     name = bound.name
     named = [o for o in objectives if o.name == name]
@@ -159,12 +160,12 @@ def asked_of(
 
 
 def is_better(bound: BoundText, objective: Objective) -> bool:
-    """Tell whether a bound asks an objective for a better value: the front answers that."""
+    """Return whether a bound requires a better value of an objective: the front answers it."""
     return (bound.sign[0] == ">") == (objective.direction == "maximize")
 
 
 def bound_of(bound: BoundText, objective: Objective, clock: float | None) -> Bound:
-    """Return the bound of an objective that the text asks for.
+    """Return the bound on an objective from its text.
 
     Raises
     ------
@@ -177,7 +178,7 @@ def bound_of(bound: BoundText, objective: Objective, clock: float | None) -> Bou
 
 
 def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None:
-    """Return what is wrong with the objective that is to be least."""
+    """Return the problem with the objective to minimize, if any."""
     by_name = {o.name: o for o in objectives}
     if not least:
         return None
@@ -186,5 +187,9 @@ def least_problem(least: str, objectives: Sequence[Objective]) -> Problem | None
     if by_name[least].direction == "minimize":
         return None
     minimized = ", ".join(quoted(o.name) for o in objectives if o.direction == "minimize")
-    remedy = f"name one that is minimized: {minimized}" if minimized else "leave it out: none is"
+    remedy = (
+        f"name one that is minimized: {minimized}"
+        if minimized
+        else "leave it out: no objective is minimized"
+    )
     return Problem("", f"'{least}' is maximized: as little of it as possible is not asked", remedy)

@@ -36,16 +36,16 @@ class Step:
 
 @dataclass(frozen=True)
 class Reach:
-    """What depends on a variable, and what does not.
+    """The objectives and constraints that a variable affects, and the others.
 
     Parameters
     ----------
     objectives, constraints : tuple of str
-        Those that depend on it.
+        The ones that depend on it.
     others : tuple of str
-        Those that do not.
+        The ones that do not.
     unmoved : tuple of str
-        The objectives that do not, though a model gives them.
+        The objectives that do not, although a model computes them.
     """
 
     objectives: tuple[str, ...]
@@ -55,7 +55,7 @@ class Reach:
 
 
 def steps(evaluator: Evaluator) -> tuple[Step, ...]:
-    """Return the models that judging a design runs, inner ones before outer ones."""
+    """Return the models that an evaluation runs, in the order of running."""
     wiring, requests = evaluator.wiring, evaluator.requests()
     models = {model.name: model for model in wiring.models}
     gives: dict[str, dict[str, None]] = {}
@@ -92,7 +92,7 @@ def _inputs(wiring: Wiring, model: Model) -> Iterable[str]:
 def _origin(
     evaluator: Evaluator, model: Model, name: str, conditions: Conditions
 ) -> tuple[str, str]:
-    """Return where an input of a model comes from, and how it is shown there."""
+    """Return the origin of an input of a model, and its text there."""
     wiring = evaluator.wiring
     if isinstance(conditions.get(name), Sampled):
         return "condition", f"{name}, sampled"
@@ -111,7 +111,7 @@ def _origin(
 
 
 def reaches(evaluator: Evaluator) -> dict[str, Reach]:
-    """Return for each variable what depends on it, by the wiring alone."""
+    """Return for each variable the names that depend on it, by the model graph."""
     owners = evaluator.space.quantities()
 
     def moved(names: Iterable[str], conditions: Conditions) -> set[str]:

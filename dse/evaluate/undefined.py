@@ -1,4 +1,4 @@
-"""Why a quantity of a design is not a number: what is first wrong on the way to it."""
+"""The reason why a quantity of a design is not a number: the first fault in the model graph."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def why_undefined(
 ) -> str:
     """Return in words why a quantity of a design is not a number.
 
-    The models on its way are run inner ones first, as a study wires them. The first that is given
-    an input outside its domain is told, with the domain; else the first output that is not a
-    number though every input of its model is in its domain.
+    The models of the quantity run one after the other, as in the study. The first fault is an input
+    outside its domain, which is reported with the domain, or an output that is not a number
+    although every input of its model is in its domain.
 
     Parameters
     ----------
     columns : mapping of str to ndarray, shape (1,)
-        What the space sets for the design.
+        The values of the design, as the space sets them.
     quantity : str
-        What has no value.
+        The quantity without a value.
     conditions : mapping
-        What is bound for it.
+        The conditions of the quantity.
 
     Returns
     -------
     str
-        Empty if it has a value, or nothing on its way is found to be wrong.
+        Empty if it has a value, or no fault is found.
     """
     models = {model.name: model for model in wiring.models}
     wanted = wiring.needs([quantity], conditions).names
@@ -63,7 +63,7 @@ def why_undefined(
 
 
 def _outside(model: Model, given: Mapping[str, Any]) -> str:
-    """Return which input of a model is outside its domain, in words; empty if none is."""
+    """Return the input of a model that is outside its domain, in words; empty if none is."""
     for name, value in given.items():
         declared = model.inputs[name]
         if not isinstance(declared, Quantity):

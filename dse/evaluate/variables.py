@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dse.model.quantity import Array
 
 SUBSET = "parts chosen"
-"""What an option is of a variable that chooses named parts: the names tell the design."""
+"""The word for an option of a variable that selects named parts."""
 
 Positions: TypeAlias = NDArray[np.int64]
-"""Which of a variable's values, from 0."""
+"""Indices into a variable's values, from 0."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Real:
         return _level(unit, len(self.levels()))
 
     def middle(self, position: Positions) -> Array:
-        """Return the coordinates that stand for these positions."""
+        """Return the coordinates that represent these indices."""
         return _middle(position, len(self.levels()))
 
     def position(self, values: NDArray[Any]) -> Positions:
@@ -82,7 +82,7 @@ class Real:
         else:
             values = self.low * (1.0 - unit) + self.high * unit
         values = np.clip(values, self.low, self.high)
-        # the ends to the last bit: optima lie there
+        # exact bounds: optima are often there
         return np.where(unit <= 0.0, self.low, np.where(unit >= 1.0, self.high, values))
 
     def to_unit(self, values: NDArray[Any]) -> Array:
@@ -94,7 +94,7 @@ class Real:
         ends = np.array([self.low, self.high])
         if self.log:
             values, ends = np.log(values), np.log(ends)
-        # halved, so that the widest range does not overflow
+        # halved: the widest range must not overflow
         return np.asarray((values / 2 - ends[0] / 2) / (ends[1] / 2 - ends[0] / 2))
 
 
@@ -144,7 +144,7 @@ class Integer:
         return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
 
     def middle(self, position: Positions) -> Array:
-        """Return the coordinates that stand for these positions."""
+        """Return the coordinates that represent these indices."""
         if not self.log:
             return _middle(position, self.count)
         values = self.at(position)
@@ -187,7 +187,7 @@ class Values:
         return _level(unit, self.count)
 
     def middle(self, position: Positions) -> Array:
-        """Return the coordinates that stand for these positions."""
+        """Return the coordinates that represent these indices."""
         return _middle(position, self.count)
 
     def from_unit(self, unit: Array) -> Array:
@@ -199,36 +199,36 @@ class Values:
         return self.middle(self.position(values))
 
 
-_AS_GOOD = 1e-9  # of a value: what is written in fewer digits
+_EQUAL = 1e-9  # relative: a number that is written with fewer digits is the same value
 
 
 def held(
     variable: Real | Integer | Values, values: NDArray[Any]
 ) -> tuple[float, float, NDArray[np.bool_]]:
-    """Return the least and the greatest value of a variable, and which of some values it has."""
+    """Return the minimum and maximum of a variable, and which of some values it has."""
     values = np.asarray(values, dtype=np.float64)
     if isinstance(variable, Real) and variable.steps is None:
-        slack = _AS_GOOD * np.abs(values)
+        slack = _EQUAL * np.abs(values)
         inside = (values >= variable.low - slack) & (values <= variable.high + slack)
         return variable.low, variable.high, inside
     levels = variable.levels()
     near = variable.at(variable.position(values))
-    same = np.isclose(values, near, rtol=_AS_GOOD, atol=0.0)
+    same = np.isclose(values, near, rtol=_EQUAL, atol=0.0)
     return float(levels.min()), float(levels.max()), np.asarray(same)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of several named rows, each of which sets several quantities together.
+    """One of several catalog entries, each of which sets several quantities together.
 
     Parameters
     ----------
     rows : mapping of str to mapping of str to float
         For each option, the quantities it sets, in their base units; all rows set the same ones.
     about : str
-        What an option is, in a word or two.
+        The word for an option.
     numbered : str
-        If figures of the rows are uncertain: the column of the options' positions.
+        If input values of the entries are uncertain: the column of the options' indices.
     """
 
     rows: Mapping[str, Mapping[str, float]]
@@ -250,7 +250,7 @@ class Choice:
         return np.arange(self.count)
 
     def at(self, position: Positions) -> Positions:
-        """Return the positions themselves: a design holds the position of its option."""
+        """Return the indices themselves: a design contains the index of its option."""
         return position
 
     def position(self, values: NDArray[Any]) -> Positions:
@@ -262,7 +262,7 @@ class Choice:
         return _level(unit, self.count)
 
     def middle(self, position: Positions) -> Array:
-        """Return the coordinates that stand for these positions."""
+        """Return the coordinates that represent these indices."""
         return _middle(position, self.count)
 
     def from_unit(self, unit: Array) -> Positions:

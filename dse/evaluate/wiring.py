@@ -1,4 +1,4 @@
-"""The model graph: models joined by quantity name, run in order, and only where they are needed."""
+"""The model graph: models joined by quantity name, run in order, and only if they are needed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dse.model.units import UnitError, factor
 from dse.problems import DseError
 
 Key = tuple[str, frozenset[tuple[str, float | tuple[float, ...]]]]
-"""A model's name, and what is bound of the inputs that matter to it."""
+"""A model's name, with the conditions of the inputs that affect it."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """What resolving some targets visits: the names asked for, and by which model."""
+    """The names that some targets need, each with the model that needs it first."""
 
     names: dict[str, str]
     missing: dict[str, str]
@@ -44,7 +44,7 @@ class Wiring:
     free : mapping of str to Quantity
         Quantities that only the study's relations name.
     spread : mapping of str to Spread
-        What is uncertain: its numbers in the samples that conditions ask for.
+        Uncertain quantities: their numbers in the samples of conditions.
     """
 
     models: tuple[Model, ...]
@@ -55,7 +55,7 @@ class Wiring:
 
     @cached_property
     def producers(self) -> dict[str, Model]:
-        """Which model gives which output; the first if two do."""
+        """The model that computes each output; the first if two do."""
         found: dict[str, Model] = {}
         for model in self.models:
             for name in model.outputs:
@@ -126,7 +126,7 @@ class Wiring:
         return {model.name: self._factors(model) for model in self.models}
 
     def needs(self, targets: Iterable[str], bound: Iterable[str] = ()) -> Need:
-        """Return every name that computing these targets visits, and those that nothing gives."""
+        """Return every name that these targets need, and the names without a source."""
         names: dict[str, str] = {}
         missing: dict[str, str] = {}
         held = set(bound)
@@ -163,17 +163,17 @@ class Wiring:
         Parameters
         ----------
         requests : iterable of (str, mapping)
-            The quantity, and the inputs bound for it.
+            The quantity, and its conditions.
         columns : mapping of str to ndarray
-            What the space sets, one element a design.
+            The values of the designs that the space sets, one element per design.
         known : mapping, optional
             Outputs of models that need not be run.
 
         Returns
         -------
         list
-            One array a request, in the quantity's unit: of shape (designs,), with several scenarios
-            (scenarios, designs); any axis that does not matter may be 1 or absent.
+            One array per request, in the quantity's unit: of shape (designs,), with several
+            scenarios (scenarios, designs); any axis without effect may be 1 or absent.
         """
         return Evaluation(self, columns, dict(known or {})).values(requests)
 
@@ -189,17 +189,17 @@ class Wiring:
     def unmoved(
         self, done: Mapping[Key, Mapping[str, Any]], name: str
     ) -> dict[Key, Mapping[str, Any]]:
-        """Return those runs that an input does not reach: they are `known` if it alone changes."""
+        """Return the runs that an input does not affect: they are `known` if only it changes."""
         return {key: run for key, run in done.items() if name not in self.upstream[key[0]]}
 
     def given(
         self, model: Model, conditions: Conditions, columns: Mapping[str, Array]
     ) -> dict[str, Any]:
-        """Return the inputs of a model, in its units; one that is left to its default is absent."""
+        """Return the inputs of a model, in its units; without an input that has its default."""
         return Evaluation(self, columns, {}).given(model, conditions)
 
     def relevant(self, model: Model, conditions: Conditions) -> tuple[Conditions, Key]:
-        """Return what of the conditions matters to a model, and the key of that run."""
+        """Return the conditions that affect a model, and the key of that run."""
         upstream = self.upstream[model.name]
         found = {n: v for n, v in conditions.items() if n in upstream}
         return found, (model.name, frozenset(found.items()))
@@ -227,16 +227,16 @@ class Wiring:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Quantities on columns, each run of a model done once.
+    """Quantities on columns; each run of a model is done once.
 
     Parameters
     ----------
     wiring : Wiring
         The models and constants.
     columns : mapping of str to ndarray
-        What the space sets, one element a design.
+        The values of the designs that the space sets, one element per design.
     done : dict of Key to mapping
-        Outputs of models that need not be run; those of each that is run are added.
+        Outputs of models that need no run; the outputs of each new run are added.
     """
 
     wiring: Wiring
@@ -244,7 +244,7 @@ class Evaluation:
     done: dict[Key, Mapping[str, Any]]
 
     def among(self, rows: NDArray[np.intp], count: int) -> Evaluation:
-        """Return the same of some of its `count` designs: what is done already is kept."""
+        """Return the evaluation for some of its `count` designs, with the finished runs."""
         columns = {name: _taken(value, rows, count) for name, value in self.columns.items()}
         return Evaluation(self.wiring, columns, {**among(self.done, rows, count)})
 
@@ -265,7 +265,7 @@ class Evaluation:
         return given
 
     def run(self, model: Model, conditions: Conditions) -> Mapping[str, Any]:
-        """Return a model's outputs; an input that nothing gives is left to its default."""
+        """Return a model's outputs; an input without a source has its default."""
         relevant, key = self.wiring.relevant(model, conditions)
         if key not in self.done:
             given = self.given(model, relevant)
@@ -273,13 +273,13 @@ class Evaluation:
         return self.done[key]
 
     def given(self, model: Model, conditions: Conditions) -> dict[str, Any]:
-        """Return what a model is run on."""
+        """Return the inputs of a run of a model."""
         origins = (conditions, self.wiring.producers, self.columns, self.wiring.constants)
         names = [n for n in model.inputs if any(n in origin for origin in origins)]
         return {name: self._taken(name, conditions, model) for name in names}
 
     def _taken(self, name: str, conditions: Conditions, model: Model) -> Any:
-        """Return an input in the unit that a model takes it in."""
+        """Return an input in the unit of the model."""
         given = self.value(name, conditions)
         conversions = self.wiring.conversions[model.name]
         if name in conversions:
@@ -298,7 +298,7 @@ def among(
 
 
 class _Among(Mapping[str, Any]):
-    """A model's outputs for some designs, taken when they are asked for."""
+    """A model's outputs for some designs, selected at the first use."""
 
     def __init__(self, outputs: Mapping[str, Any], rows: NDArray[np.intp], count: int) -> None:
         self._outputs, self._rows, self._count = outputs, rows, count
@@ -317,7 +317,7 @@ class _Among(Mapping[str, Any]):
 
 
 def _taken(value: Any, rows: NDArray[np.intp], count: int) -> Any:
-    """Return a column for some of the designs; what is the same for all of them stays."""
+    """Return a column for some of the designs; a value for all designs stays as it is."""
     if count > 1 and np.ndim(value) and np.shape(value)[-1] == count:
         return np.take(value, rows, axis=-1)
     return value
@@ -329,14 +329,14 @@ def _bound(given: float | tuple[float, ...]) -> Any:
 
 
 class ModelError(DseError):
-    """A model raised.
+    """A model raised an exception.
 
     Parameters
     ----------
     model : str
-        Its name.
+        The name of the model.
     error : Exception or SystemExit
-        What it raised.
+        The exception.
     """
 
     exit_code = 1
@@ -356,7 +356,7 @@ class ModelError(DseError):
 
 
 def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
-    """Return a model's outputs; whatever it raises is a `ModelError`."""
+    """Return a model's outputs; every exception of the model becomes a `ModelError`."""
     try:
         return model(given)
     except (Exception, SystemExit) as error:

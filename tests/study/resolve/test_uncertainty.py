@@ -116,7 +116,7 @@ def test_many_designs_are_evaluated_in_blocks(monkeypatch: pytest.MonkeyPatch) -
     constraint = {"quantity": "speedup", "at": {"granularity": 4096}, "at_least": 3.0}
     made = study({"maximize": "speedup", "at": {"granularity": 4096}}, constraint=[constraint])
     whole = values(made)
-    monkeypatch.setattr("dse.evaluate.evaluator._ROWS", 2 * made.uncertainty.samples)
+    monkeypatch.setattr("dse.evaluate.evaluator._CHUNK", 2 * made.uncertainty.samples)
     parts = values(made)
     assert (parts.objectives == whole.objectives).all()
     assert (parts.constrained == whole.constrained).all()

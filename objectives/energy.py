@@ -1,17 +1,17 @@
-"""Energy of a call: what it takes on the host, with an accelerator, and from where on it is less.
+"""Energy of a call: on the host, with an accelerator, and the granularity from which it is less.
 
 Altaf and Wood name an energy model as future work of LogCA (ISCA 2017, section 7; letter, section
 5). This one prices the times that LogCA gives, part by part: a power for each that is busy or
 waits, an energy for each byte that moves. Derivation and an example: `docs/energy.md`. A row of the
 catalog ``powers`` is a :class:`Powers`. No other model knows of this one.
 
-Assumptions, beside LogCA's: the host is active in set-up and waits for the rest of the call; what
-waits draws its idle power; the engine draws its idle power during the whole call, and none while
-the host works by itself; powers do not depend on granularity or on what is computed. If streams
-share an engine, each call pays for all of its idle power, which is an upper bound. The times are
-those of LogCA alone, of calls one at a time: after ``objectives.machine:offload_terms`` overhead is
-only what is not hidden, and the time of computing holds the slots of other streams, so that neither
-is what the host or the engine draws power for.
+Assumptions, in addition to LogCA's: the host is active in set-up and waits for the rest of the
+call. A waiting part takes its idle power. The engine takes its idle power during the whole call,
+and none while the host works by itself. Powers do not depend on granularity or data. If streams
+share an engine, each call takes all of its idle power, which is an upper bound. The times are the
+times of LogCA only, of calls one at a time. After ``objectives.machine:offload_terms`` the overhead
+is only the exposed part, and the time of computing contains the slots of other streams. Neither is
+then the time during which the host or the engine takes power.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class CallTimes(NamedTuple):
 
 
 class Powers(NamedTuple):
-    """What a platform draws: a row of the catalog ``powers``.
+    """The powers of a platform: an entry of the catalog ``powers``.
 
     An engine is priced by the time it works (`engine_power`), or by its data
     (`engine_energy_per_byte`) if it takes the same energy for a byte at any speed; the other is 0.
@@ -190,8 +190,8 @@ def call_energy(
     * engine, idle: the idle power of its lanes, in the whole call;
     * interface: its energy for each byte.
 
-    Each is a sum of products of what is not negative, with cycles over the clock: it rises with all
-    that it depends on but the clock.
+    Each is a sum of products of non-negative inputs, with cycles over the clock. It rises with all
+    its inputs but the clock.
 
     >>> found = call_energy(granularity=1024, overhead_time=1000, latency_time=500,
     ...                     compute_time=500, clock=1e9, host_active_power=2, host_idle_power=1,
@@ -222,7 +222,7 @@ def greenup(
 ) -> Greenup:
     """Return how many times less energy the call takes than the work on the host.
 
-    Above 1 the call saves energy; not a number if both are 0 or infinite. The word is that of
+    Above 1 the call saves energy; not a number if both are 0 or infinite. The term comes from
     S. Abdulsalam, Z. Zong, Q. Gu, M. Qiu, Using the Greenup, Powerup, and Speedup Metrics to
     Evaluate Software Energy Efficiency, IGSC 2015.
 
@@ -274,14 +274,14 @@ def energy_break_even(
     """Return the granularities between which offloading saves energy: greenup ≥ 1.
 
     Divided by the host's active power, the energy of a call is the time of a call of LogCA with
-    other parameters: an overhead and latencies in proportion to what is drawn meanwhile, and an
-    acceleration as much larger as the host at work draws more than all that waits and works while
-    the engine computes. So the roots are exact, by :mod:`objectives.power_law`; ends are as in
+    other parameters: an overhead and latencies in proportion to the power during them, and an
+    acceleration in proportion to the power of the working host over the power of all parts while
+    the engine computes. So the roots are exact, by :mod:`objectives.power_law`; bounds are as in
     :func:`objectives.logca.break_even`: (inf, inf) is never, (0, inf) is always.
 
-    Those parameters of a call rise with o, L, l, the clock and every power, energy and lane of what
-    waits or works, and fall with the host's active power; the acceleration moves the other way. So
-    `energy_break_even` moves as LogCA's break-even does with them.
+    Those parameters of a call rise with o, L, l, the clock and every power, energy and lane of the
+    parts that wait or work, and fall with the host's active power; the acceleration changes the
+    other way. So `energy_break_even` is monotonic as LogCA's break-even is in them.
 
     >>> t2 = dict(overhead=29e3, latency=1500, computational_index=90, acceleration=19,
     ...           clock=1.16e9)
@@ -340,8 +340,8 @@ def energy(
     powers : Powers
         Called by its fields [W, J/B].
     lanes : array_like
-        Copies of the pipeline: powers of the engine are those of a lane. If the engine is not
-        modelled by its lanes, they are those of the whole engine.
+        Copies of the pipeline: powers of the engine are per lane. If the engine is not
+        modelled by its lanes, they are the powers of the whole engine.
 
     Returns
     -------

@@ -10,8 +10,8 @@ take logarithms: with y = log(l g / (o + L)) the condition is
 a concave function of one variable with two parameters. For β > 1 it rises through its only root.
 For β < 1 its maximum is D − H(β), H the entropy −β log β − (1 − β) log(1 − β): below zero the
 speedup is never reached, otherwise there is a root on each side of the maximum. A tangent of a
-concave function lies above it, so Newton's method comes to the root from the outer side, step by
-step, and never crosses it: no bracket can be lost.
+concave function is never below it. Newton's method therefore comes to the root from the outer side,
+step by step, and never crosses it: no bracket can be lost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def arrays(*values: Floats) -> tuple[Array, ...]:
 
 
 def is_number(values: Array, constant: float) -> bool:
-    """Tell whether an input is one number, such as its default: a pass over designs is spared."""
+    """Return whether an input is one number, such as its default."""
     return values.ndim == 0 and bool(values == constant)
 
 
@@ -48,7 +48,7 @@ def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> 
     """Return C (1/s − 1/A), as C (A − s) / A / s: A − s is exact if A and s are close."""
     c, a, s = arrays(computational_index, acceleration, speedup)
     try:
-        with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
+        with np.errstate(invalid="raise"):  # the processor finds it, without a separate pass
             found = c * ((a - s) / a)
     except FloatingPointError:  # inf / inf, 0 * inf
         share = np.where(np.isinf(a), 1.0, (a - s) / a)
@@ -60,7 +60,7 @@ def gain(computational_index: Floats, acceleration: Floats, speedup: Floats) -> 
 def crossings(
     gain: Array, interface: tuple[Floats, Floats, Floats], complexity: Floats
 ) -> tuple[Array, Array]:
-    """Return the ends of the interval of granularities where the gain covers the interface.
+    """Return the bounds of the interval of granularities where the gain covers the interface.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def crossings(
 
 @np.errstate(all="ignore")
 def interval(gain: Array, per_byte: Array, fixed: Array, complexity: Array) -> tuple[Array, Array]:
-    """Return the ends of the interval of g > 0 where ``gain g**complexity ≥ per_byte g + fixed``.
+    """Return the bounds of the interval of g > 0 where ``gain g**complexity ≥ per_byte g + fixed``.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _linear(gain: Array, per_byte: Array, fixed: Array) -> Array:
     margin = gain - per_byte
     positive = np.maximum(margin, 0.0)  # never: a division by zero
     try:
-        with np.errstate(invalid="raise"):  # the processor tells, without a pass of its own
+        with np.errstate(invalid="raise"):  # the processor finds it, without a separate pass
             return np.asarray(fixed / positive)
     except FloatingPointError:  # 0 / 0, nothing to amortise: always, or never
         free = np.where(margin >= 0.0, 0.0, np.inf)
@@ -206,7 +206,7 @@ def _left_root(offset: Array, exponent: Array, beyond: Array, start: Array) -> A
         slope = np.where(positive, e + logistic, b - logistic)
         step = -(d + np.where(positive, e, b) * y - np.log1p(small)) / slope
         going = np.abs(step) > 4e-16 * (1.0 + np.abs(y))
-        if number:  # from now on every step is to the right; one that is not is rounding
+        if number:  # from now on every step is to the right; a step to the left is rounding
             going &= step > 0.0
         if not going.all():
             at, y, step = at[going], y[going], step[going]

@@ -1,8 +1,8 @@
 """Waiting for servers that take a constant time, under Poisson arrivals: M/D/1 and M/D/q.
 
-The queue of M/D/q is that of q servers which all start at each tick of one service: its generating
-function has q − 1 unknowns, fixed by the zeros of ``z^q = exp(qρ(z − 1))`` in the unit disc
-(C. D. Crommelin, Delay probability formulae when the holding times are constant, Post Office
+The queue of M/D/q is the queue of q servers which all start at each tick of one service. Its
+generating function has q − 1 unknowns, fixed by the zeros of ``z^q = exp(qρ(z − 1))`` in the unit
+disc (C. D. Crommelin, Delay probability formulae when the holding times are constant, Post Office
 Electrical Engineers' Journal 25, 1932). :mod:`objectives.sharing.exact` needs the same zeros.
 """
 

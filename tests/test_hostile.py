@@ -180,7 +180,7 @@ def test_a_variable_of_countless_values_is_not_written_out_to_see_that_it_has_se
 def test_costs_of_calls_below_another_function_are_told(tmp_path: Path) -> None:
     lines = ["# callgrind format", "events: Ir", "fn=(1) main", "cfn=(2) f", "calls=1 1", "fn=(1)"]
     (tmp_path / "callgrind.out.1").write_text("\n".join([*lines, "1 5", ""]))
-    words = r"line 7: '1 5' is not callgrind output\n +costs of calls stand below cfn=NAME"
+    words = r"line 7: '1 5' is not callgrind output\n +costs of calls must follow cfn=NAME"
     with pytest.raises(InputError, match=words):
         load_dataflow(tmp_path / "callgrind.out.1")
 

@@ -1,4 +1,4 @@
-"""Accelerometer: what a busy core gains from offloading a share of its work.
+"""Accelerometer: the gain of a busy core that offloads a part of its work.
 
 Source: A. Sriraman, A. Dhanotia, Accelerometer: Understanding Acceleration Opportunities for Data
 Center Overheads at Hyperscale, ASPLOS 2020 (doi 10.1145/3373376.3378450), and the authors' program
@@ -6,10 +6,13 @@ for it, which is in the public domain (github.com/akshithasriraman/Accelerometer
 the time of one call; here a core makes n calls of the kernel in C cycles, and may do other
 work while the engine does its part.
 
-* :func:`host_speedup`: throughput of a core in the three designs of threads, and what the engine
-  must carry then;
-* :func:`core_wait`: the wait of cores that stand still, from a queue;
-* :func:`offload_time`: how long offloads and requests take.
+Modules:
+
+* ``quantities``: the quantities and records of the models;
+* ``host``: :func:`host_speedup`, the throughput of a core in the three designs of threads, and the
+  load of the engine;
+* ``engine``: :func:`core_wait`, the wait of blocked cores, from a queue, and :func:`offload_time`,
+  the response times of offloads and requests.
 
 Speedup is the authors' formula; all else is this package's own (docs/accelerometer.md).
 """

@@ -1,4 +1,4 @@
-"""The engine of cores that offload: what it carries, and how long offloads and requests take.
+"""The engine of cores that offload: its load, and the response times of offloads and requests.
 
 Service times are exponential about their mean, as in the queues that ``dse fit`` fits. Then the
 wait of cores that stand still for their offloads (Sync) follows from mean value analysis, exactly
@@ -81,8 +81,8 @@ def core_wait(
 ) -> CoreWait:
     """Return how long a core waits for an engine that works for other cores: Q of Sync.
 
-    In Sync each core has one offload at most, so that the wait is that of a closed network: a
-    core works for Z = (1 − α)C/n + o0 + L cycles, then waits and is served in s = αC/(nA). In
+    In Sync each core has one offload at most. The wait is therefore the wait in a closed network:
+    a core works for Z = (1 − α)C/n + o0 + L cycles, then waits and is served in s = αC/(nA). In
     Sync-OS and Async the core does not wait for its turn, and Q is 0.
 
     A longer service means longer waits, more work in between shorter ones, and each further core
@@ -112,10 +112,10 @@ def _closed(how: Array, service: Array, between: Array, count: Array) -> Array:
     how, service, between, count = (
         np.broadcast_to(x, shape).ravel() for x in (how, service, between, count)
     )
-    # what is outside the domain ends as NaN
+    # a value outside the domain becomes NaN
     count = np.where((how == SYNC) & (count >= 1), count, 1.0)
     waiting = np.zeros(service.shape)
-    # the largest first, so that those that are done drop out
+    # the largest counts come first: finished rows are cut off at the end
     order = np.argsort(-count, kind="stable")
     s, z, left = service[order], between[order], count[order]
     queued = np.zeros(service.shape)  # at the engine on average, with one core less
@@ -162,19 +162,20 @@ def offload_time(
     """Return how long offloads take, and requests, while all cores are busy.
 
     Speedup is throughput; a request sees another quantity. It waits for its results whatever the
-    core does meanwhile: its time is 1 − α + (n/C)(o0 + L + W + s + o1) of what it was, if a core
-    is free when it needs one, with o1 in Sync-OS alone. W is `queue_time` in Sync, else that of
-    M/M/1. Sums rise with their terms, and M/M/1 with load and service.
+    core does meanwhile. If a core is free when it needs one, its time becomes
+    1 − α + (n/C)(o0 + L + W + s + o1) of the time before, with o1 only in Sync-OS. W is
+    `queue_time` in Sync, else the wait of M/M/1. Sums rise with their terms, and M/M/1 with load
+    and service.
 
-    The percentile of Sync is that of the cores' closed queue. It is required that `queue_time` is
-    the mean of the same queue, `sync_wait_time`: with another, such as 0, mean and percentile would
-    be of two queues.
+    The percentile of Sync comes from the closed queue of the cores. `queue_time` must be the mean
+    of the same queue, `sync_wait_time`. With another value, such as 0, mean and percentile would
+    describe two queues.
 
     Parameters
     ----------
     threading, work, dispatch, switch_time :
         As of :func:`~objectives.accelerometer.host_speedup`. A switch away may overlap with the
-        engine, so that the latency reduction of Sync-OS is a lower bound.
+        engine. The latency reduction of Sync-OS is therefore a lower bound.
     cores_per_engine : array_like
         Cores that share one engine.
     queue_time : array_like
@@ -186,11 +187,11 @@ def offload_time(
     Returns
     -------
     OffloadTime
-        Times in cycles, without thread switches; from a utilization of 1 on inf, but in Sync.
-        `offload_time_p99` is exact for the queue: in M/M/1 wait and service together are
-        exponential, and in Sync they exceed t with the chance ``P(N, (Z + t)/s) / P(N, Z/s)``, P
-        the chance that a Poisson number of that mean is below N, the cores. (With N − 1 others,
-        those that work have a Poisson law cut off at N − 1.)
+        Times in cycles, without thread switches; from a utilization of 1 on inf, except in Sync.
+        `offload_time_p99` is exact for the queue. In M/M/1 wait and service together are
+        exponential. In Sync they exceed t with the probability ``P(N, (Z + t)/s) / P(N, Z/s)``: P
+        is the probability that a Poisson number of that mean is below N, the number of cores. (With
+        N − 1 others, the number of working cores has a Poisson law cut off at N − 1.)
 
     >>> found = offload_time(2, 0.5, 5e-4, 20, 80, 8, 0, engine_utilization=0.5, service_time=100)
     >>> float(found.offload_time), float(found.offload_time_p99), float(found.latency_reduction)
@@ -227,8 +228,8 @@ def offload_time(
 def _longest(between: Array, cores: Array) -> Array:
     """Return the time at the engine that 1 % of the offloads exceed in Sync, over the service.
 
-    Under a load so light that the chances are below the range of floats, that of M/M/1, which has
-    no fewer in the queue.
+    If the load is so light that the probabilities are below the range of floats, the model returns
+    the percentile of M/M/1, which has at least as many offloads in the queue.
     """
     from scipy.special import gammaincc, gammainccinv  # slow to import
 

@@ -98,13 +98,13 @@ def host_speedup(
         Sync-OS   1 / (1 − α + (n/C)(o0 + L + Q + o1))
         Async     1 / (1 − α + (n/C)(o0 + L + Q))
 
-    In Sync-OS and Async other work fills the time of the engine, so that the formulas know nothing
-    of its speed. Its capacity is required beside them: a core with speedup S makes S·n offloads in
-    C cycles, each of s = αC/(nA) cycles of the engine, so that all cores load it with
-    cores·S·α/A. Beyond 1 the engine sets the pace, and the speedup is not reached.
+    In Sync-OS and Async other work fills the time of the engine. The formulas therefore do not
+    depend on its speed. A separate requirement checks its capacity: a core with speedup S makes S·n
+    offloads in C cycles, each of s = αC/(nA) cycles of the engine. All cores load it with
+    cores·S·α/A. Beyond 1 the engine sets the pace, and the core does not get the speedup.
 
     The sums rise with each of their terms. More accelerable work takes time from the core and
-    gives it to the engine, so that speedup may move either way with it, as with the threading.
+    gives it to the engine. Speedup may therefore rise or fall with it, as with the threading.
     Where S rises with A (Sync), it does so by less than A; it falls with α by less than α rises.
 
     Parameters
@@ -121,10 +121,10 @@ def host_speedup(
     cores_per_engine : array_like
         Cores that share one engine, 1 to 1,024; all are busy.
     queue_time : array_like
-        Q [cycle]; what the core waits itself, not what an offload waits while the core works.
+        Q [cycle]; the wait of the core itself, not the wait of an offload while the core works.
     switch_time : array_like
-        o1 [cycle]: all that the core loses to switches because of one offload, with what it
-        then misses in its caches. It is counted once. A thread that blocks switches away and
+        o1 [cycle]: all time that the core loses to switches because of one offload, with the cache
+        misses that follow. It is counted once. A thread that blocks switches away and
         back: if one switch was measured, give two of them. Only in Sync-OS.
 
     Half of the time in a kernel that an engine does ten times as fast, in calls of 1,000 cycles:
@@ -149,7 +149,7 @@ def host_speedup(
     with np.errstate(divide="ignore"):
         speedup = 1.0 / total
         load = np.where(engine > 0, count * (engine / total), 0.0)
-    # cores that wait never ask for more than the engine serves: what is above it by rounding is not
+    # cores that wait never request more than the engine serves: rounding causes the excess
     rounded = (how == SYNC) & (load >= 1.0) & (load <= 1.0 + _ROUNDING)
     load = np.where(rounded, np.nextafter(1.0, 0.0), load)
     found = [speedup, total, *(part.copy()[()] for part in parts), load[()], (engine / rate)[()]]

@@ -1,4 +1,4 @@
-"""What the models of Accelerometer take beside what they share with the other packages."""
+"""The quantities of Accelerometer that are not shared with other packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Threading: TypeAlias = Annotated[
     Floats,
     Quantity(
         "1",
-        "what a core does while the engine works; 0: wait (Sync), 1: switch to another thread"
+        "activity of a core while the engine works; 0: wait (Sync), 1: switch to another thread"
         " (Sync-OS), 2: go on in the same thread (Async)",
         low=0,
         high=2,
@@ -57,7 +57,7 @@ SERVICE_TIME = Quantity(
 )
 ENGINE_UTILIZATION = Quantity(
     "1",
-    "offloads of all cores at full throughput over those that the engine can serve",
+    "offloads of all cores at full throughput per offload that the engine can serve",
     low=0,
     typical=(0, 0.9),
 )
@@ -86,7 +86,7 @@ class Work(NamedTuple):
 
 
 class Dispatch(NamedTuple):
-    """What an offload costs beside the engine."""
+    """The costs of an offload in addition to the time of the engine."""
 
     overhead: Overhead
     latency: Latency

@@ -1,10 +1,25 @@
-"""Computation or communication: which functions of a program are worth accelerating.
+"""Computation or communication: the functions of a program for which an accelerator is beneficial.
 
 Source: M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator
-Bottlenecks", 2010. From the dataflow between functions (:mod:`objectives.communication.dataflow`,
-read by :mod:`objectives.communication.readers`): :func:`offload_functions` for chosen functions,
-:func:`verdicts` for each function on its own, :func:`best_cut` for the level of the call tree.
-Assumptions: docs/communication.md.
+Bottlenecks", 2010. Assumptions: docs/communication.md.
+
+Modules:
+
+* ``dataflow``: the work of functions, and the data between them; ``tree``: calling contexts;
+* ``readers``: dataflows from profiles; ``contexts``: calling contexts from a call graph;
+* ``movable``: functions that can move, and why others stay on the host;
+* ``quantities``: the quantities of the models, and records of them;
+* ``split``: the work of accelerators and host; ``designs``: this for many designs at once;
+* ``acceleration``: the time, speedup and bounds of accelerators; ``area``: their area;
+* ``model``: :func:`offload_functions`, the model for chosen functions;
+* ``calls``: functions as calls of a shared engine, and the program around them;
+* ``selection``: a constraint that leaves out equal selections;
+* ``setting``: the machine for which functions are rated;
+* ``verdict``: :func:`verdicts`, the benefit of each function;
+* ``cut``: :func:`best_cut`, the best functions of a call tree; ``within``: in a given area;
+* ``analysis``: the time of a program by part, and its limits;
+* ``laws``: laws of growth from counts; ``law_text``: their text; ``scaling``: laws of a program;
+* ``report``: sections of the report; ``pictures``: their pictures.
 """
 
 from objectives.communication.acceleration import (

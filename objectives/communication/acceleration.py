@@ -10,11 +10,11 @@ model in words. With instructions I, bytes B, factors f:
        + byte_time · (B_host + B_acc / f_communication)
        + latency_per_byte · B_medium / f_medium + calls · (overhead + latency)
 
-I_waiting are the instructions of an accelerator that must wait for one another, so that its factor
-is at most I_acc / I_waiting. With `keeps_data` an accelerator keeps what it fetched and wrote until
-it is written again, else each of its calls fetches it. Bytes between two accelerators are in B_acc
-with a shared store, in B_medium with private ones. Nothing overlaps. `overhead`, `latency` and
-`latency_per_byte` are those of :mod:`objectives.logca`; the paper has no cost of a call, so they
+I_waiting are the instructions of an accelerator that are loop-carried: its factor is at most
+I_acc / I_waiting. With `keeps_data` an accelerator keeps data that it fetched and wrote until the
+data is written again; else each of its calls fetches it. Bytes between two accelerators are in
+B_acc with a shared store, in B_medium with private ones. Nothing overlaps. `overhead`, `latency`
+and `latency_per_byte` are as in :mod:`objectives.logca`. The paper has no cost of a call; they
 default to 0, 0 and 1.
 """
 
@@ -58,7 +58,7 @@ class Acceleration:
             "1", "speedup of the whole program", "T0/T1", low=0, over="accelerated_time", worth=1.0
         ),
     ]
-    host_time: Annotated[Array, Quantity("cycle", "time on the host alone", "T0", low=0)]
+    host_time: Annotated[Array, Quantity("cycle", "time on the host only", "T0", low=0)]
     accelerated_time: Annotated[
         Array,
         Quantity(
@@ -121,9 +121,9 @@ def acceleration(
 ) -> Acceleration:
     """Return speedup, time and its parts, and bytes moved; see :func:`offload_functions`.
 
-    T0 and T1 are sums of products of costs and of inverse factors, none of them negative; T0 has
-    only the host's costs, so that speedup moves against T1 with all others. With the host's costs,
-    the selection and the kind of store it may do either.
+    T0 and T1 are sums of products of costs and of inverse factors, none of them negative. T0 has
+    only the host's costs; in all other inputs speedup falls as T1 rises. In the host's costs, the
+    selection and the kind of store it may rise or fall.
     """
     work = design_work(dataflow, workload, selection)
     parts, host = time_parts(work, accelerators, costs), _host(dataflow, workload, selection, costs)
@@ -158,9 +158,9 @@ def ceilings(
     """Return the ceilings of the speedup as factors grow: T0 over T1 without the parts that vanish.
 
     `memory_wall` for an infinite computation factor (section III.C), `local_limit` and
-    `medium_limit` for that factor alone, `accelerator_limit` for computation and own store
-    (section III.D), `amdahl_limit` if everything of the accelerators is free. Each moves as speedup
-    does, less what vanishes.
+    `medium_limit` for only that factor, `accelerator_limit` for computation and own store
+    (section III.D), `amdahl_limit` if everything of the accelerators is free. Each is monotonic as
+    speedup is, less the terms that vanish.
     """
     work = design_work(dataflow, workload, selection)
     parts = time_parts(work, accelerators, costs)

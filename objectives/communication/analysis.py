@@ -69,7 +69,7 @@ def breakdown(
 def communication_share(
     dataflows: Mapping[int, Dataflow], functions: Sequence[str], setting: Setting | None = None
 ) -> pd.DataFrame:
-    """Return :func:`breakdown` as shares of the whole, for each size of the problem (Figure 3).
+    """Return :func:`breakdown` in fractions of the whole, for each size of the problem (Figure 3).
 
     Returns
     -------
@@ -83,13 +83,13 @@ def communication_share(
 
 
 class Busiest(NamedTuple):
-    """The functions that compute most, and what they pass on.
+    """The functions that compute most, and the data between them.
 
     Parameters
     ----------
     transfers : DataFrame
-        Bytes from the row's function to the column's; what a function wrote and read itself is on
-        the diagonal [B].
+        Bytes from the row's function to the column's; bytes that a function wrote and read itself
+        are on the diagonal [B].
     computation : Series
         Own arithmetic and logical instructions [instruction].
     """
@@ -138,9 +138,9 @@ def local_or_global(
     Returns
     -------
     DataFrame
-        Speedups over the program without accelerators, a row for each factor: of `computation`
-        alone, of the `local` stores alone, of `computation and local`, of the `global` medium
-        alone, and of `all`.
+        Speedups over the program without accelerators, a row for each factor: only of
+        `computation`, only of the `local` stores, of `computation and local`, only of the `global`
+        medium, and of `all`.
     """
     f = np.asarray(factors, dtype=np.float64)
     one = np.ones_like(f)

@@ -51,10 +51,10 @@ def accelerator_area(
     store `bank_area` × communication factor, since banks make its speed. Interfaces: one an
     accelerator.
 
-    The working set is what the largest call touches, or what the whole run does if data is kept;
-    of a shared store, which keeps what goes from one to another, the sum, at most the program's.
+    The working set is the data that the largest call touches, or the whole run if data is kept. A
+    shared store keeps the data between accelerators: the sum, limited by the program's data.
 
-    A sum of products of what is not negative, the area rises with each factor and each cost; a
+    The area is a sum of products of non-negative inputs: it rises with each factor and each cost. A
     shared store makes one of several, and larger.
     """
     return areas_of(design_work(dataflow, workload, selection), accelerators, costs)

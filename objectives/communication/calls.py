@@ -1,12 +1,13 @@
 """From a program and the function that is accelerated to the calls of a shared engine.
 
-The words are those of docs/system.md. Each stream runs the program again and again; the function's
+The terms are as in docs/system.md. Each stream runs the program again and again. The function's
 accelerator is an engine of one lane that streams may share, and each invocation of the function
-(recursion apart) is a call. An element of a call is what the engine computes in one slot, a clock
-of its own, so that a call has as many as it takes clocks: arithmetic at the speed of the function's
-factor, then reads of its own store. Calls are taken as alike: each is the mean of the run.
+(except for recursion) is a call. An element of a call is the work of the engine in one slot, a
+clock of the engine. A call has as many elements as it takes clocks: arithmetic at the speed of the
+function's factor, then reads of its own local memory. Calls are taken as alike: each is the mean of
+the run.
 
-Work and bytes are those of :mod:`objectives.communication.acceleration` (M. A. Kim, S. A. Edwards,
+Work and bytes are as in :mod:`objectives.communication.acceleration` (M. A. Kim, S. A. Edwards,
 "Computation vs. Memory Systems", 2010).
 """
 
@@ -41,7 +42,7 @@ RUN_RATE = Quantity(
 CALLS_PER_RUN = Quantity(
     "call", "calls of the accelerator in a run of the program", low=0, typical=(1, 1e4)
 )
-HOST_RUN_TIME = Quantity("cycle", "time of a run on the host alone", low=0, typical=(1e6, 1e8))
+HOST_RUN_TIME = Quantity("cycle", "time of a run on the host only", low=0, typical=(1e6, 1e8))
 HOST_REST_TIME = Quantity(
     "cycle", "time of a run that stays on the host", low=0, typical=(1e5, 1e7)
 )
@@ -108,11 +109,11 @@ def function_calls(
     Returns
     -------
     FunctionCalls
-        NaN if what is selected is not there; if nothing is, calls of no work. `host_run_time` less
-        `host_rest_time` is `calls_per_run` times `host_call_time`: what the functions compute and
-        read. The host goes on reading what they wrote, and a call brings it there: that is no time
-        saved. Each further stream that shares the engine needs `context_bits` of its own: the
-        working set.
+        NaN if a selected function does not exist; if nothing is selected, calls of no work.
+        `host_run_time` less `host_rest_time` is `calls_per_run` times `host_call_time`: the time in
+        which the functions compute and read. The host still reads data that they wrote, and a call
+        brings it there; this saves no time. Each further stream that shares the engine needs its
+        own `context_bits`: the working set.
     """
     work = design_work(dataflow, workload, selection)
     none = design_work(dataflow, workload, np.asarray(selection) * 0.0)
@@ -168,13 +169,15 @@ class ProgramRun:
         Quantity("1", "speedup of the whole program", "T0/T1", low=0, over="run_time", worth=1.0),
     ]
     run_utilization: Annotated[
-        Array, Quantity("1", "runs that a stream asks for over those that it gets", low=0)
+        Array, Quantity("1", "runs that a stream starts per run that it can complete", low=0)
     ]
 
 
 @model
 @requires(
-    Requirement("run_utilization < 1", "a stream can run the program as often as it is asked to")
+    Requirement(
+        "run_utilization < 1", "a stream can complete all runs of the program that it starts"
+    )
 )
 @np.errstate(all="ignore")
 def program_run(

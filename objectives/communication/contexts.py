@@ -1,8 +1,8 @@
-"""Calling contexts from a call graph, for sources that tell only who called whom how often.
+"""Calling contexts from a call graph, for sources that only list who called whom how often.
 
-What a function does for each of its callers is not in a call graph. As gprof does, it is shared
-out: computation by the weights of the calls (their cost if the source tells it, else their
-number), invocations by their number.
+A call graph does not contain the work of a function for each of its callers. As gprof does, this
+module divides it: computation by the weights of the calls (their cost if the source has it, else
+their number), invocations by their number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def expand(
     Returns
     -------
     CallTree
-        Of at most 4000 contexts, those with most computation; what the others compute counts for
+        At most 4000 contexts with most computation; the computation of the others counts for
         the context that calls them.
 
     >>> tree = expand(np.ones(3), np.array([1.0, 5, 8]), {(0, 1): Calls(1, 1), (0, 2): Calls(1, 1),

@@ -2,7 +2,7 @@
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010, section II: a function is accelerated with the call graph below it. Higher up more is
-accelerated and less data crosses; what is best is a dynamic program over the tree.
+accelerated and less data crosses. A dynamic program over the tree finds the best choice.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Cut(NamedTuple):
     area: float
     """Of their accelerators, by the model [LUT]; NaN if no costs are given."""
     gap: float
-    """What is not proven of the saving, as a share of the program's time; 0: nothing saves more."""
+    """The unproven part of the saving, as a fraction of the program's time; 0: it is the best."""
 
 
 def best_cut(
@@ -51,14 +51,15 @@ def best_cut(
 ) -> Cut:
     """Return the contexts whose acceleration saves most within an area, none below another.
 
-    The saving of a set is taken as the sum of the savings of its members alone. Bytes from one to
-    another then count as crossing twice, where :func:`objectives.communication.offload_functions`
-    counts them once or, in a shared store, as local; so `speedup` is of the set by the model. In
-    the same way its area is taken as the sum of those of its functions, each for all its contexts;
-    `area` is by the model and no larger.
+    The saving of a set is taken as the sum of the savings of its members by themselves. Bytes
+    between two members then count as crossing twice. The model
+    (:func:`objectives.communication.offload_functions`) counts them once or, in a shared store, as
+    local; `speedup` comes from the model for the set.
+    The area is likewise taken as the sum over the functions, each for all its contexts; `area`
+    comes from the model and is no larger.
 
-    Functions that save less than `setting.least_speedup` asks for are not worth an accelerator and
-    are left out: those of the best set are, then those of the best set without them, until none is.
+    Functions that save less than `setting.least_speedup` requires are left out: first such
+    functions of the best set, then of the best set without them, until none is left.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def _check(area_limit: float, area_costs: AreaCosts | None) -> None:
 def best_antichain(tree: CallTree, values: Array) -> tuple[int, ...]:
     """Return the nodes of the largest sum of values, none below another.
 
-    A node is taken if its value is above the best of those below it, so that ties go down; no
+    A node is taken if its value is above the best of the nodes below it. Ties therefore go down; no
     node without a gain is taken.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What a program computes and which data its functions pass on.
+"""The computation of a program's functions, and the data between them.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010, section IV: invocations, arithmetic and logical instructions, and the bytes that one function
@@ -26,7 +26,7 @@ _MAIN, _CALLS = "'main' cannot move: all of the program is below it", "name what
 
 
 class Chain(NamedTuple):
-    """A value that a loop of a function computes from that of an iteration before.
+    """A value that a loop of a function computes from a value of the iteration before.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Dataflow:
     Parameters
     ----------
     program : str
-        What it is called.
+        Its name.
     names : tuple of str, length n
         The functions, then the origins of data that no function wrote, such as ``(input)``.
     functions : int
@@ -85,9 +85,9 @@ class Dataflow:
     tree : CallTree
         The calling contexts.
     missing : tuple of str
-        What the source of these numbers does not tell, each a sentence.
+        The numbers that the source lacks, each a sentence.
     kinds : Kinds
-        What keeps functions on the host, and what the study says of it.
+        Reasons that keep functions on the host, and the choices of the study.
     """
 
     program: str
@@ -132,8 +132,8 @@ class Dataflow:
     def waiting(self) -> Array:
         """Instructions that must wait for one another if a function's accelerator is built.
 
-        Shape (n,), callees included. The longest of the chains counts, and of one that begins
-        several times in a call of the function only the mean: the others may run beside it.
+        Shape (n,), callees included. Only the longest of the chains counts, and of a chain that
+        begins several times in a call of the function only the mean: others may run in parallel.
         """
         most = np.zeros(len(self.names))
         for chain in self.chains:
@@ -171,7 +171,7 @@ class Dataflow:
     def candidates(self) -> tuple[str, ...]:
         """Functions that could be accelerated, by computation with everything called, most first.
 
-        Those that do something and for which :attr:`staying` has no reason.
+        Functions that do something and for which :attr:`staying` has no reason.
         """
         return tuple(name for name in self._busy if name not in self.staying)
 
@@ -199,7 +199,7 @@ class Dataflow:
 
     @functools.cached_property
     def excluding(self) -> dict[str, str]:
-        """What the study excludes, and what calls that, each with the excluded function."""
+        """The functions that the study excludes, and their callers, each with the excluded one."""
         return excluding(self.tree, self.names[: self.functions], self.kinds)
 
     @functools.cached_property
@@ -263,8 +263,8 @@ class Dataflows:
     def candidates(self) -> tuple[str, ...]:
         """The candidates that a `selection` counts from its lowest bit, at most 20.
 
-        In the order of their part in the computation, summed over the programs. Those that a study
-        includes are among them.
+        In the order of their fraction of the computation, summed over the programs. Functions that
+        a study includes are among them.
         """
         part: dict[str, float] = {}
         for program in self.programs:

@@ -17,8 +17,8 @@ _SELECTIONS = 2.0**MAX_CANDIDATES
 class Work(NamedTuple):
     """The fields of :class:`Split` as arrays, one element a design.
 
-    `anew` and `kept` have an axis more, the last one, for the fields of :class:`Moved`;
-    `units` two, for the accelerators, 0 if a design has fewer, and the fields of :class:`Unit`.
+    `anew` and `kept` have one axis more, the last one, for the fields of :class:`Moved`. `units`
+    has two more, for the accelerators, 0 if a design has fewer, and the fields of :class:`Unit`.
     """
 
     host_instructions: Array

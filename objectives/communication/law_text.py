@@ -59,7 +59,7 @@ def law_text(law: Law, notation: Notation | None = None) -> str:
 
 
 def growth(law: Law, notation: Notation | None = None) -> str:
-    """Return the leading term alone, without its coefficient: ``"1"``, ``"n"``, ``"n·log2(n)"``."""
+    """Return only the leading term, without its coefficient: ``"1"``, ``"n"``, ``"n·log2(n)"``."""
     return _factor(law.leading, notation or Notation()) or "1"
 
 
@@ -118,7 +118,7 @@ def _times(coefficient: str, factor: str) -> str:
 
 
 def _joined(pieces: list[_Piece]) -> str:
-    """Join the terms; a unit stands behind the last of the terms that share it."""
+    """Join the terms; a unit follows the last of the terms that share it."""
     text = ""
     for i, piece in enumerate(pieces):
         if i:

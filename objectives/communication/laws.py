@@ -8,9 +8,9 @@ A count of a deterministic program often follows a law *exactly*. A law of k ter
 rational numbers at the k smallest sizes and must then give every other count, the largest included,
 to the last unit; k + 1 sizes (3 are enough) must be left to verify it, and its denominators be
 small. The law of fewest terms is taken.
-If there is none, a least-squares fit of the relative differences stands in: the one of fewest
-terms that is within 1 % of every count, else the one that Akaike's criterion, corrected for few
-points (C. M. Hurvich, C.-L. Tsai, Biometrika 76, 1989), prefers. It says how far it is off.
+If there is none, a least-squares fit of the relative differences replaces it. The fit has the
+fewest terms within 1 % of every count; else Akaike's criterion, corrected for few points
+(C. M. Hurvich, C.-L. Tsai, Biometrika 76, 1989), decides. The fit reports its error.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _fitted_law(n: list[int], y: list[int]) -> Law:
 
 
 def _chosen_terms(n: Array, y: Array) -> tuple[Term, ...]:
-    """Return the fewest terms that come close enough, else those of the least criterion."""
+    """Return the fewest terms that come close enough, else the terms of the smallest criterion."""
     candidates: list[tuple[float, tuple[Term, ...]]] = []
     for most in range(1, min(MOST_FITTED_TERMS, max(1, len(n) - 3)) + 1):
         squares = []

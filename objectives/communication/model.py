@@ -38,12 +38,12 @@ def offload_functions(
     dataflow : Dataflows
         The programs; in a study the path of a profile or of a folder.
     selection : array_like
-        Which candidates are accelerated: bit k stands for ``dataflow.candidates[k]``, the functions
-        by computation with everything called. A function below an accelerated one belongs to it.
+        The accelerated candidates: bit k is for ``dataflow.candidates[k]``, the functions by
+        computation with everything called. A function below an accelerated one belongs to it.
         ``dataflow.selection(names)`` gives the number, ``dataflow.chosen(number)`` the names.
     computation_factor, communication_factor, medium_factor : array_like
         Speed of computing in an accelerator and of its store over the host's, and of the shared
-        medium over what `latency_per_byte` says; above 0, may be infinite.
+        medium over the speed of `latency_per_byte`; above 0, may be infinite.
     shared_store : array_like
         1: data between accelerators stays in one store of all; 0: it goes over the medium.
     keeps_data : array_like

@@ -13,18 +13,18 @@ from typing import NamedTuple
 from dse.model import Array
 from objectives.communication.tree import CallTree
 
-_OWN = 0.01  # part of the work of a function with its callees: less is none of its own
+_OWN = 0.01  # fraction of the work of a function with its callees: less is not its own work
 
 
 class Kinds(NamedTuple):
-    """What is to be known of functions by name."""
+    """The known properties of functions, by name."""
 
     excluded: frozenset[str] = frozenset({"main"})
-    """No accelerator is for them, nor for what calls them: ``main``, and what a study excludes."""
+    """Functions that stay on the host, with their callers: ``main``, and the excluded ones."""
     included: frozenset[str] = frozenset()
     """They may move, whatever speaks against it; with it so may what calls them."""
     library: frozenset[str] = frozenset()
-    """Library functions: what they compute is not known."""
+    """Library functions, whose computation is not known."""
     system: frozenset[str] = frozenset()
     """Functions that headers of the system or of the compiler define."""
     io: frozenset[str] = frozenset()
@@ -32,7 +32,7 @@ class Kinds(NamedTuple):
 
 
 def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
-    """Return why functions stay on the host, by name; those that may move are not among them.
+    """Return why functions stay on the host, by name; functions that may move are left out.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str
     """
     found = bound(tree, names, kinds)
     found |= dict.fromkeys(kinds.system, "not the program's own: a header of the system defines it")
-    found |= dict.fromkeys(kinds.library, "a library function: what it computes is not known")
+    found |= dict.fromkeys(kinds.library, "a library function: its computation is not known")
     found |= dict.fromkeys(kinds.excluded, "the study excludes it") | {
         "main": "the program's frame"
     }
@@ -86,9 +86,9 @@ def wrappers(
 ) -> dict[str, str]:
     """Return the functions that hand their work to one other that may move, and that one.
 
-    Such a function calls the other at most once a call, and of the work that is done in it with all
-    that it calls at most a hundredth is done elsewhere than in the other. Of a chain of such
-    functions the last is returned for each.
+    Such a function calls the other at most once per call. Of its work, with everything that it
+    calls, at most a hundredth is outside the other. In a chain of such functions each maps to the
+    last.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def wrappers(
 
 
 def _told(way: Sequence[str]) -> str:
-    """Return a way in words; of a long one its ends.
+    """Return a way in words; of a long one its first and last steps.
 
     >>> _told(["close", "flush", "put", "write"])
     'close > … > put > write'

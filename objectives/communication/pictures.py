@@ -82,7 +82,7 @@ def flow_picture(title: str, program: Dataflow, text: Callable[[Count], str]) ->
         tree.values,
         [label.replace("\n", "; ") for label in tree.labels],
         "instruction",
-        "As wide as its computation with everything called; what it reads, by writer.",
+        "The width is its computation with everything called; data that it reads, by writer.",
     )
 
 

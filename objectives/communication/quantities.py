@@ -1,4 +1,4 @@
-"""What the communication models take: quantities, and records of them.
+"""The quantities of the communication models, and records of them.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010. The paper adds counts of instructions and of bytes; it leaves open what a byte costs against
@@ -25,7 +25,7 @@ Programs: TypeAlias = Annotated[
     Dataflows,
     Resource(
         load_dataflows,
-        "a program's profile, or a folder of such (docs/communication.md)",
+        "a program's profile, or a folder of profiles (docs/communication.md)",
         Dataflows.greatest,
         Dataflows.parts,
         Dataflows.without,
@@ -156,7 +156,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class StoreCosts:
-    """What a store takes."""
+    """The area of local memory."""
 
     memory_area_per_bit: MemoryAreaPerBit = 0.0
     bank_area: BankArea = 0.0

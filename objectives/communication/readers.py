@@ -19,21 +19,20 @@ from objectives.communication.tree import CallTree, inclusive_transfers, shares_
 from objectives.programs import Counts, Program, load_program, load_programs
 
 _BOUNDED = (
-    "memory that functions touch, and what they fetch once, is not told: bounded by all bytes read "
-    "and passed on"
+    "memory that functions touch, and data that they fetch once, is not known: bounded by all "
+    "bytes read and passed on"
 )
 
 _UNBOUNDED = (
-    "which values wait for one another is not told, so that nothing bounds how fast accelerators "
-    "compute"
+    "which values wait for one another is not known: nothing bounds how fast accelerators compute"
 )
 _RECURSIVE = (
     "functions call each other in a circle: how often an accelerator of one would call back to the "
     "host is not told, and costs nothing"
 )
 _IO_UNTOLD = (
-    "which functions do input or output is not told, so that they may move: exclude those that must"
-    " not"
+    "which functions do input or output is not known, and all may move: exclude the ones that must "
+    "not"
 )
 
 
@@ -89,7 +88,7 @@ def from_counts(counts: Counts) -> Dataflow:
 
 
 def _circular(counts: Counts) -> bool:
-    """Tell whether several functions call each other in a circle."""
+    """Return whether several functions call each other in a circle."""
     size = len(counts.names)
     ends = np.array(list(counts.calls), dtype=np.int64).reshape(-1, 2).T
     graph = csr_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(size, size))
@@ -164,7 +163,7 @@ def _kinds(profile: Profile) -> Kinds:
 
 
 def _untold(profile: Profile) -> Iterator[str]:
-    """Yield what a profile could tell and does not."""
+    """Yield the numbers that a profile could contain and does not."""
     if profile.program.optimisation == 0:  # values are in memory: no chain is seen
         yield _UNBOUNDED
     if any(f.io is None for f in profile.functions):

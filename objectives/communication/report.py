@@ -56,13 +56,14 @@ def functions(study: Study, result: StudyResult) -> Section:
         table = verdict_table(program, setting)
         worth = [str(name) for name in table.index[table["worth"].to_numpy(dtype=bool)]]
         words.append(
-            f"{program.program}: at the costs of the best design an accelerator of its own pays "
-            f"for {len(worth)} of {plural(len(table), 'function')}: {', '.join(worth) or 'none'}. "
+            f"{program.program}: at the costs of the best design a separate accelerator is "
+            f"beneficial for {len(worth)} of {plural(len(table), 'function')}: "
+            f"{', '.join(worth) or 'none'}. "
             f"{_cut_in_words(program, setting)}"
         )
         parts.append(
             Table(
-                f"{program.program}: each function, with everything it calls, accelerated alone",
+                f"{program.program}: only this function accelerated, with everything it calls",
                 table[list(_VERDICT)].rename(columns=_VERDICT).reset_index(),
                 _LEGEND,
             )
@@ -103,13 +104,13 @@ _VERDICT = {
 
 
 _LEGEND = (
-    "Share of the time on the host; ceiling: speedup if its accelerator computes and reaches its "
-    "own store in no time; computing at most: how many times as fast its longest chain of values "
-    "lets it compute, an instruction and a load of a chain taking a cycle of the host each; chains "
-    "through memory, and decisions, are not seen (inf: no chain is); callbacks: calls from inside "
-    "of functions on the host, which cost as much as calls; bytes in and out of a call or "
-    "callback, without what passes in registers, and from how many on it pays (LogCA's g and "
-    "break-even); change: the smallest that makes it worth an accelerator."
+    "Fraction of the time on the host; ceiling: speedup if its accelerator takes no time to "
+    "compute and to access its local memory; computing at most: the speedup that its longest "
+    "chain of values allows, if an instruction and a load of a chain each take a cycle of the "
+    "host (chains through memory, and decisions, are not seen; inf: no chain is); callbacks: "
+    "calls from inside of functions on the host, which cost as much as calls; bytes in and out "
+    "of a call or callback, without data in registers, and the number from which an accelerator "
+    "is beneficial (LogCA's g and break-even); change: the smallest that makes it beneficial."
 )
 
 
@@ -193,7 +194,9 @@ def accelerators(study: Study, result: StudyResult) -> Section:
         log_x=True,
         log_y=True,
     )
-    table = Table("What the designs of the front accelerate", choices_on_front(study, result))
+    table = Table(
+        "Accelerated functions in the designs of the front", choices_on_front(study, result)
+    )
     return Section("Which functions to accelerate", words, [picture, table] if chosen else [table])
 
 

@@ -18,7 +18,7 @@ from objectives.communication.law_text import Notation, growth, law_text
 from objectives.communication.laws import Law, fit_law
 
 COUNTS = ("computation", "invocations", "local bytes", "bytes", "bytes into", "bytes out of")
-"""What is counted: of a function the first three, from one to another the last three. "Into" and
+"""The counts: of a function the first three, from one to another the last three. "Into" and
 "out of" mean a function with everything it calls."""
 
 
@@ -61,7 +61,7 @@ def fit_laws(dataflows: Sequence[Dataflow], sizes: Sequence[int]) -> dict[Count,
     dataflows : sequence of Dataflow
         Of one program, a run for each size.
     sizes : sequence of int
-        See :func:`~objectives.communication.laws.fit_law`, which also says what is raised.
+        See :func:`~objectives.communication.laws.fit_law`, which also lists the errors.
     """
     if len(dataflows) != len(sizes):
         raise ValueError(f"{len(dataflows)} dataflows and {len(sizes)} sizes: give one a size")

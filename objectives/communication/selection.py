@@ -1,7 +1,7 @@
-"""Selections of functions without idle choices, so that a study counts each design once.
+"""Selections of functions without idle choices: a study then counts each design once.
 
-A function that is accelerated by itself and one that another accelerator holds already are the same
-hardware (M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems", 2010, section II: a function
+An accelerator of a function adds no hardware if another accelerator contains the function
+already (M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems", 2010, section II: a function
 is accelerated with everything that it calls).
 """
 
@@ -19,7 +19,7 @@ from objectives.quantities import Workload
 
 _IdleFunctions = Annotated[
     Array,
-    Quantity("1", "chosen functions that get no accelerator of their own", low=0, integer=True),
+    Quantity("1", "chosen functions without an accelerator", low=0, integer=True),
 ]
 
 
@@ -64,7 +64,7 @@ def _idle(dataflow: Dataflows, workload: float, selection: float) -> float:
 
 
 def accelerated(program: Dataflow, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the functions that get an accelerator, in the order given."""
+    """Return the functions that get an accelerator, in the order given."""
     own = set(program.names[: program.functions])
     nodes = outermost(program, [program.position(name) for name in names if name in own])
     held = {program.names[program.tree.function[node]] for node in nodes}

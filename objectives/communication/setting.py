@@ -1,4 +1,4 @@
-"""The machine for which functions are judged: factors, costs of calls, and what is asked for."""
+"""The machine for which functions are rated: factors, costs of calls, and the required speedup."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from objectives.communication.quantities import (
 )
 from objectives.communication.split import Split
 
-LeastSpeedup: TypeAlias = Annotated[
-    float, Quantity("1", "speedup that is asked for", low=1, below=np.inf)
-]
+LeastSpeedup: TypeAlias = Annotated[float, Quantity("1", "required speedup", low=1, below=np.inf)]
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,8 @@ class Setting(Costs, Accelerators):
     overhead, latency, latency_per_byte : float
         [cycle], [cycle], [cycle/B].
     least_speedup : float
-        A function is worth accelerating if the whole program becomes faster than this, ≥ 1; by a
-        percent, if nothing is said, for less is lost in what the model leaves out.
+        An accelerator for a function is beneficial if the whole program becomes faster than this,
+        ≥ 1. The default is one percent, because the model leaves out effects of that size.
 
     Raises
     ------

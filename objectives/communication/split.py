@@ -1,4 +1,4 @@
-"""What moves to the accelerators and what stays, if some calling contexts are accelerated.
+"""The work of the accelerators and of the host, if some calling contexts are accelerated.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010, section III.D: communication is local, inside an accelerator, or global, over the shared
@@ -54,9 +54,9 @@ class Split(NamedTuple):
     returned: float
     """Written by accelerators and read on the host: once for each function that reads it."""
     anew: Moved
-    """What moves if each call of an accelerator fetches its data."""
+    """The data that moves if each call of an accelerator fetches its data."""
     kept: Moved
-    """What moves if accelerators keep what they fetched and wrote until it is written again."""
+    """The data that moves if accelerators keep data until it is written again."""
     call_working_set: float
     """Bytes that the largest call of each accelerator touches, summed."""
     working_set: float

@@ -74,7 +74,7 @@ class CallTree:
         return found
 
     def totals(self, values: Array) -> Array:
-        """Return each node's value summed with those of the nodes below it."""
+        """Return each node's value summed with the values of the nodes below it."""
         total = np.array(values, dtype=np.float64)
         for node in range(len(total) - 1, -1, -1):
             if self.parent[node] >= 0:

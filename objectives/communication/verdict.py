@@ -1,8 +1,8 @@
-"""Is a function worth accelerating, what bounds its accelerator, and what would have to change.
+"""The benefit of accelerating a function, the bounds of its accelerator, and the changes it needs.
 
 M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
 2010, sections I and II: is an accelerator bound by computing or by communicating, and is the
-function a good candidate. The break-even is that of M. S. B. Altaf, D. A. Wood, "LogCA", ISCA 2017,
+function a good candidate. The break-even follows M. S. B. Altaf, D. A. Wood, "LogCA", ISCA 2017,
 equation 5, with its parameters derived from the program.
 """
 
@@ -38,12 +38,12 @@ _TAKES = {
 
 
 class Change(NamedTuple):
-    """A change of one thing that makes a function worth accelerating.
+    """A change of one input that makes accelerating a function beneficial.
 
     ``"computation"``, ``"store"`` and ``"medium"`` multiply the factor of that name; overhead and
     latency are divided by it for ``"interface"``; ``"calls"`` merges so many calls into one;
-    ``"everything"`` does the first four at once. The function is worth accelerating for factors
-    above this one and not at it.
+    ``"everything"`` does the first four at once. Accelerating is beneficial for factors above this
+    one and not at it.
     """
 
     knob: Knob
@@ -61,22 +61,22 @@ class Change(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is to be said of accelerating one function, with everything it calls, and no other."""
+    """The results of accelerating one function, with everything it calls, and no other."""
 
     function: str
     share: float
-    """Of the program's time on the host: what it and its callees compute and read."""
+    """The fraction of the program's time on the host that it and its callees take."""
     worth: bool
     speedup: float
     """Of the whole program."""
     own_speedup: float
-    """Of the function alone: LogCA's."""
+    """The break-even of LogCA for only this function."""
     ceiling: float
     """Speedup of the program if computing takes what must wait and the own store takes no time."""
     amdahl_limit: float
     """Speedup of the program if the function takes no time at all."""
     bound: Literal["computation", "communication"]
-    """What takes the larger part of the accelerator's time: computing, or all data and calls."""
+    """The larger part of the accelerator's time: computing, or all data and calls."""
     limited_by: Knob
     """The largest of the four parts of that time."""
     calls: float
@@ -88,15 +88,15 @@ class Verdict(NamedTuple):
     acceleration: float
     """LogCA's A: time on the host over time in the accelerator with data there."""
     break_even: float
-    """LogCA's g1 at this C: bytes a call from which offloading pays [B]; inf: never."""
+    """LogCA's g1 at this C: bytes per call from which offloading is beneficial [B]; inf: never."""
     waiting: float
-    """Of the accelerator's computing, what no parallel hardware shortens [cycle]."""
+    """The part of the accelerator's computing that no parallel hardware shortens [cycle]."""
     factor_limit: float
     """Computing in the accelerator is at most so many times as fast as on the host, for what waits
     takes the rest; inf: no chain of values is seen. Chains through memory are not, and an
     instruction of a chain is taken to last as long as on the host, a load like arithmetic."""
     reason: str
-    """Why it is not worth it; empty if it is."""
+    """Why it is not beneficial; empty if it is."""
     changes: tuple[Change, ...]
     """Single changes that make it so, the smallest first; if none does, everything together."""
     stays: str = ""
@@ -106,18 +106,18 @@ class Verdict(NamedTuple):
 
     @property
     def change(self) -> Change | None:
-        """The smallest change that makes it worth accelerating."""
+        """The smallest change that makes accelerating it beneficial."""
         return self.changes[0] if self.changes else None
 
 
 def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -> Verdict:
     """Judge one function.
 
-    Worth accelerating means that the program's speedup is above `setting.least_speedup`. With T the
-    four parts of the accelerator's time (computing, own store, medium, calls), that is
-    ``ΣT < budget``, the budget being what T0 / least_speedup leaves beside the rest of the program.
+    An accelerator is beneficial if the program's speedup is above `setting.least_speedup`. With T
+    the four parts of the accelerator's time (computing, own local memory, medium, calls), this is
+    ``ΣT < budget``. The budget is T0 / least_speedup minus the time of the rest of the program.
     A part made k times as small suffices for ``k > part / (budget − other parts)``; of computing,
-    what must wait does not shrink.
+    the loop-carried part does not shrink.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def verdict(dataflow: Dataflow, function: str, setting: Setting | None = None) -
     }
     waiting = setting.waiting(work)
     own, taken = max(total - rest, 0.0), sum(spent.values())
-    read_later = float(setting.byte_time * work.returned)  # by the host, of what it wrote
+    read_later = float(setting.byte_time * work.returned)  # the host reads data that they wrote
     budget = total / setting.least_speedup - rest
     worth = rest + taken < total / setting.least_speedup
     limited_by = max(spent, key=lambda knob: spent[knob])
@@ -195,7 +195,7 @@ def kept_table(
     """Return what stays on the host: a row for each function, its share of the time, and why.
 
     Those with at least so much of the time, with everything they call, the busiest first. Library
-    functions are left out: they move with what calls them.
+    functions are left out: they move with their callers.
     """
     names = [name for name in dataflow.staying if name not in dataflow.kinds.library]
     judged = verdicts(dataflow, setting, names)
@@ -234,13 +234,13 @@ def _reason(
     limited_by, taken = max(spent, key=lambda knob: spent[knob]), sum(spent.values())
     if budget <= 0:
         return (
-            "it takes too little of the time: without it the program is "
-            f"{_percent(amdahl - 1)} faster, and more than "
-            f"{_percent(setting.least_speedup - 1)} is asked for"
+            f"it takes too little of the time: without it the program is {_percent(amdahl - 1)} "
+            f"faster, and an accelerator must make it more than "
+            f"{_percent(setting.least_speedup - 1)} faster"
         )
     if waiting >= budget:
         return (
-            "what of its computing must run in order, however parallel its accelerator is, alone "
+            "only the computing that must run in order, however parallel its accelerator is, "
             f"takes {waiting / budget:.3g} times as long as all of it may"
         )
     return (

@@ -19,15 +19,15 @@ from objectives.communication.tree import CallTree
 _NODES = 20_000
 """Limit of the branch-and-bound tree: the same wherever it runs."""
 _TOLERANCE = 1e-10
-"""Of rows, the least that HiGHS takes: the area is exceeded by no larger a share."""
+"""The smallest tolerance of rows that HiGHS takes: the area exceeds its limit by at most this."""
 _SUM = 1e6
 """Sum of all values as HiGHS sees them, for its tolerances are absolute."""
 _PROVEN = 1e-9
-"""Gaps below this, as a share of the sum of all values, are those of the arithmetic."""
+"""Gaps below this fraction of the sum of all values are rounding errors."""
 
 
 class Within(NamedTuple):
-    """Contexts, and what is proven of the best ones."""
+    """Contexts, and the proven bound of the best ones."""
 
     contexts: tuple[int, ...]
     bound: float

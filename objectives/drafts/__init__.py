@@ -1,8 +1,14 @@
 """First drafts of studies: text that runs as it stands, for ``dse new``.
 
-A draft is a function that returns the text of a study. :func:`example` needs nothing;
-:func:`communication`, :func:`partition` and :func:`offload` take a program's profile, each for one
-question; :func:`kernel` takes rows of catalogs. What a draft assumes stands in its comments.
+A draft is a function that returns the text of a study; comments in it name its assumptions.
+
+Modules:
+
+* ``example``: :func:`example`, a draft that needs no input;
+* ``program``: :func:`communication` and :func:`offload`, drafts from a program's profile;
+* ``blocks``: :func:`partition`, a draft for the basic blocks of a profile;
+* ``kernel``: :func:`kernel`, a draft from entries of catalogs;
+* ``text``: the text of drafts: templates, comments and lists.
 """
 
 from objectives.drafts.blocks import partition

@@ -38,7 +38,7 @@ def partition(profile: Path, named: str, name: str) -> str:
     graph = Workloads.load(profile).graphs[0][0]
     area = int(graph.area[graph.movable].sum())
     if not area:
-        message = "no block could move: those that run call library functions"
+        message = "no block could move: all that run call library functions"
         raise InputError(str(profile), [Problem("", message, "profile a program that computes")])
     return filled(
         "partition",
@@ -62,7 +62,7 @@ def sizes(area: int) -> list[int]:
 
 
 def _functions(graph: Graph) -> list[str]:
-    """Return a line for each function with blocks that could move, what takes most first."""
+    """Return a line for each function with blocks that could move, by time."""
     time = block_times(graph, Architecture())
     share = time / max(float(time.sum()), 1.0)
     names = np.array(graph.function)

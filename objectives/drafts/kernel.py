@@ -8,8 +8,8 @@ from objectives.drafts.text import comment, filled, listed, quoted
 
 _GRANULARITY = 1024.0  # of a call, in the templates [B]
 _THREADS = 64  # likewise
-_LINK, _STREAM = 0.5, 0.6  # the most that link and thread are busy, likewise
-_MARGIN = 0.8  # of that, for what waits
+_LINK, _STREAM = 0.5, 0.6  # the maximum utilization of link and thread, likewise
+_MARGIN = 0.8  # of that, for work that waits
 _TERMS = ("overhead", "latency", "latency_per_byte")
 
 Costs = Mapping[str, float]
@@ -29,14 +29,14 @@ def kernel(
     """Return a study of a kernel behind interfaces.
 
     With engines it is a system of docs/system.md: lanes, streams and a schedule, and areas. Without
-    any, LogCA alone, whose peak speedup stands for what an engine costs.
+    any, it is only LogCA, whose peak speedup represents the costs of an engine.
 
     Parameters
     ----------
     name : str
         Of the study.
     kernel, host : (str, str)
-        A row of the catalog, and what is said of it in a comment.
+        A catalog entry, and its text in a comment.
     work : (float, float)
         The host's for a byte [cycle/B], and the exponent with which it grows.
     clock : (str, float)
@@ -80,7 +80,7 @@ def _call_time(costs: Costs) -> float:
 
 
 def _pays(costs: Costs, work: tuple[float, float]) -> bool:
-    """Tell whether a call behind an interface can be twice as fast as on the host."""
+    """Return whether a call behind an interface can be twice as fast as on the host."""
     return 2 * _call_time(costs) < _host_time(work)
 
 

@@ -27,8 +27,8 @@ _KEPT = 12
 """Functions of which a draft says why they stay on the host."""
 _CLOCK = 1e9  # of the template for shared engines, in Hz
 _SOME, _FEW = 0.01, 4  # part of the time; functions
-_LEAST_GAIN = 0.01  # of a function that is worth an accelerator
-_SHARE = 25  # of what a thread could run on the host, one part is asked for
+_LEAST_GAIN = 0.01  # of a function for which an accelerator is beneficial
+_SHARE = 25  # the required rate is one part of so many of the rate that a thread has on the host
 
 
 class Place(NamedTuple):
@@ -45,11 +45,11 @@ class Source:
     Parameters
     ----------
     program : Dataflow
-        What its functions compute and pass on.
+        What its functions compute and transfer.
     origin : str
         In a sentence: what was profiled, and how.
     places : dict of str to Place
-        Of the functions, if the profile tells.
+        Of the functions, if the profile has them.
     """
 
     program: Dataflow
@@ -100,7 +100,7 @@ def communication(profile: Path, named: str, name: str) -> str:
 def offload(profile: Path, named: str, name: str) -> str:
     """Return a study of which function to accelerate as an engine that many threads share.
 
-    Parameters, and what is raised, are those of :func:`communication`.
+    Parameters and errors are as of :func:`communication`.
     """
     source = source_of(profile)
     program = source.program
@@ -142,7 +142,7 @@ def source_of(profile: Path) -> Source:
             if name not in dataflow.kinds.library
         ]
         message = f"no function could move: {'; '.join(told[:3]) or 'none computes anything'}"
-        remedy = "put the work into a function of its own, without I/O, and profile again"
+        remedy = "move the work into a separate function without I/O, and profile again"
         raise InputError(str(profile), [Problem("", message, remedy)])
     places, origin = load_program(profile, _told)
     return Source(dataflow, origin, places)
@@ -178,7 +178,7 @@ def _told(program: Program, name: str) -> tuple[dict[str, Place], str]:
 def _best(judged: Sequence[Verdict], count: int) -> list[Verdict]:
     """Return the functions that gain most on their own.
 
-    Those that take hardly any of the time are left to the user, unless there are few others.
+    Functions with hardly any of the time are left to the user, unless there are few others.
     """
     order = sorted(judged, key=lambda v: (v.share < _SOME, -v.speedup))
     return order[: min(max(sum(v.share >= _SOME for v in judged), _FEW), count)]
@@ -212,10 +212,10 @@ def _least_speedup(judged: Sequence[Verdict], part: float, said: str) -> str:
     lines = ["[[constraint]]", 'quantity = "speedup"']
     if gain > _LEAST_GAIN:
         least = f"at_least = {1 + float(f'{part * gain:.1g}'):.4g}"
-        told = f"{said} of what the best function gains on its own, for less is not worth building"
+        told = f"{said} of the gain of the best function by itself; less is not beneficial"
         return "\n".join([*lines, f"{least:<32}  # {told}: assumption"])
     why = [
-        "At these costs no function is worth an accelerator of its own. With this constraint there",
-        "might be no design; without it the report says what each would lose, and why.",
+        "At these costs an accelerator is beneficial for no function. With this constraint there",
+        "might be no design. Without it the report lists the loss of each function, and why.",
     ]
     return "\n".join(f"# {line}" for line in (*why, *lines, "at_least = 1"))

@@ -41,7 +41,7 @@ def comment(text: str) -> str:
 
 
 def listed(entries: Iterable[tuple[str, str]], commented: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the lines of a list of texts, each with what is said of it; some commented out.
+    """Return the lines of a list of texts, each with its comment; some commented out.
 
     >>> print(listed([("idct", "60 % of the time")], [("sort", "2 % of the time")]))
         "idct",    # 60 % of the time
@@ -54,7 +54,7 @@ def listed(entries: Iterable[tuple[str, str]], commented: Iterable[tuple[str, st
 
 
 def percent(share: float) -> str:
-    """Return a share in percent; what is there is never shown as nothing.
+    """Return a fraction in percent; a positive one is never shown as zero.
 
     >>> percent(0.3456), percent(0.0001)
     ('34.6 %', 'less than 0.1 %')

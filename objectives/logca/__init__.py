@@ -1,4 +1,4 @@
-"""LogCA: when does offloading to an accelerator pay, and how much.
+"""LogCA: when offloading to an accelerator is beneficial, and by how much.
 
 Sources: M. S. B. Altaf and D. A. Wood, "LogCA: A High-Level Performance Model for Hardware
 Accelerators", ISCA 2017, and the same authors' letter "LogCA: A Performance Model for Hardware
@@ -8,9 +8,16 @@ both are terms of one formula here. Assumptions, the papers': one call at a time
 (else o, L and l are the parts that do not), host and accelerator run algorithms of one complexity,
 no caches.
 
-:func:`offload` gives everything; its parts are models of their own. All take keywords and numbers
-or arrays of any shapes that broadcast, finite but for an infinite acceleration, and give NaN
-outside the declared domains. No function raises on a value.
+Modules:
+
+* ``quantities``: the quantities and records of the models;
+* ``curve``: :func:`times`, :func:`speedup` and :func:`limits` over the granularity;
+* ``reach``: the granularities from which an offload is beneficial, or meets a target;
+* ``model``: :func:`offload`, all results at once.
+
+All models take keywords and numbers or arrays of any shapes that broadcast. Inputs are finite
+except for an infinite acceleration. Outside the declared domains the models return NaN. No function
+raises on a value.
 """
 
 from objectives.logca.curve import Limits, Speedup, Times, limits, speedup, times

@@ -132,7 +132,7 @@ def times(
 ) -> Times:
     """Return T0, T1 and the three parts of T1, at a granularity (ISCA 2017, section 2).
 
-    Each is a sum of products of powers, so that each moves one way with all but β: with that, g**β
+    Each is a sum of products of powers, and therefore monotonic in all inputs but β: with β, g**β
     rises for g above 1 B and falls below.
 
     >>> float(times(granularity=1024, overhead=29e3, latency=1500, computational_index=90,
@@ -182,9 +182,9 @@ def limits(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> 
     * ``computational_intensity`` C/l and C/A/l (section 2); inf for l = 0.
     * ``latency_bound`` (section 3.1): 1 if l > 0 and β ≤ 1, else 0.
 
-    The first three are values, a limit and a least upper bound of speedup, so they move as it does
-    at each granularity; as β passes 1 the limit rises from 0 to A. The peak is at
-    g = β (o + L) / ((1 − β) l), which moves with each of its factors, up to inf at β = 1 or l = 0.
+    The first three are values, a limit and a least upper bound of speedup. They are monotonic as
+    speedup is at each granularity; as β passes 1 the limit rises from 0 to A. The peak is at
+    g = β (o + L) / ((1 − β) l). It is monotonic in each factor, up to inf at β = 1 or l = 0.
     """
     o, fixed, per_byte, c, b, a = np.broadcast_arrays(*arrays(*interface, *kernel, acceleration))
     bends = (per_byte > 0.0) & (b < 1.0)

@@ -1,4 +1,4 @@
-"""Everything LogCA says of an offload, in one call."""
+"""All results of LogCA for an offload, in one call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def offload(
     acceleration: Acceleration,
     target_speedup: TargetSpeedup = 1.0,
 ) -> Offload:
-    """Return everything LogCA says of an offload; each output in the shape of its own inputs.
+    """Return all results of LogCA for an offload; each output has the shape of its inputs.
 
     Parameters
     ----------

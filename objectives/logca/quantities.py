@@ -1,6 +1,6 @@
 """What LogCA takes: quantities, and records of them.
 
-Symbols are those of M. S. B. Altaf and D. A. Wood, "LogCA: A High-Level Performance Model for
+Symbols are from M. S. B. Altaf and D. A. Wood, "LogCA: A High-Level Performance Model for
 Hardware Accelerators", ISCA 2017, Table 1, with l for the latency per byte that shares the letter L
 there. The typical ranges cover its Table 5.
 """
@@ -18,7 +18,7 @@ TargetSpeedup: TypeAlias = Annotated[
 
 
 class Interface(NamedTuple):
-    """What a call costs beside the computation."""
+    """The costs of a call in addition to the computation."""
 
     overhead: Overhead
     latency: Latency = 0.0

@@ -1,4 +1,4 @@
-"""From which granularity on an offload pays, reaches half the acceleration, or a target."""
+"""Granularities from which an offload is beneficial or meets a target."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class BreakEven:
         Array,
         Quantity(
             "B",
-            "granularity from which offloading pays; inf: never",
+            "granularity from which offloading is beneficial; inf: never",
             "g1",
             low=0.0,
             label="break-even granularity",
@@ -31,9 +31,9 @@ class BreakEven:
         Array,
         Quantity(
             "B",
-            "granularity up to which offloading pays; inf: no end",
+            "granularity up to which offloading is beneficial; inf: no limit",
             low=0.0,
-            label="largest granularity that pays",
+            label="largest beneficial granularity",
         ),
     ]
 
@@ -73,18 +73,19 @@ class Target:
 @monotonic(break_even="-acceleration -computational_index +overhead +latency +latency_per_byte")
 @np.errstate(all="ignore")
 def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> BreakEven:
-    """Return the granularities between which offloading pays: speedup ≥ 1.
+    """Return the granularities between which offloading is beneficial: speedup ≥ 1.
 
-    The exact g1 that equations 5 and 11 of ISCA 2017 aim at, and the second crossing of sub-linear
-    kernels under a latency per byte. Both are inf if offloading never pays; `break_even` is
-    0 if it pays from the smallest granularity on, `break_even_end` inf if it pays for ever.
+    The first is the exact g1 that equations 5 and 11 of ISCA 2017 approximate. The second is the
+    second crossing of sub-linear kernels under a latency per byte. Both are inf if offloading is
+    never beneficial. `break_even` is 0 if the smallest granularity is beneficial, and
+    `break_even_end` is inf if beneficial granularities have no limit.
 
-    What makes every call cheaper beside the host's makes the granularities that pay a larger set:
-    `break_even` falls with A and C and rises with o, L and l.
+    A cheaper call or a slower host enlarges the set of beneficial granularities: `break_even`
+    falls with A and C and rises with o, L and l.
 
-    >>> pays = break_even(overhead=2000, latency_per_byte=5, computational_index=200,
-    ...                   complexity=0.7, acceleration=10)
-    >>> float(pays.break_even), float(pays.break_even_end)
+    >>> result = break_even(overhead=2000, latency_per_byte=5, computational_index=200,
+    ...                     complexity=0.7, acceleration=10)
+    >>> float(result.break_even), float(result.break_even_end)
     (35.1747, 152717.3)
     """
     c, b = arrays(*kernel)
@@ -101,8 +102,8 @@ def half_acceleration(
 ) -> HalfAcceleration:
     """Return the granularities between which the speedup is at least A/2.
 
-    The exact g_{A/2} of equations 6 and 12 of ISCA 2017; ends as in :func:`break_even`. There
-    C g**β / A covers o + L + l g, so that it rises with A, o, L and l and falls with C.
+    The exact g_{A/2} of equations 6 and 12 of ISCA 2017; bounds as in :func:`break_even`. There
+    C g**β / A covers o + L + l g. The granularity rises with A, o, L and l and falls with C.
 
     >>> float(half_acceleration(overhead=29e3, latency=1500, computational_index=90,
     ...                         acceleration=19).half_acceleration)
@@ -123,8 +124,8 @@ def target(
 ) -> Target:
     """Return the granularities between which the speedup is at least a target.
 
-    Ends as in :func:`break_even`: (inf, inf) is never, (0, inf) is always. As there, `target_from`
-    moves one way with each input but β; `target_to` does not, since never is inf for both.
+    Bounds as in :func:`break_even`: (inf, inf) is never, (0, inf) is always. As there,
+    `target_from` is monotonic in each input but β; `target_to` is not, since never is inf for both.
 
     >>> target(target_speedup=[1, 10, 20], overhead=29e3, latency=1500, computational_index=90,
     ...        acceleration=19).target_from

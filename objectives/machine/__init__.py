@@ -1,4 +1,4 @@
-"""What a machine is made of, and what a call costs on it: the system of docs/system.md.
+"""The parts of a machine, and the costs of a call on it: the system of docs/system.md.
 
 * :func:`engine`: clock, data rate and area of a C-slowed engine (:mod:`objectives.machine.engine`);
 * :func:`lanes_for`: lanes from an acceleration (:mod:`objectives.machine.lanes`);
@@ -7,9 +7,11 @@
 * :func:`turnaround`, :func:`call_interval`, :func:`offload_terms`: calls back to back, and LogCA's
   terms of them (:mod:`objectives.machine.calls`);
 * :func:`call_time`: a call under load (:mod:`objectives.machine.latency`);
-* :func:`call_break_even`: granularity from which calls pay (:mod:`objectives.machine.breakeven`);
+* :func:`call_break_even`: granularity from which calls are beneficial
+  (:mod:`objectives.machine.breakeven`);
 * :func:`call_buffers`: memory of calls in flight (:mod:`objectives.machine.buffers`);
-* :func:`total_area`: the area of all of it (:mod:`objectives.machine.area`).
+* :func:`total_area`: the area of all of it (:mod:`objectives.machine.area`);
+* ``interface``: the overhead and latency of an interface; ``quantities``: quantities of the models.
 """
 
 from objectives.machine.area import Area, total_area

@@ -88,7 +88,7 @@ def total_area(
         [bit]; tags and logic of a cache are not counted.
     engines : float or ndarray
         Everything but a shared interface is counted this many times: an engine in the pipeline
-        serves its own core alone, one behind a bus or DMA can serve all.
+        serves only its own core, one behind a bus or DMA can serve all.
     shared_link : float or ndarray
         1: all engines are behind one interface; 0: each has its own.
 

@@ -3,13 +3,13 @@
 LogCA's break-even (Altaf and Wood, LogCA: A High-Level Performance Model for Hardware Accelerators,
 ISCA 2017) for a stream that shares link and engine and has q calls in flight.
 
-Calls back to back end at least every ``max(set-up, link, slots, whole call / q)``, if the slots
-of a call and its time at the engine in the worst phase are bounded by lines in its granularity
-(:func:`objectives.sharing.engine_line`): a server that keeps such a line keeps it for calls in a
-row, and in a row of such servers with a window the slowest cycle sets the pace. So each of the four
-is held to the host's time C · g^β, whose crossings with a line are exact roots
-(:mod:`objectives.power_law`). The true crossing is lower by what the lines add: less than a round
-of the schedule and the slots of one element.
+Calls back to back end at least every ``max(set-up, link, slots, whole call / q)``. For this, lines
+in the granularity must bound the slots of a call and its time at the engine in the worst phase
+(:func:`objectives.sharing.engine_line`). A server that keeps such a line for one call keeps it for
+calls in a row. In a row of such servers with a window the longest cycle sets the pace. Each of the
+four times is therefore compared with the host's time C · g^β, whose crossings with a line are exact
+roots (:mod:`objectives.power_law`). The true crossing is lower by the slack of the lines: less than
+a round of the schedule and the slots of one element.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class CallBreakEven:
             "B",
             "granularity up to which they are as fast as on the host; inf: no end",
             low=0,
-            label="largest granularity that pays",
+            label="largest beneficial granularity",
         ),
     ]
 
@@ -121,14 +121,14 @@ def call_break_even(
     all others are slower. The other streams load the link with their data rate, whatever the
     granularity, and their calls are as large; of the wait for the link the mean counts.
 
-    Whatever makes a line steeper or higher, or the host faster, leaves each of the four fewer
-    granularities, and fewer that are in all: `break_even` moves one way with each input but β. Its
-    end does not, since never is inf for both.
+    A steeper or higher line, or a faster host, leaves each of the four fewer granularities, and
+    fewer that are in all: `break_even` is monotonic in each input but β. Its end is not, since
+    never is inf for both.
 
     Parameters
     ----------
     kernel, set_up : Kernel, SetUp
-        The work on the host, and what a call costs it.
+        The work on the host, and the cost of a call there.
     interface_latency, interface_latency_per_byte : float or ndarray
         [cycle] and [cycle/B].
     shared_link, streams, total_streams, stream_data_rate : float or ndarray

@@ -1,4 +1,4 @@
-"""The memory that calls in flight take beside the engine."""
+"""The memory of outstanding calls outside the engine."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def call_buffers(
 ) -> CallBuffers:
     """Return the memory for the data of the calls in flight of all streams of an engine.
 
-    Assumption: an engine works in place, so that a call's result needs no memory beside its data.
+    Assumption: an engine works in place. A call's result then needs no memory but its data.
 
     >>> float(call_buffers(1024.0, calls_in_flight=2, streams=8).buffer_bits)
     131072.0

@@ -51,7 +51,7 @@ class Interval:
     call_interval: Annotated[Array, CALL_INTERVAL]
     stream_utilization: Annotated[
         Array,
-        Quantity("1", "calls of a stream over those that it can make with q in flight", low=0),
+        Quantity("1", "calls of a stream per call that it can make with q outstanding", low=0),
     ]
 
 
@@ -86,7 +86,7 @@ def turnaround(
     link_wait_time: LinkWaitTime,
     interface_latency: InterfaceLatency,
 ) -> Turnaround:
-    """Return what a call takes beside the engine.
+    """Return the time of a call outside the engine.
 
     Each is a sum that rises with its terms.
 
@@ -119,7 +119,7 @@ def turnaround(
 @requires(
     Requirement(
         "stream_utilization < 1",
-        "a thread can make the calls that it is asked for, with as many in flight as it may have",
+        "a thread can make its calls with the outstanding calls that it may have",
     )
 )
 @model
@@ -130,9 +130,9 @@ def turnaround(
 def call_interval(
     link_interval: LinkInterval, stream_interval: StreamInterval, call_rate: CallRate
 ) -> Interval:
-    """Return the mean time between ends of calls of a stream that always has a request waiting.
+    """Return the mean time between completions of calls of a stream that always has a request.
 
-    The larger of what the link leaves it and of what thread, window and engine let pass
+    The larger of the times that the link, and that thread, window and engine, need for a call
     (:func:`objectives.sharing.stream_interval`).
 
     Parameters
@@ -172,8 +172,8 @@ def offload_terms(
     as set-up goes, latency beyond. Then :func:`objectives.logca.speedup` at this granularity, with
     no latency per byte, is the host's time over `call_interval`.
 
-    What is exposed is the interval less the engine's part. Overhead is the lesser of it and set-up,
-    latency what it has beyond set-up, so that each moves one way with all three.
+    The exposed time is the interval less the engine's part. Overhead is the smaller of it and
+    set-up, latency its part beyond set-up. Each is therefore monotonic in all three.
 
     Parameters
     ----------

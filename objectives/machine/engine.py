@@ -37,7 +37,7 @@ class Stages(NamedTuple):
     register_delay: Annotated[
         Floats,
         Quantity(
-            "s", "delay of a stage beside its logic", low=0, better="lower", typical=(1e-9, 6e-9)
+            "s", "delay of a stage without its logic", low=0, better="lower", typical=(1e-9, 6e-9)
         ),
     ]
     routing_delay: Annotated[
@@ -57,7 +57,7 @@ class Stages(NamedTuple):
 
 
 class LaneArea(NamedTuple):
-    """What a lane takes of the chip."""
+    """The area of a lane."""
 
     lane_area: Annotated[
         Floats,
@@ -70,7 +70,7 @@ class LaneArea(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """What a lane takes in a clock, and how often."""
+    """The work of a lane in a clock, and its passes."""
 
     element_bytes: ElementBytes
     passes: Passes
@@ -115,7 +115,7 @@ def engine_clock(pipeline_depth: PipelineDepth, stages: Stages) -> EngineClock:
     """Return the clock and the response time of a lane.
 
     ``t(C) = logic_delay · ceil(n / (C − u)) / n + register_delay + routing_delay · C`` with n
-    `logic_steps` and u `unsplit_stages` (C − u is at least 1): the slowest stage holds the largest
+    `logic_steps` and u `unsplit_stages` (C − u is at least 1): the slowest stage has the largest
     number of parts. The response time is ``C · t(C)`` (equation 3).
 
     Both rise with each delay, and with the stages that hold no logic, which leave more parts to the

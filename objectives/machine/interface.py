@@ -1,4 +1,4 @@
-"""What an interface asks of the host, the link and the engine's data path for one call."""
+"""The costs of an interface for one call: on the host, the link and the engine's data path."""
 
 from __future__ import annotations
 

@@ -40,14 +40,14 @@ def lanes_for(
     ],
     elements: Elements,
 ) -> LanesFor:
-    """Return as many lanes as give the acceleration to a call that has the engine alone.
+    """Return as many lanes as give the acceleration to a call without other calls in the engine.
 
     A call of ``n = ceil(granularity / element_bytes)`` elements takes ``n · passes`` clocks of one
     lane, so a lane accelerates by ``host_time / (n · passes · clock_period)``. The pipeline is full
     meanwhile: other elements of the call, or other streams, are in its other stages.
 
-    A lane accelerates by a product of powers of what it depends on, but for the granularity, with
-    which the elements jump; lanes are what is asked for over that, rounded up.
+    A lane accelerates by a product of powers of its inputs, except for the granularity, with
+    which the elements jump. The lanes are the required acceleration over that, rounded up.
 
     Parameters
     ----------

@@ -1,10 +1,11 @@
 """How long a request takes from its arrival to the end of its call, all streams under load.
 
-A call's way has stations that each take a constant time, and a window. Of a row of constant times
-the whole wait is that of the slowest station alone: with T the time of a call that meets nobody
-and b that of the slowest station, call k ends at ``max(A_k + T, D_{k−1} + b, D_{k−q} + T)``, if A
-is its arrival. So the waits of thread, engine and window do not add up; the largest counts. The
-link is an exception, for it is other streams' calls that a call waits for there.
+A call passes stations that each take a constant time, and a window. In a row of constant times
+the slowest station determines the whole wait. Let T be the time of a call that meets no other, b
+the time of the slowest station, and A_k the arrival of call k. Then call k ends at
+``max(A_k + T, D_{k−1} + b, D_{k−q} + T)``. The waits of thread, engine and window therefore do not
+add up; the largest counts. The link is an exception, because a call waits there for calls of other
+streams.
 """
 
 from __future__ import annotations
@@ -115,11 +116,11 @@ def call_time(
     set_up_time, link_time, link_wait_time, interface_latency : float or ndarray
         [cycle].
     engine_time_alone, engine_time : float or ndarray
-        Mean time at the engine without earlier calls of the stream, and with those that come at
-        `call_rate` [cycle].
+        Mean time at the engine without earlier calls of the stream, and with earlier calls that
+        come at `call_rate` [cycle].
     stream_interval : float or ndarray
-        Pace b of a stream that always has a request [cycle]: the window's wait is that of M/D/q
-        with a service of q · b, for calls behind others meet the schedule in their own phase.
+        Pace b of a stream that always has a request [cycle]. The window's wait is the wait of M/D/q
+        with a service of q · b, because calls behind others meet the schedule in their own phase.
 
     Returns
     -------

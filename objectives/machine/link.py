@@ -2,7 +2,7 @@
 
 A call occupies the link for ``interface_latency_per_byte · granularity`` cycles, first come first
 served. Calls of all the streams that share the link are taken as one Poisson process, as if each
-thread's set-up did not space its calls; the wait is then that of M/D/1.
+thread's set-up did not space its calls. The wait is then the wait of M/D/1.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ def link(
     interface_latency_per_byte : float or ndarray
         Occupancy of the link for each byte [cycle/B].
     shared_link : float or ndarray
-        1: `total_streams` meet on the link; 0: `streams` do, those of one engine.
+        1: `total_streams` meet on the link; 0: the `streams` of one engine do.
     streams, total_streams : float or ndarray
-        That share one engine, and on the chip.
+        Streams that share one engine, and streams on the chip.
 
     Returns
     -------
     Link
-        Times in cycles; the wait is inf if the load reaches 1, the interval if that of the others
-        does.
+        Times in cycles. The wait is inf if the load reaches 1; the interval is inf if the load of
+        the other streams does.
 
     >>> crowded = link(1000.0, 1e-5, 0.5, shared_link=1, streams=8, total_streams=64)
     >>> float(crowded.link_utilization), float(crowded.link_wait_time)

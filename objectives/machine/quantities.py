@@ -33,7 +33,7 @@ LINK_INTERVAL = Quantity(
 )
 TURNAROUND_TIME = Quantity(
     "cycle",
-    "time of a call beside its time at the engine",
+    "time of a call without its time at the engine",
     "Z",
     low=0,
     typical=(100, 1e5),

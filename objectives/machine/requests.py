@@ -1,4 +1,4 @@
-"""From what a stream asks for to its calls."""
+"""The calls of a stream, from its data rate."""
 
 from __future__ import annotations
 

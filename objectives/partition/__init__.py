@@ -1,18 +1,26 @@
 """Which basic blocks of a program belong on an accelerator, and what that gains.
 
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
-of CPU-Accelerator Architectures", 2010. The estimate is the paper's; the optimum, beside the
-paper's greedy partitioner, is this package's (docs/partition.md).
+of CPU-Accelerator Architectures", 2010. The estimate and the greedy partitioner are the paper's;
+the optimum is this package's (docs/partition.md).
 
-:func:`optimal` and :func:`greedy` are the models, over programs that ``dse profile`` has profiled:
+Modules:
 
-* :mod:`objectives.partition.graph` makes a profile a graph, :mod:`~objectives.partition.estimate`
-  gives the time of a mapping of its blocks, for any number of architectures at once;
-* :func:`~objectives.partition.problem.problem_of` makes graph and architecture an optimisation
-  problem, :func:`~objectives.partition.solve.best_partition` solves it,
-  :func:`~objectives.partition.solve.area_front` gives the whole front of area against time;
-* :func:`~objectives.partition.blocks.decide` says which blocks move, and which of them only pay
-  together.
+* ``quantities``: the quantities of the models, and records of them;
+* ``workloads``: the programs that ``dse profile`` has profiled, as an input of the models;
+* ``model``: :func:`optimal` and :func:`greedy`, the models of a study;
+* ``graph``: a profile as a graph of blocks;
+* ``estimate``: the time of a mapping of blocks, for any number of architectures at once;
+* ``problem``: graph and architecture as an optimization problem;
+* ``reduce``: a smaller problem with the same optimum;
+* ``flow``: maximum flows; ``cut``: the optimum without a bound on area, as a minimum cut;
+* ``branch``: the optimum with a bound on area, by branch and bound; ``milp``: as a linear program;
+* ``solve``: the best partition, and the front of area against time;
+* ``solved``: a store of partitions that are used again;
+* ``greedy``: the paper's partitioner;
+* ``blocks``: the blocks that move, and groups that are only beneficial together;
+* ``compare``: organisations and partitioners compared;
+* ``report``, ``moved``: sections of the report.
 """
 
 from objectives.partition.blocks import Decision, Group, blocks_table, decide, moved_together

@@ -25,13 +25,13 @@ class Group(NamedTuple):
     area: int
     """Their instructions."""
     gain: float
-    """Cycles that they save together, beside the blocks that both partitions move."""
+    """Cycles that they save together, in addition to the blocks that both partitions move."""
     alone: float
     """Cycles that the best of them saves on its own; 0 or less: they had to move together."""
 
 
 class Decision(NamedTuple):
-    """What moves for one design."""
+    """The blocks that move for one design."""
 
     optimum: Partition
     greedy: Partition
@@ -42,7 +42,7 @@ class Decision(NamedTuple):
 
 
 def decide(graph: Graph, architecture: Architecture, size: float) -> Decision:
-    """Return which blocks the optimum and greedy move, and what pays only together.
+    """Return the blocks that the optimum and greedy move, and groups that only gain together.
 
     Parameters
     ----------
@@ -93,8 +93,9 @@ def moved_together(
 ) -> tuple[Group, ...]:
     """Return the connected groups of blocks that the optimum moves and greedy does not.
 
-    Blocks are connected if separating them costs something. Gains count beside the blocks that
-    both partitions move; they add up to the whole difference, as groups do not interact.
+    Blocks are connected if separating them costs something. Gains are measured with the blocks that
+    both partitions move already moved. They add up to the whole difference, as groups do not
+    interact.
     """
     base, extra = problem.chosen(optimum & greedy), problem.chosen(optimum & ~greedy)
     inside, count = extra[problem.node], len(problem)

@@ -1,10 +1,10 @@
 """The optimum within an area where many blocks share their data: branch and bound by minimum cuts.
 
-A price on area makes the bound on it a cost, and the best partition a minimum cut; what that cut
-leaves of the bound is proven (Lagrange). The best price lies between two sets, one that fits and
-one that does not. The block that ties most of what they differ in is then tried on each side: on
-the CPU it breaks a loop, on the accelerator it takes its area. Blocks that no longer pay leave the
-problem each time, so that few branches are left of programs whose sets are large.
+A price on area makes the bound on it a cost, and the best partition a minimum cut. The part of the
+bound that this cut leaves is proven (Lagrange). The best price is between two sets: the first fits
+and the second does not. The block that connects most of their difference is then tried on each
+side: on the CPU it breaks a loop, on the accelerator it takes its area. Blocks without a gain leave
+the problem each time. Few branches are therefore left of programs whose sets are large.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Priced(NamedTuple):
     low: Selection
     """A set that fits, best for its area."""
     high: Selection
-    """One that does not."""
+    """A set that does not fit."""
 
 
 class _Branch(NamedTuple):
@@ -48,7 +48,7 @@ class _Branch(NamedTuple):
     problem: PartitionProblem
     size: float
     change: float
-    """Of what is moved already."""
+    """The area of blocks that are moved already."""
     moved: Selection
     """Which blocks of the graph that is."""
     sets: _Priced
@@ -111,7 +111,7 @@ class Search:
         """Look at a branch; keep it if it may hold something better."""
         problem = reduced(problem, size)
         everything = np.ones(len(problem), bool)
-        if problem.area.sum() <= size:  # what is left is the minimum cut
+        if problem.area.sum() <= size:  # the rest is the minimum cut
             self._offer(problem, everything, change, moved)
             return
         sets = _priced(problem, size, rate, self.change - self.rounding - change)

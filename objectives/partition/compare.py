@@ -1,6 +1,6 @@
 """Memory organisations side by side: the share of the theoretical speedup, program by program.
 
-The questions are those of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation
+The questions come from T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation
 for the Exploration of CPU-Accelerator Architectures", 2010, section III-B: which organisation is
 best, and does it stay so if sharing a cache costs latency?
 """
@@ -25,7 +25,7 @@ Rows = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is compared: programs, organisations, penalties, and one reference for all else.
+    """The compared programs, organisations and penalties, and one reference for all else.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ def groups(graphs: Sequence[Graph], inputs: Mapping[str, float]) -> pd.DataFrame
     Returns
     -------
     DataFrame
-        A row a group, by program and falling gain: ``program``, ``where`` (functions and lines),
-        ``blocks``, ``area`` in instructions, ``together`` and ``alone``: what all of them, and the
-        best of them by itself, save of the time on the CPU, as shares.
+        A row per group, by program and falling gain: ``program``, ``where`` (functions and lines),
+        ``blocks``, ``area`` in instructions, ``together`` and ``alone``: the savings of all blocks,
+        and of the best block by itself, as fractions of the time on the CPU.
     """
     size = inputs.get("accelerator_size", 128.0)
     found = []

@@ -1,8 +1,9 @@
 """Minimum cuts: the best partition with no bound on area, and the best ones as area gets a price.
 
-A block on the CPU is on the source's side. A set of blocks has two nodes more, one that is on the
-accelerator if any of its blocks is, one that is if all are; two blocks alone need an arc. Costs are
-whole numbers, so that a cut is exact: times of 10⁹ cycles and small differences fit together.
+A block on the CPU is on the source's side. A set of blocks has two additional nodes: the first is
+on the accelerator if any block of the set is, the second if all are. Two blocks only need an arc.
+Costs are whole numbers. A cut is therefore exact: times of 10⁹ cycles and small differences fit
+together.
 
 With a price on area, the moved blocks only become fewer as the price rises: the sets are nested,
 as each block's cost rises with it (Gallo, Grigoriadis, Tarjan, SIAM J. Computing 18(1), 1989).

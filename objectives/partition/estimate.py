@@ -4,8 +4,8 @@ Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation 
 of CPU-Accelerator Architectures", 2010: section II-A for the sums, section III for write-backs,
 free casts and the memory organisations. What each organisation costs is in :func:`latencies`.
 
-Additions to the paper, which charges the write-back alone: the read from the next level after it,
-and that read for lines that the other core left unwritten (docs/partition.md).
+Additions to the paper, which only charges the write-back: the read from the next level after it,
+and the read for lines that the other core left unwritten (docs/partition.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from objectives.partition.quantities import Architecture
 
 
 class Crossing(NamedTuple):
-    """What is added if a core is the first to touch what the other one holds, in cycles."""
+    """Cycles that a core adds if it is the first to touch data that the other one holds."""
 
     dirty_to_accelerator: Array
     """The accelerator touches a line that the CPU wrote."""
@@ -45,7 +45,7 @@ class Latencies(NamedTuple):
     level1: Crossing
     """A crossing of a line in L1."""
     level2: Crossing
-    """A crossing of a line in L2, beside that in L1 if it is there as well."""
+    """A crossing of a line in L2, in addition to the crossing in L1 if the line is there too."""
 
 
 def latencies(architecture: Architecture) -> Latencies:
@@ -53,14 +53,14 @@ def latencies(architecture: Architecture) -> Latencies:
 
     * The penalty is added to accesses that the shared cache answers, of either core. Main memory
       is not a cache and has none.
-    * An accelerator without caches pays at least the latency of the shared level.
+    * An accelerator without caches takes at least the latency of the shared level.
     * A shared L1 (SL1) holds everything for both: no crossing costs anything.
-    * Else, what the other core wrote is first written back, at the latency of the shared level.
+    * Else, data of the other core is first written back, at the latency of the shared level.
       A core without caches leaves nothing to write back: it wrote to the shared level.
     * Additions to the paper: data that only the other core has in its private L1 is read from the
       next level, and from the one after it if that is private and does not have it either. A core
       without caches reads at the shared level anyway.
-    * If each pair of blocks pays, lines in L1 alone count, and are read from the shared level.
+    * If blocks are charged in pairs, only lines in L1 count, and are read from the shared level.
     """
     a = architecture
     l1, l2, memory = (
@@ -109,7 +109,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Totals:
-    """What a mapping of blocks adds up to, whatever the architecture.
+    """The totals of a mapping of blocks, whatever the architecture.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _counts(rows: Array) -> tuple[float, ...]:
 
 
 def _crossed(c: Crossings, moved: NDArray[np.bool_]) -> tuple[Crossing, Crossing, Crossing]:
-    """Return the crossings of each core in L1 and in L2, and those of each reader in L1."""
+    """Return the crossings of each core in L1 and in L2, and of each reader in L1."""
     there = np.append(moved, False)  # the last: what never ran here
     readers = np.bincount(c.row, minlength=len(c.level))
     on_accelerator = np.bincount(c.row, there[c.reader], minlength=len(c.level))
@@ -229,8 +229,8 @@ def _sum(counts: Sequence[Floats], costs: Sequence[Floats]) -> Array:
 def register_time(registers: Registers, push: Floats, pull: Floats) -> Array:
     """Return the time to pass values, each pushed or pulled, whichever is faster over the run.
 
-    Values for which pushing is faster are told by the ratio of their rates, so that any number of
-    latencies costs one search each.
+    The ratio of their rates decides for which values pushing is faster. Any number of latencies
+    therefore costs one search each.
     """
     push, pull = np.asarray(push, dtype=np.float64), np.asarray(pull, dtype=np.float64)
     rate = registers.defined / registers.used
@@ -243,13 +243,13 @@ def register_time(registers: Registers, push: Floats, pull: Floats) -> Array:
 
 
 def cpu_time(graph: Graph, architecture: Architecture) -> Array:
-    """Return the time of the program on a CPU alone, whose caches are nobody else's, in cycles."""
+    """Return the time of the program on a CPU that shares no caches, in cycles."""
     alone = architecture._replace(shared_level=3.0)  # no penalty: nothing is shared
     return estimate(graph, np.zeros(len(graph), bool), alone).accelerated_time
 
 
 def block_times(graph: Graph, architecture: Architecture) -> Array:
-    """Return the time of each block on a CPU alone, in cycles, shape (blocks,).
+    """Return the time of each block on a CPU that shares no caches, in cycles, shape (blocks,).
 
     They add up to :func:`cpu_time`. Of an architecture of numbers, no arrays.
     """

@@ -1,8 +1,8 @@
 """Maximum flows in whole numbers of up to 62 bits, by SciPy's, which takes 31.
 
 Capacities are taken a few leading bits at a time. The flow that fits those bits is a flow of the
-whole network; what it leaves unsent is less than one unit of the last bit taken for each arc of a
-cut, so that the next round may take as many bits less. The last one takes them all.
+whole network. Its unsent part is less than one unit of the last bit taken for each arc of a cut.
+The next round may therefore take as many bits less. The last one takes them all.
 """
 
 from __future__ import annotations

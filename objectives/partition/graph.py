@@ -1,8 +1,8 @@
 """A profile as a graph of blocks: what running each costs, and what separating two of them costs.
 
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
-of CPU-Accelerator Architectures", 2010, section II-A. What the paper leaves open is decided here;
-docs/partition.md gives the reasons.
+of CPU-Accelerator Architectures", 2010, section II-A. The paper leaves details open, which are
+decided here; docs/partition.md gives the reasons.
 
 * t_e counts every instruction but loads, stores, block copies (memory accesses), phi nodes and
   stack allocations (no instructions of a machine), by class: casts are free in hardware.
@@ -11,8 +11,9 @@ docs/partition.md gives the reasons.
   blocks, each call is shared among them as the returns are.
 * A value is passed once for each pair of blocks (definition, use). The arguments of a call are
   values from the calling block to the callee's entry, its result one from the returning block back.
-* Library functions, and blocks that call one, stay on the CPU; but those that copy memory may move
-  like a function of one block, whose accesses are the copy's, and so may blocks that call them.
+* Library functions, and blocks that call one, stay on the CPU. Library functions that copy memory
+  are an exception: they may move like a function of one block, whose accesses are the accesses of
+  the copy, and so may blocks that call them.
 * Blocks that were never executed cost nothing and are left out.
 """
 
@@ -89,7 +90,7 @@ class Graph:
     Parameters
     ----------
     program : str
-        What it is called.
+        Its name.
     block : ndarray of int, shape (blocks,)
         Their numbers in the profile.
     function, name : tuple of str
@@ -99,8 +100,8 @@ class Graph:
     executions : ndarray, shape (blocks,)
         How often each ran.
     operations : ndarray, shape (blocks, classes)
-        Instructions with register operands of the whole run: those of no class of its own, and
-        those of `COSTED`.
+        Instructions with register operands of the whole run: instructions without a class, then
+        the classes of `COSTED`.
     hits : ndarray, shape (blocks, 3)
         Loads and stores of the whole run, by the level that answers: L1, L2, main memory.
     area : ndarray of int, shape (blocks,)
@@ -108,9 +109,9 @@ class Graph:
     movable : ndarray of bool, shape (blocks,)
         Whether the accelerator can run it.
     controls, registers
-        What separating two blocks costs; both ends are positions in these arrays.
+        The costs of separating two blocks; both blocks are positions in these arrays.
     crossings : Crossings
-        What separating readers from an owner costs; -1 is a block that never ran here: it is on
+        The costs of separating readers from an owner; -1 is a block that never ran here: it is on
         the CPU.
     text : tuple of str
         What the source says in each block's line; empty if it is not known.
@@ -224,9 +225,9 @@ def _movable(profile: Profile, blocks: list[Block]) -> NDArray[np.bool_]:
 
 
 class _Passage(NamedTuple):
-    """A share of the executions of one call: into the callee's entry, or out of one of its returns.
+    """A part of the executions of one call: into the callee's entry, or out of one of its returns.
 
-    Both ends are block numbers of the profile.
+    Source and target are block numbers of the profile.
     """
 
     source: int

@@ -15,8 +15,8 @@ from objectives.partition.problem import PartitionProblem
 def greedy_choice(problem: PartitionProblem, size: float) -> NDArray[np.bool_]:
     """Return the nodes that the greedy partitioner moves to an accelerator of a size.
 
-    Of the blocks that still fit and whose move alone saves time, the one that saves most for each
-    instruction is moved, until there is none; the first of equals.
+    Candidates are blocks that still fit and that save time if only they move. The one with the
+    largest saving per instruction is moved, until there is none; the first of equals.
     """
     count, sizes = len(problem), problem.sizes
     tie, node = problem.tie, problem.node

@@ -1,8 +1,8 @@
 """The optimum within an area, as a mixed-integer program solved by HiGHS.
 
-A node is a variable of 0 or 1. Two nodes that interact have a continuous one that is at least their
-difference, and a term of each. A larger set has one that is at least each of its nodes, if any of
-them costs, and one that is at most each, if all of them save.
+A node is a variable of 0 or 1. Two nodes that interact have a continuous variable, no smaller than
+their difference, and a term of each. A larger set has such a variable that is at least each of its
+nodes, if any of them costs, and a variable that is at most each, if all of them save.
 
 HiGHS is called by its own package: the release within SciPy writes lines to the terminal.
 """
@@ -24,7 +24,7 @@ _MAGNITUDE = 1e6
 _ROW = 0.25
 """Factor of the rows of pairs: rounding both nodes to whole numbers stays within the tolerance."""
 PROVEN = 1e-9
-"""Gaps below this, as a share of the sum of all costs, are those of the arithmetic."""
+"""Gaps below this fraction of the sum of all costs are rounding errors."""
 
 _OPTIONS: dict[str, bool | int | float | str] = {
     "output_flag": False,
@@ -43,7 +43,7 @@ Without presolve and heuristics they take a third of the time, measured on 161 o
 
 
 class Solved(NamedTuple):
-    """A set of nodes and what is proven of the best one."""
+    """A set of nodes and the proven bound of the best one."""
 
     chosen: NDArray[np.bool_]
     bound: float
@@ -68,7 +68,7 @@ def solve_program(
     nodes : int, optional
         Limit of the branch-and-bound tree: the same wherever it runs.
     seconds : float, optional
-        Limit of time. What is found then depends on the machine.
+        Limit of time. The result then depends on the machine.
 
     Returns
     -------

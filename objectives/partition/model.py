@@ -23,7 +23,7 @@ from objectives.partition.solved import REMEMBERED, solved_best, solved_greedy
 from objectives.partition.workloads import Workloads
 from objectives.quantities import Workload
 
-_TOLD = 1e-6  # of the time: what rounding hides of it is told from there on
+_REPORTED_ROUNDING = 1e-6  # of the time: larger rounding errors are reported
 _NOT_OF_THE_CPU = (
     " =accelerator_size =shared_level =accelerator_cache =shared_penalty =interface_latency_factor"
     " =control_latency =register_push_latency =register_pull_latency"
@@ -45,8 +45,8 @@ _MOVES = {
     + _NOT_OF_THE_CPU,
     "theoretical_speedup": _all("+", _ON_CPU) + _all("-", _ON_ACCELERATOR) + _NOT_OF_THE_CPU,
 }
-"""A count times each cost. What a partition gives is not here: the greedy one jumps, and the search
-for the best one may stop before it is proven."""
+"""A count per cost. Results of a partition are not here: the greedy partition jumps, and the search
+for the best partition may stop before it is proven."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,12 +89,12 @@ class Greedy:
             "cycle", "values passed between cores", "t_r", low=0.0, part_of="accelerated_time"
         ),
     ]
-    cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU alone", low=0.0)]
+    cpu_time: Annotated[Array, Quantity("cycle", "time of the program on the CPU only", low=0.0)]
     speedup: Annotated[
         Array,
         Quantity(
             "1",
-            "time on the CPU alone over time with the accelerator",
+            "time on the CPU only over time with the accelerator",
             low=0.0,
             over="accelerated_time",
             worth=1.0,
@@ -160,11 +160,11 @@ def optimal(
 ) -> Optimal:
     """Time and speedup of the best partition of a program between CPU and accelerator.
 
-    The estimate is that of Kenter et al. 2010, section II-A; defaults are their Table I. The memory
-    organisations are rows of the catalog ``memory_organisations``: SL1, SL2+, SL2-, SMM+, SMM-.
-    Speedups are ratios of times; the paper's percentages are these less 1. The CPU alone, to which
-    times are compared, has caches of its own without penalty, so that a speedup below 1 says that
-    sharing costs more than the accelerator gains.
+    The estimate follows Kenter et al. 2010, section II-A; defaults are their Table I. The memory
+    organisations are entries of the catalog ``memory_organisations``: SL1, SL2+, SL2-, SMM+, SMM-.
+    Speedups are ratios of times; the paper's percentages are these less 1. The CPU without
+    accelerator, to which times are compared, has its own caches without penalty. A speedup below 1
+    therefore means that sharing costs more than the accelerator gains.
 
     Equal designs are solved once. Each design is proven optimal, to a millionth of its time, or
     `optimality_gap` is above 0.
@@ -213,7 +213,7 @@ def _graph(profiles: Workloads, workload: float, cache: float) -> Graph | None:
 
 
 def _sensible(architecture: Architecture, size: float) -> bool:
-    """Tell whether numbers are in their domains, times finite, and memory levels ascend."""
+    """Return whether numbers are in their domains, times finite, and memory levels ascend."""
     a = architecture
     levels = [float(x) for x in (a.level1_latency, a.level2_latency, a.memory_latency)]
     inside = all(0 <= float(value) < 1e12 for value in a)
@@ -232,7 +232,7 @@ def _optimal_row(program: Graph, architecture: Architecture, size: float) -> tup
     figures = _figures(program, architecture, best)
     time, alone = figures[0], figures[5]
     greedy_time = time + max(quick.change - best.change, 0.0)
-    lost = best.resolution if best.resolution > _TOLD * time else 0.0
+    lost = best.resolution if best.resolution > _REPORTED_ROUNDING * time else 0.0
     gap = max(best.change - best.bound, lost) / time if time > 0 else 0.0
     greedy_gap = greedy_time / time - 1 if time > 0 else 0.0
     return (*figures, alone / greedy_time if greedy_time > 0 else 1.0, greedy_gap, gap)

@@ -1,7 +1,7 @@
 """The section of the report on what moves: block by block, function by function, line by line.
 
 A study names it: ``[report] sections = ["objectives.partition.moved:blocks"]``. The estimate is
-that of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
+follows T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010, section II-A.
 """
 
@@ -23,8 +23,8 @@ from objectives.partition.model import architecture_of
 from objectives.partition.solved import solved_best
 from objectives.partition.workloads import Workloads
 
-_DESIGNS = 100  # of the front that are told
-_LINES = 24  # of the source that are drawn
+_DESIGNS = 100  # of the front that are listed
+_LINES = 24  # of the source that the picture shows
 _FUNCTIONS, _BLOCKS = 20, 30  # that are listed
 
 
@@ -35,7 +35,7 @@ class Moved(NamedTuple):
     moved: NDArray[np.bool_]
     """Which of its blocks are on the accelerator."""
     share: Array
-    """Of each block, of the program's time on the CPU alone."""
+    """The parts of each block in the program's time on the CPU only."""
     speedup: float
 
 
@@ -66,7 +66,7 @@ def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
 
 @needs("profiles")
 def blocks(study: Study, result: StudyResult) -> Section:
-    """Return the section: what the best compromise moves, and what each design of the front does.
+    """Return the section: the moved blocks of the best compromise, and of each design of the front.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ def blocks(study: Study, result: StudyResult) -> Section:
             Table(
                 f"{found.graph.program}: what design {design.name} moves, function by function",
                 functions.head(_FUNCTIONS),
-                f"Of {plural(len(functions), 'function')} that ran. Share of the program's time on "
-                "the CPU alone, of the function's own blocks. Blocks that call library functions, "
-                "but for memcpy, memmove and memset, stay on the CPU.",
+                f"Of {plural(len(functions), 'function')} that ran. Fraction of the program's time "
+                "on the CPU only, of the function's own blocks. Blocks that call library functions "
+                "stay on the CPU, except for memcpy, memmove and memset.",
             ),
             *_sources(found, str(design.name)),
             _lines(found, str(design.name)),
             Table(
-                f"{found.graph.program}: block by block, what takes most first",
+                f"{found.graph.program}: blocks, by their time",
                 blocks_table(found).head(_BLOCKS),
                 f"Of {plural(len(found.graph), 'block')} that ran. A block is called as LLVM calls "
                 "it.",
@@ -103,7 +103,7 @@ def blocks(study: Study, result: StudyResult) -> Section:
 
 
 def functions_table(found: Moved) -> pd.DataFrame:
-    """Return a row a function, what moves most first: lines, blocks, share of the time, area."""
+    """Return a row per function, by moved time: lines, blocks, fraction of the time, area."""
     graph = found.graph
     table = pd.DataFrame(
         {
@@ -162,7 +162,7 @@ def _sources(found: Moved, design: str) -> list[Table]:
 
 
 def blocks_table(found: Moved) -> pd.DataFrame:
-    """Return a row a block, what takes most of the time first, with where it runs."""
+    """Return a row per block, by time, with the place where it runs."""
     graph = found.graph
     order = np.argsort(-found.share, kind="stable")
     runs = np.where(found.moved, "accelerator", np.where(graph.movable, "CPU", "CPU: cannot move"))
@@ -278,7 +278,7 @@ def _front(study: Study, result: StudyResult) -> Table:
         rows.append(row)
     count = len(result.front.designs)
     note = f"The first {_DESIGNS:,} of {count:,} designs." if count > _DESIGNS else ""
-    return Table("What the designs of the front move", pd.DataFrame(rows), note)
+    return Table("Moved blocks of the designs of the front", pd.DataFrame(rows), note)
 
 
 def _workloads(study: Study, result: StudyResult) -> list[int]:

@@ -3,8 +3,8 @@
 A block on the accelerator changes the time by `cost` (negative if it saves). Blocks interact in
 sets: a set adds an amount if any of its blocks is on the accelerator, and another is saved if all
 are. Two blocks that pass a value are a set, and so are the owner and the readers of a line. None of
-these amounts is negative, so that the time is submodular in the set of moved blocks: with no bound
-on area the optimum is a minimum cut (docs/partition.md).
+these amounts is negative. The time is therefore submodular in the set of moved blocks: with no
+bound on area the optimum is a minimum cut (docs/partition.md).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class PartitionProblem:
     area : ndarray of int, shape (nodes,)
         Its instructions.
     tie, node : ndarray of int, shape (members,)
-        The members of the sets: which set, ascending, and which node. A set has two at least, no
-        two sets are equal, and those of two come first.
+        The members of the sets: which set, ascending, and which node. A set has at least two
+        nodes, no two sets are equal, and sets of two nodes come first.
     any_cost : ndarray, shape (sets,)
         Added if a node of the set is on the accelerator, in cycles.
     all_gain : ndarray, shape (sets,)
         Saved if all are.
     members : ndarray of int, shape (blocks,)
-        The node of each block of the graph, -1 for one that stays on the CPU.
+        The node of each block of the graph; -1 for a block that stays on the CPU.
     """
 
     cost: Array
@@ -69,7 +69,7 @@ class PartitionProblem:
         return float(self.cost[chosen].sum()) + sets
 
     def met(self, chosen: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Tell of each set whether any of its nodes is chosen, and whether all are."""
+        """Return for each set whether any of its nodes is chosen, and whether all are."""
         count = np.bincount(self.tie, chosen[self.node], minlength=len(self.any_cost))
         return count > 0, count == self.sizes
 
@@ -91,7 +91,7 @@ class PartitionProblem:
     def beyond(self, chosen: NDArray[np.bool_]) -> PartitionProblem:
         """Return the problem of the nodes that are not chosen, the chosen ones being moved.
 
-        Its values are changes against the time with the chosen ones alone.
+        Its values are changes against the time with only the chosen nodes moved.
         """
         some, _ = self.met(chosen)
         return self._of(~chosen, np.where(some, 0.0, self.any_cost), self.all_gain)
@@ -165,8 +165,8 @@ def problem_of(
     Parameters
     ----------
     capped : bool
-        Whether what costs more than twice all that moved blocks could save costs just that: it is
-        in no partition that saves time, and small amounts are not lost beside it by rounding.
+        Whether a cost of more than twice all possible savings is set to just that. Such a node is
+        in no partition that saves time, and small amounts are not lost next to it by rounding.
     """
     a = architecture
     memory = latencies(a)
@@ -196,7 +196,7 @@ def problem_of(
         np.concatenate([apart, lines[2]]),
         np.concatenate([apart, lines[3]]),
     )
-    # the last node is what never ran: with the blocks that cannot move it stays on the CPU
+    # the last node is code that never ran: it stays on the CPU, as blocks that cannot move do
     whole = gathered(
         np.append(cost, 0.0) + owned, np.append(graph.area, 0), sets, np.arange(len(graph))
     )
@@ -206,7 +206,7 @@ def problem_of(
 def _lines(
     c: Crossings, costs: tuple[Crossing, Crossing], blocks: int, most: float
 ) -> tuple[Sets, Array]:
-    """Return owners with their readers as sets, and what it costs that an owner moves.
+    """Return owners with their readers as sets, and the costs of moving an owner.
 
     Whichever core has the owner, the others pay once if any of them is on the other: `inward` if
     the owner is on the CPU, `outward` if it is on the accelerator. That is `inward` if any of all
@@ -223,7 +223,7 @@ def _lines(
 
 
 def _pairs(c: Crossings) -> Crossings:
-    """Return the crossings as those of each reader for itself."""
+    """Return the crossings of each reader for itself."""
     row = c.row
     apart = np.arange(len(row))
     return Crossings(c.level[row], c.source[row], c.dirty[row], c.clean[row], apart, c.reader)

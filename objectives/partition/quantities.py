@@ -1,6 +1,6 @@
-"""What the models of partitions take: quantities, and a record of them.
+"""The quantities of the models of partitions, and records of them.
 
-Symbols and defaults are those of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance
+Symbols and defaults are from T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance
 Estimation for the Exploration of CPU-Accelerator Architectures", 2010, section II-A and Table I.
 """
 
@@ -149,8 +149,8 @@ def _cost(core: str, instructions: str) -> Quantity:
 class Architecture(NamedTuple):
     """CPU, accelerator, interface and memory: numbers, or arrays that broadcast.
 
-    Defaults are those of Table I, and of section III for the classes of instructions: all take
-    the same time, but for casts, which are wires on the accelerator.
+    Defaults are from Table I, and from section III for the classes of instructions: all take the
+    same time except casts, which are wires on the accelerator.
     """
 
     shared_level: SharedLevel = 2.0
@@ -183,7 +183,7 @@ class Architecture(NamedTuple):
 
     @property
     def cpu_costs(self) -> tuple[Floats, ...]:
-        """How many `cpu_efficiency` an instruction takes: of no class of its own, then COSTED."""
+        """The `cpu_efficiency` per instruction: of instructions without a class, then of COSTED."""
         return (1.0, *(getattr(self, f"cpu_{name}_cost") for name in COSTED))
 
     @property

@@ -1,12 +1,12 @@
 """Fewer blocks to choose from, with the same optimum.
 
 * A block outside the optimum with no bound on area is not in the optimum with one: the time is
-  submodular, so that leaving it out costs nothing and frees area.
+  submodular. Leaving the block out therefore costs nothing and frees area.
 * A block larger than the accelerator stays on the CPU.
 * If a moved block always gains by going back to the CPU unless a certain neighbour is moved too,
   it is moved only with that neighbour. Blocks that so require each other, around a circle, are one.
 
-The smallest of the optima has all three properties, so that they hold at once.
+The smallest of the optima has all three properties at once.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def _inseparable(problem: PartitionProblem) -> Indices:
     count, sizes = len(problem), problem.sizes
     small = (sizes <= _LARGEST)[problem.tie]
     tie, node = problem.tie[small], problem.node[small]
-    # the most that moving a node back can cost: every neighbour is moved
+    # the maximum cost of moving a node back: every neighbour is moved
     cost = problem.cost - np.bincount(problem.node, problem.all_gain[problem.tie], minlength=count)
-    # and what of that is lost with a neighbour: a set of two costs as well, all others may be met
+    # and the part that is lost with a neighbour: a set of two also costs, all others may be met
     lost = problem.all_gain + np.where(sizes == 2, problem.any_cost, 0.0)
     inside = csr_array((np.ones(len(tie)), (node, tie)), shape=(count, len(sizes)))
     weighed = csr_array((lost[tie], (node, tie)), shape=(count, len(sizes)))

@@ -1,7 +1,7 @@
-"""The section of the report on memory integration: which one, how robust, what moves together.
+"""The report's section on memory integration: the best one, its robustness, joint moves.
 
 A study names it: ``[report] sections = ["objectives.partition:integration"]``. The questions
-are those of T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
+come from T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the
 Exploration of CPU-Accelerator Architectures", 2010, section III.
 """
 
@@ -41,9 +41,9 @@ _SHARE = "share of the theoretical speedup [%]"
 def integration(study: Study, result: StudyResult) -> Section:
     """Return the section: which integration, how robust, and where blocks must move together.
 
-    Organisations and penalties are those of the study, of its space or of the conditions of its
-    objectives. Other inputs are the study's constants,
-    else the model's defaults; each of the study's lists of values is varied alone.
+    Organisations and penalties come from the study, its space or the conditions of its objectives.
+    Other inputs are the study's constants, else the model's defaults. Each of the study's lists of
+    values is varied while the other inputs stay.
 
     Parameters
     ----------
@@ -192,14 +192,14 @@ def _together(apart: pd.DataFrame, organisation: str, penalty: float) -> Table:
             "where": "functions and lines",
             "area": "area [instruction]",
             "together": "save together [% of the time]",
-            "alone": "best of them alone [%]",
+            "alone": "best of them if only it moves [%]",
         }
     )
     note = (
-        "Connected blocks beside those that both partitions move. If the best of them saves "
-        "nothing alone, greedy never starts: they have to move together."
+        "Connected blocks, without the blocks that both partitions move. If no block of a group "
+        "saves time by itself, the greedy partitioner never starts: they have to move together."
     )
-    title = f"What the optimum moves and greedy does not: {organisation}, penalty of {penalty:g}"
+    title = f"Blocks that only the optimum moves: {organisation}, penalty of {penalty:g}"
     return Table(title, table, note)
 
 

@@ -25,7 +25,7 @@ class Partition(NamedTuple):
     bound: float
     """No partition within the size changes the time to less: equal to `change` if proven."""
     resolution: float = 0.0
-    """Cycles within which that is so: what is less is lost by rounding beside large amounts."""
+    """The precision of the proof in cycles: rounding may hide smaller changes."""
 
 
 class AreaFront(NamedTuple):
@@ -61,12 +61,12 @@ def best_partition(
     size : float
         Instructions that the accelerator holds.
     nodes, seconds : optional
-        Limits of the search, if the area is one; what is then not proven shows in `bound`.
+        Limits of the search, if the area is one; `bound` shows the part that is not proven.
         A bound in seconds makes the answer depend on the machine.
     """
     few = reduced(problem, size)
     lost = rounding(problem)
-    if few.area.sum() <= size:  # what is left is the minimum cut
+    if few.area.sum() <= size:  # the rest is the minimum cut
         everything = np.ones(len(few), bool)
         value = few.value(everything)
         return Partition(few.moved(everything), value, value, lost)
@@ -78,7 +78,7 @@ def best_partition(
     other = greedy_choice(few, size)
     if few.value(other) < value:  # a bound was met, or the two are equal but for rounding
         chosen, value = other, few.value(other)
-    inside = minimum_cut(few.restricted(chosen))  # of equals, the one that moves least
+    inside = minimum_cut(few.restricted(chosen))  # the smallest of equal partitions
     chosen[np.flatnonzero(chosen)[~inside]] = False
     value = few.value(chosen)
     lost += PROVEN * few.magnitude

@@ -1,4 +1,4 @@
-"""Partitions that are asked for again: a run finds them, explanations and report look them up."""
+"""A store of partitions: a run finds them, explanations and reports look them up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NODE_LIMIT = 20_000
 """Nodes of the branch-and-bound tree at which a search stops: as everywhere, the same bytes on
 every machine; real programs take a few."""
 REMEMBERED = 50_000
-"""Designs whose partitions and figures are kept."""
+"""Designs whose partitions are kept."""
 
 
 def solved_best(graph: Graph, architecture: Architecture, size: float) -> Partition:
@@ -29,7 +29,7 @@ def solved_greedy(graph: Graph, architecture: Architecture, size: float) -> Part
 
 
 def _whole(graph: Graph, size: float) -> float:
-    """Return the same for sizes that hold the same blocks."""
+    """Return the same number for sizes that hold the same blocks."""
     return float(min(np.floor(size), graph.area.sum()))
 
 

@@ -26,11 +26,11 @@ class Workloads:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the programs are called: their files' names without ``.profile.json``."""
+        """The names of the programs: their file names without ``.profile.json``."""
         return tuple(each[0].program for each in self.graphs)
 
     def greatest(self) -> dict[str, tuple[float, str]]:
-        """Return the greatest `workload` and `cache_configuration`, and what they choose from."""
+        """Return the largest `workload` and `cache_configuration`, and their options."""
         programs = ", ".join(f"{i} {name}" for i, name in enumerate(self.names))
         caches = max(len(each) for each in self.graphs)
         return {
@@ -58,7 +58,7 @@ class Workloads:
 def _graphs(program: Program, name: str) -> tuple[Graph, ...]:
     """Return the graph of a program in each of its profile's cache configurations."""
     if not isinstance(program, Profile):
-        message = "does not tell of the program's basic blocks"
+        message = "does not contain the program's basic blocks"
         raise InputError(name, [Problem("", message, "give a profile of `dse profile`")])
     if not program.settings.caches:
         remedy = "profile the program again, without --no-cache"

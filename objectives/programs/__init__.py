@@ -1,12 +1,15 @@
 """Programs that were profiled, read from files and folders: one loader for every model.
 
-* :func:`load_program` and :func:`load_programs` find out which form a file has (`FORMS`), read it
-  and hand it to a model's own conversion;
-* :class:`~dse.profile.document.Profile` is what `dse profile` writes: all there is to know;
-* :class:`Counts` is what other profilers tell: functions, their calls and the bytes between them.
-  :mod:`~objectives.programs.callgrind` and :mod:`~objectives.programs.tables` read it.
+Modules:
 
-Another form of profile is a module with a reader, and a line in `FORMS`.
+* ``load``: :func:`load_program` and :func:`load_programs`, which find the form of a file (`FORMS`),
+  read it and pass it to a model's conversion;
+* ``counts``: :class:`Counts`, the content of other profiles than a
+  :class:`~dse.profile.document.Profile`: functions, their calls and the bytes between them;
+* ``callgrind``: counts from the output of callgrind;
+* ``tables``: counts from CSV tables.
+
+To support another form of profile, add a module with a reader, and a line in `FORMS`.
 """
 
 from objectives.programs.counts import Calls, Counts

@@ -1,7 +1,7 @@
 """The output of valgrind's callgrind: who called whom, and instructions executed.
 
-The format is that of "Callgrind Format Specification" in valgrind's manual, version 1. Callgrind
-counts all instructions, not the arithmetic and logical ones alone, and follows no data.
+The format follows the "Callgrind Format Specification" in valgrind's manual, version 1. Callgrind
+counts all instructions, not only arithmetic and logical ones, and follows no data.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from dse.problems import InputError, Problem, nearest
 from objectives.programs.counts import Calls, Counts
 
 MISSING = (
-    "callgrind tells no transfers: communication counts as nothing, and only the ceiling that the "
-    "rest of the program sets (Amdahl) can be told",
-    "callgrind counts all instructions, loads, stores and branches among them, and those of the "
-    "libraries",
-    "what a function does for each of its callers is shared out by the cost of their calls",
+    "callgrind records no transfers: communication counts as nothing, and the only ceiling is the "
+    "rest of the program (Amdahl)",
+    "callgrind counts all instructions, among them loads, stores, branches and library code",
+    "the work of a function is divided among its callers by the cost of their calls",
 )
 _NAME = re.compile(r"(?:\((\d+)\))?\s*(.*)")
 _HEADER = re.compile(r"[A-Za-z ]+:")
@@ -29,7 +28,7 @@ _CALLS = re.compile(r"calls=\s*(\d+)\b")
 
 @dataclass
 class _Reading:
-    """What has been read so far."""
+    """The content that was read up to now."""
 
     columns: int = 1  # of a position
     event: int = 0
@@ -44,7 +43,7 @@ class _Reading:
 
 
 def is_callgrind(start: str) -> bool:
-    """Tell whether a file that starts with this text is callgrind's output."""
+    """Return whether a file that starts with this text is callgrind's output."""
     marks = ("# callgrind format", "events:")
     return any(line.startswith(marks) for line in start.splitlines())
 
@@ -112,7 +111,7 @@ def _line(reading: _Reading, line: str) -> None:
     elif key == "calls":
         match = _CALLS.match(line)
         if reading.callee is None or match is None:
-            raise ValueError("calls=NUMBER stands below cfn=NAME")
+            raise ValueError("calls=NUMBER must follow cfn=NAME")
         reading.pending = float(match[1])
     elif not equals or _HEADER.match(line):
         _header(reading, line)
@@ -155,13 +154,13 @@ def _cost(reading: _Reading, line: str) -> None:
     """Count a line of positions and costs; costs that are not there are 0."""
     words = line.split()[reading.columns :]
     if reading.function is None:
-        raise ValueError("costs stand below fn=NAME")
+        raise ValueError("costs must follow fn=NAME")
     cost = float(int(words[reading.event])) if reading.event < len(words) else 0.0
     if reading.pending is None:
         reading.own[reading.function] += cost
         return
     if reading.callee is None:  # another function began in between
-        raise ValueError("costs of calls stand below cfn=NAME and calls=NUMBER")
+        raise ValueError("costs of calls must follow cfn=NAME and calls=NUMBER")
     pair = (reading.function, reading.callee)
     before = reading.calls.get(pair, Calls(0.0, 0.0))
     reading.calls[pair] = Calls(before.times + reading.pending, before.weight + cost)

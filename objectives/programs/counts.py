@@ -1,4 +1,4 @@
-"""What a profiler tells of a program's functions, whichever profiler it is."""
+"""The counts of a program's functions, whichever profiler measured them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Calls(NamedTuple):
 
     times: float
     weight: float
-    """What they cost, for sharing out what a function does; their number if that is not known."""
+    """The costs of the calls, to divide a function's work; their number if costs are not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Counts:
     Parameters
     ----------
     program : str
-        What it is called.
+        Its name.
     names : tuple of str, length n
         The functions, then the origins of data that no function wrote, such as ``(input)``.
     functions : int
@@ -37,7 +37,7 @@ class Counts:
     calls : mapping of (caller, function) to Calls
         By positions in the names.
     missing : tuple of str
-        What the profiler does not tell, each a sentence.
+        The counts that the profiler lacks, each a sentence.
     """
 
     program: str

@@ -46,8 +46,8 @@ def load_program(path: str | Path, convert: Callable[[Program, str], T]) -> T:
     path : str or Path
         A file or folder in one of `FORMS`.
     convert : callable
-        Takes what was read and the program's name, returns what a model needs; raises InputError
-        for a profile that does not tell it.
+        Takes the content and the program's name, returns the input of a model; raises InputError
+        for a profile that lacks it.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def load_programs(
     Parameters
     ----------
     path : str or Path
-        What :func:`load_program` takes, or a folder of such.
+        A path as for :func:`load_program`, or a folder of programs.
     convert : callable
         See :func:`load_program`.
     pattern : str

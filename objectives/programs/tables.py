@@ -1,7 +1,7 @@
 """A folder of tables: ``functions.csv``, ``transfers.csv`` and ``calls.csv``.
 
-The open door: whatever measures functions and the bytes between them can write these. The last
-table may be absent; without it every function is a program of its own, with no callees.
+Any tool that measures functions and the bytes between them can write these tables. The last
+table may be absent; without it every function is a program by itself, with no callees.
 """
 
 from __future__ import annotations

@@ -4,19 +4,21 @@ Source of the schedule and of the printed formulas: M. J. Hall, R. D. Chamberlai
 Modeling of Virtualized Custom Logic Computations", ASAP 2014. The exact latency and its optimum are
 this package's own (docs/sharing.md).
 
-:func:`round_robin` is the model, of three parts that also stand alone:
-:func:`~objectives.sharing.schedule.printed_latency` (equations 1–5 as printed),
-:func:`~objectives.sharing.exact.exact_latency` and
-:func:`~objectives.sharing.optimum.best_schedule_period`.
-:func:`~objectives.sharing.tail.tail_latency` is a model of its own, the exact 99th percentile.
-:func:`~objectives.sharing.exact.latency_by_stream` takes streams with rates of their own.
-:func:`~objectives.sharing.load.share_out` says what a call brings to a lane, and counts engines.
-:func:`~objectives.sharing.calls.call_service`, :func:`~objectives.sharing.calls.call_latency` and
-:func:`~objectives.sharing.blocking.blocking_interval` are about calls of several elements: alone,
-under load, and of a stream that has one call at a time.
-:func:`~objectives.sharing.bound.engine_line` bounds a call's time by a line in its granularity.
-:func:`~objectives.sharing.simulation.simulate` is the cycle-accurate simulation, for other arrivals
-than Poisson too.
+Modules:
+
+* ``quantities``: the quantities of the models, and records of them;
+* ``model``: :func:`round_robin`, the model of latency and its best schedule period;
+* ``schedule``: the schedule, and equations 1–5 as printed;
+* ``exact``: the exact mean latency, also of streams with different rates;
+* ``optimum``: the best schedule period;
+* ``tail``: the exact 99th percentile;
+* ``load``: the elements of a call per lane, and the number of engines;
+* ``calls``: calls of several elements, without other calls and under load;
+* ``blocking``: a stream that has one call at a time; ``pace``: several outstanding calls;
+* ``bound``: a bound of a call's time, a line in its granularity; ``_floors``: lower bounds of times
+  on a shared engine;
+* ``simulation``: the cycle-accurate simulation; ``arrivals``: its arrivals; ``simulated``: the
+  simulation as a model.
 """
 
 from objectives.sharing.arrivals import read_trace

@@ -1,4 +1,4 @@
-"""What times on a shared engine are never below: floors that move one way where times jump.
+"""Lower bounds of times on a shared engine, which are monotonic where the times jump.
 
 A round of P clocks gives a stream R slots, C clocks apart in its turn. Its ⌈N/C⌉ groups take C
 slots a turn, so a slot comes every ``P/R ≥ ⌈N/C⌉·C ≥ N`` clocks in the mean, whatever the schedule.

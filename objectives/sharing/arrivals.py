@@ -16,7 +16,7 @@ from dse.problems import InputError, Problem, nearest
 ArrivalProcess: TypeAlias = Literal["poisson", "deterministic", "bursty"]
 PROCESSES: tuple[str, ...] = get_args(ArrivalProcess)
 CHUNK = 1 << 15
-"""Elements generated at a time: what is worked on stays in the cache."""
+"""Elements generated at a time: the working set stays in the cache."""
 
 
 def generate(
@@ -32,7 +32,7 @@ def generate(
     Parameters
     ----------
     process : {"poisson", "deterministic", "bursty"}
-        Gaps that are exponential; equal, from a random start; or those of an on–off source, with
+        Exponential gaps; equal gaps, from a random start; or gaps of an on–off source, with
         exponential gaps within a burst and an exponential silence after it.
     rate : float
         Mean rate.

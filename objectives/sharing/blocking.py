@@ -1,10 +1,10 @@
 """The pace of a stream that has one call at a time and waits for its end.
 
 Everything is deterministic: a call takes the first slots from when it reaches the engine, and the
-next one reaches it a fixed time after the end. So the slot of a call's last element fixes that of
-the next, and, as the schedule repeats, its place among the R slots of a round fixes the next
-place. That is a monotone map of a circle to itself: its mean advance is the same from every start
-(Poincaré's rotation number), and is found exactly from one period.
+next one reaches it a fixed time after the end. The slot of a call's last element therefore fixes
+the last slot of the next call. The schedule repeats: the place among the R slots of a round fixes
+the next place. This is a monotone map of a circle to itself. Its mean advance is the same from
+every start (Poincaré's rotation number), and is found exactly from one period.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def blocking_interval(
     Blocking
         Array of the broadcast shape of the inputs [s]: inf if the turnaround is, NaN if
         ``streams < pipeline_depth``. It is at least `engine_interval` of
-        :func:`objectives.sharing.calls.call_service`, and beside the turnaround it is at least the
+        :func:`objectives.sharing.calls.call_service`, and without the turnaround it is at least the
         m slots of a turn and at most `engine_time_worst`.
 
     Two slots of 4 clocks in a round of 24. A call that comes back at once takes each slot; one

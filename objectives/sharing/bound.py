@@ -72,7 +72,7 @@ def engine_line(
     """
     length, away = schedule(*pipeline, schedule_period)
     slot = length / schedule_period * clock_period * passes
-    with np.errstate(invalid="ignore"):  # what is not a number is replaced afterwards
+    with np.errstate(invalid="ignore"):  # values that are not numbers are replaced afterwards
         whole = (
             np.asarray(x, dtype=np.float64).astype(np.int64) for x in (passes, schedule_period)
         )

@@ -1,17 +1,17 @@
-"""Calls of several elements: what the schedule gives a stream's calls, alone and under load.
+"""Calls of several elements: their time with the schedule, without other calls and under load.
 
 A call brings m elements to a lane at once, and is done when the last of them leaves the pipeline.
-It takes m slots of its stream in a row, R a round of P clocks: C clocks apart, and H = P − R·C
-more clocks between the rounds. The schedule is that of Hall & Chamberlain 2014; the formulas are
-this module's own.
+It takes m slots of its stream in a row. A stream has R slots in a round of P clocks: C clocks
+apart, with H = P − R·C more clocks between the rounds. The schedule comes from Hall & Chamberlain
+2014; the formulas are this module's own.
 
-Under Poisson calls, count slots in time and let n be the one that the next element to arrive is
-to have. A call that finds n has its last element in slot n + m − 1, so all but the remainder of
-that number by R follows from the mean queue, and the remainder from E[ω^n] at the R-th roots of
-unity. Between slots arrivals alone move n, and at a slot n moves only if the queue is empty, so
-E[ω^n] has a closed form in the chances of an empty queue (docs/sharing.md has the steps). With W_e
-the mean wait of an element (:func:`objectives.sharing.exact.mean_wait`), and ρ, ω_k, v_k, y_k and
-g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
+Under Poisson calls, count slots in time and let n be the slot of the next element to arrive. A call
+that finds n has its last element in slot n + m − 1. All but the remainder of that number by R
+therefore follows from the mean queue, and the remainder from E[ω^n] at the R-th roots of unity.
+Between slots only arrivals change n, and at a slot n changes only if the queue is empty. Hence
+E[ω^n] has a closed form in the probabilities of an empty queue (docs/sharing.md has the steps).
+With W_e the mean wait of an element (:func:`objectives.sharing.exact.mean_wait`), and ρ, ω_k, v_k,
+y_k and g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
 
     (m − 1/2)·P/R + ρ·W_e − H²/(RP) · Σ_{j=1}^{R−1} ω_j^m · γ_j/(1 − y_j) · Π_{k≠j} (1 + x_jk)
     γ_j = (1 − ρ)·g_j/(ω_j^m − 1), or 1 if ω_j^m is 1
@@ -71,7 +71,7 @@ class CallLatency:
     """The outputs of :func:`call_latency`."""
 
     engine_utilization: Annotated[
-        Array, Quantity("1", "calls of a stream over those that the engine can carry", "ρ", low=0)
+        Array, Quantity("1", "calls of a stream per call that the engine can carry", "ρ", low=0)
     ]
     engine_wait_time: Annotated[
         Array,
@@ -117,9 +117,9 @@ def call_service(
 ) -> CallService:
     """Return what the schedule gives a stream whose calls do not wait for earlier ones.
 
-    P/R and the time away move as :func:`objectives.sharing.schedule.printed_latency` says. A later
-    slot comes later in every phase of the round, so times rise with `lane_elements`. With the gap
-    ``g = C + H`` at constant R and C, the time alone does too: it is k·P, C and
+    P/R and the time away change as for :func:`objectives.sharing.schedule.printed_latency`. A later
+    slot comes later in every phase of the round: times rise with `lane_elements`. With the gap
+    ``g = C + H`` at constant R and C, the service time does too: it is k·P, C and
     ``((R − 1)C² + g²)/2P + b((R − 2)C² + 2Cg)/P`` for ``m − 1 = kR + b``, and P² times the
     derivative of the latter is ``(R − 1)Cg + g²/2 − (R − 1)C²/2 + bRC² > 0``, since g ≥ C.
 
@@ -182,8 +182,8 @@ def call_latency(
     As with single elements (:func:`objectives.sharing.exact.exact_latency`), further calls delay
     the next ones and hasten none: times rise with the call rate and the clock period. Elements
     added to each call delay all that come later, and are later themselves than the others of their
-    call. More streams, or longer switches, lengthen the pause H alone. Time put into it brings
-    arrivals, so that every slot sees a queue as long as before or longer; and at no time is the
+    call. More streams, or longer switches, only lengthen the pause H. Time added to it brings
+    arrivals: every slot then sees a queue as long as before or longer. And at no time is the
     queue longer, in distribution, than at the end of the pause: the change of the queue from slot
     to slot, T, keeps order, and if a queue X is at least T X, so are T X, and X with arrivals
     added. By Little's law the mean times rise, of elements, and of calls, m of which make one.
@@ -228,8 +228,8 @@ def _call_wait(
 ) -> tuple[Array, Array]:
     """Return the exact mean wait for the slot of a call's last element and its error, in clocks.
 
-    The first parameters are those of :func:`objectives.sharing.exact.mean_wait`, the last two what
-    it returns.
+    The first parameters are as of :func:`objectives.sharing.exact.mean_wait`, the last two are its
+    results.
     """
     columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
     shape = columns[0].shape

@@ -1,7 +1,7 @@
 """The exact mean latency of the slotted schedule under Poisson arrivals.
 
 A stream owns R slots a round of P clocks: C clocks apart in its turn, and H = P − R·C clocks more
-while it is swapped out. A slot takes the head of the queue, if there is one that has arrived by
+while it is swapped out. A slot takes the head of the queue, if an element has arrived by
 then. The queue lengths that the slots see are a Markov chain with the period of the round. Its
 generating function has R − 1 unknowns, which the zeros of z^R = exp(a(z − 1)) in the unit disc fix,
 where a = λP are the arrivals of a round. In the mean queue over the clocks of a round, which gives
@@ -58,9 +58,9 @@ def exact_latency(
     """Mean latency of an element under the hierarchical round-robin schedule, exactly.
 
     Assumes Poisson arrivals, independent of the schedule, and room for every element that waits.
-    The schedule is that of Hall & Chamberlain 2014; the formula is this module's own.
+    The schedule comes from Hall & Chamberlain 2014; the formula is this module's own.
 
-    More arrivals are those of before and others among them, which delay the next ones and hasten
+    If more elements arrive, the additional ones delay the next ones and hasten
     none; an element meets the queue at a random time of the round. So latency rises with the
     arrival rate, and with the clock period, which slows the clocks and brings more arrivals to
     each. With the schedule period and the pipeline depth it may do either.
@@ -188,9 +188,9 @@ def latency_by_stream(
     arrival_rates: ArrayLike,
     clock_period: float,
 ) -> StreamLatencies:
-    """Exact mean latencies of streams with rates of their own.
+    """Return exact mean latencies of streams with different rates.
 
-    The schedule is fixed and skips nobody, so a stream's latency depends on its own rate alone.
+    The schedule is fixed and skips nobody. A stream's latency therefore depends only on its rate.
 
     Parameters
     ----------

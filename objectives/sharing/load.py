@@ -1,4 +1,4 @@
-"""How streams are shared out: what a call brings to each lane, and how many engines serve all.
+"""The division of streams: the elements of a call per lane, and the number of engines for all.
 
 Each engine serves a group of streams; within it every lane is shared by all of the group by the
 schedule of Hall and Chamberlain, Performance Modeling of Virtualized Custom Logic Computations,
@@ -72,7 +72,7 @@ def lane_arrivals(
     The last element of a call may be partly filled, and so may the last elements of its lanes. An
     element that needs several passes comes back to its lane for each, and counts as often.
 
-    Rounding up keeps the order of quotients, so each moves one way with all.
+    Rounding up keeps the order of quotients; each is therefore monotonic in all.
 
     >>> arrivals = lane_arrivals(1e3, 1000.0, 16.0, 4)
     >>> [float(x) for x in (arrivals.call_elements, arrivals.lane_elements, arrivals.arrival_rate)]
@@ -106,14 +106,14 @@ def share_out(
     streams: Streams,
     passes: Passes = 1.0,
 ) -> ShareOut:
-    """Return both: what a call brings to a lane, and how many engines there are.
+    """Return the elements of a call per lane, and the number of engines.
 
     Parameters
     ----------
     call_rate : float or ndarray
         Of one stream [call/s].
     granularity, element_bytes : float or ndarray
-        Data of a call [B], and of what a lane takes in one clock [B/element].
+        Data of a call [B], and data that a lane takes in one clock [B/element].
     lanes : float or ndarray
         Lanes of one engine.
     total_streams, streams : float or ndarray

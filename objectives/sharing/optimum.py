@@ -128,7 +128,7 @@ def _least(designs: _Designs, smallest: Array) -> Array:
 
 
 def _bracket(designs: _Designs, smallest: Array) -> tuple[Array, Array, Array]:
-    """Return the smallest period, a guess of the best, and one that the best does not exceed.
+    """Return the smallest period, a guess of the best, and an upper bound of the best.
 
     The guess adds the bunching of an idle engine to the evenly spaced wait. The upper end is where
     the mean time to the next slot, which every element waits at least, exceeds the guess's wait.

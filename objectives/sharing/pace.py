@@ -1,15 +1,15 @@
 """The pace of a stream that always has a request waiting and may have q calls in flight.
 
 A call begins its set-up when the thread has set up the last one and the call q before it has ended;
-then it may wait, travels, and takes the next m slots of its stream. The pace is one of three: that
-of the set-up, that of the slots, or that of the window, in which q calls pass in the time of one.
-The first two are exact where the line that bounds every call (:mod:`objectives.sharing.bound`)
-leaves the window no part. Elsewhere the calls are followed one by one, for the phase in which they
-meet the schedule is their own doing: a few calls in flight may come back together and queue.
+then it may wait, travels, and takes the next m slots of its stream. One of three paces applies: the
+pace of the set-up, of the slots, or of the window, in which q calls pass in the time of one. The
+first two are exact where the line that bounds every call (:mod:`objectives.sharing.bound`) leaves
+the window no part. Elsewhere the calls are followed one by one, because they determine the phase in
+which they meet the schedule: a few outstanding calls may come back together and queue.
 
-What a call waits on its way is nothing with the chance that the way is free, else evenly spread
-with the given mean: near the wait of M/D/1. Its values come from a golden-ratio sequence, so that
-a design's pace is a function of its inputs alone.
+The wait of a call on its way is zero with the probability that the way is free, else evenly spread
+with the given mean: near the wait of M/D/1. Its values come from a golden-ratio sequence. The
+pace of a design is therefore a function of only its inputs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 class Way(NamedTuple):
-    """What a call does before it reaches the engine."""
+    """The steps of a call before it reaches the engine."""
 
     set_up_time: Annotated[
         Floats,
@@ -47,7 +47,7 @@ class Way(NamedTuple):
         Floats,
         Quantity(
             "s",
-            "time of a call beside set-up, waiting and engine",
+            "time of a call without set-up, waiting and engine",
             low=0,
             better="lower",
             typical=(1e-7, 1e-5),
@@ -144,8 +144,8 @@ def _paces(table: Array) -> Array:
 def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return a design of each kind, and of which kind each design is: equal designs are one kind.
 
-    Kinds are told apart by a hash; if two share one, which a sum of products of 64 bits leaves to
-    chance, each design is a kind of its own.
+    A hash identifies kinds. If two share one, which has the probability of a collision of 64-bit
+    sums of products, each design is a separate kind.
     """
     mixed = np.zeros(table.shape[1], np.uint64)
     for row in np.ascontiguousarray(table).view(np.uint64):
@@ -191,7 +191,7 @@ def _follow(table: Array) -> Array:
 
 
 class _Sum(NamedTuple):
-    """A sum over calls, from one on and before another; those that differ by design are few."""
+    """A sum over calls, from one on and before another; few of them differ by design."""
 
     low: NDArray[np.int64]
     high: NDArray[np.int64]

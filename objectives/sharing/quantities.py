@@ -1,4 +1,4 @@
-"""What the models of a shared pipeline take: quantities, and records of them."""
+"""The quantities of the models of a shared pipeline, and records of them."""
 
 from __future__ import annotations
 

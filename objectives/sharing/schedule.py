@@ -6,8 +6,8 @@ Computations", ASAP 2014, equations 1–5.
 An engine of C pipeline stages holds C streams at a time, each of which may enter an element every
 C clocks. After R turns of each (the schedule period) the group is swapped for the next one, which
 takes S clocks. The N streams form ⌈N/C⌉ groups. The paper has N a multiple of C; here a last group
-with fewer streams keeps its C slots a turn, some of them idle, so that every formula holds with
-⌈N/C⌉·C in the place of N. A single group is never swapped: S plays no part if N = C.
+with fewer streams keeps its C slots a turn, some of them idle. Every formula then holds with
+⌈N/C⌉·C in the place of N. A single group is never swapped: S has no effect if N = C.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The simulation as a model: mean latency with its interval, beside the formulas.
+"""The simulation as a model: the mean latency with its interval, to check the formulas.
 
 For drawing and for checks: a simulation of `ELEMENTS` elements takes milliseconds, so it is not an
 objective for millions of designs. The same seed every time makes it a pure function.
@@ -38,8 +38,8 @@ def simulated_latency(
     Returns
     -------
     Simulated
-        Mean latency [s] and the ends of its 99 % interval by batch means; inf at saturation. With
-        no arrivals it is that of a lone element: the exact mean as the rate goes to 0.
+        Mean latency [s] and the limits of its 99 % interval by batch means; inf at saturation.
+        Without arrivals it is the latency of a lone element: the exact mean as the rate goes to 0.
     """
     inputs = (*pipeline, schedule_period, *traffic)
     load = np.asarray(printed_latency(*inputs).utilization)

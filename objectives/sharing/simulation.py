@@ -32,7 +32,7 @@ _LONGEST = 2.0**48
 
 @dataclass(frozen=True, eq=False)
 class SimulatedLatency:
-    """What a simulation measured, after its warm-up.
+    """The measurements of a simulation, after its warm-up.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def _load_problems(slots: _Slots, rate: float, elements: int) -> list[Problem]:
             Problem(
                 "arrival_rate",
                 f"is {load:.4g} times the service rate, and the queue grows without end",
-                "lower it, or raise schedule_period (smallest_stable_schedule_period says how far)",
+                "lower it, or raise schedule_period (see smallest_stable_schedule_period)",
             )
         ]
     if elements / rate > _LONGEST:

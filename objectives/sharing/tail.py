@@ -6,8 +6,8 @@ the sum of these probabilities over the slots of a round, over the arrivals of a
 after each slot comes from its generating function (:mod:`objectives.sharing.exact`), inverted by a
 Fourier transform on a circle just inside the unit circle, which damps what wraps round.
 
-A design takes some milliseconds, and time and memory grow with the square of the schedule period:
-this is a model of its own, for studies that ask for the tail.
+A design takes some milliseconds, and time and memory grow with the square of the schedule period.
+Only studies that need the tail should use this model.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def tail_latency(
 ) -> TailLatency:
     """Find the 99th percentile of the latency exactly, to about six digits.
 
-    Assumptions are those of :func:`objectives.sharing.exact.exact_latency`.
+    Assumptions are as of :func:`objectives.sharing.exact.exact_latency`.
 
     Returns
     -------
@@ -162,7 +162,7 @@ class WaitDistribution:
         self.at_most = np.cumsum(_queues(length, depth, period, load, rounds * period + 1), axis=1)
 
     def wait(self, share: float, low: float, high: float) -> float:
-        """Return the wait [clocks] in a range that a share of the elements exceeds."""
+        """Return the wait [clocks] in a range that a fraction of the elements exceeds."""
         from scipy.optimize import brentq  # slow to import, and most studies ask for no tail
 
         return float(brentq(lambda x: self.longer(x) - share, low, high, xtol=1e-9, rtol=1e-12))

@@ -179,7 +179,7 @@ def test_sections_tell_limits_verdicts_and_laws(rotate: tuple[dse.Study, dse.Stu
     walls = limits(study, result)
     assert "iterative-128: with all computation in no time the program is 2.38 times" in walls.text
     judged = functions(study, result)
-    assert "an accelerator of its own pays for 3 of 7 functions" in judged.text
+    assert "a separate accelerator is beneficial for 3 of 7 functions" in judged.text
     tables = [part for part in judged.parts if isinstance(part, Table)]
     verdict = tables[0].rows.set_index("function")
     assert not verdict.loc["putchar", "worth"]

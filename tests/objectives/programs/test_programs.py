@@ -81,7 +81,7 @@ def test_callgrind_by_hand(tmp_path: Path) -> None:
     # main: 12; step with its part of rare, 15 of 19: 60; rare called from main: 4
     assert got.computation_inclusive.tolist() == [76, 60, 19]
     assert got.candidates == ("step", "rare")
-    assert not got.transfers.any() and "tells no transfers" in got.missing[0]
+    assert not got.transfers.any() and "records no transfers" in got.missing[0]
     assert load_dataflows(path).programs[0].names == got.names
 
 
@@ -91,8 +91,8 @@ def test_callgrind_by_hand(tmp_path: Path) -> None:
         ("events: Cycles Ir", "events: Cycles Dr", "line 5", r"instructions \(Ir\)"),
         ("fn=(1) main", "fn=(9)", "line 9", r"\(9\) was not named"),
         ("calls=3 0x20 9", "calls=many", "line 14", "calls=NUMBER"),
-        ("fn=(1) main\n", "", "line 9", "costs stand below fn="),
-        ("cfn=(2) step\n", "", "line 13", "stands below cfn="),
+        ("fn=(1) main\n", "", "line 9", "costs must follow fn="),
+        ("cfn=(2) step\n", "", "line 13", "must follow cfn="),
         ("0x10 5 7 10", "0x10 5 7 ten", "line 10", "invalid literal"),
         ("fi=(4) inlined.h", "what=ever", "line 32", "unknown entry 'what'"),
         ("fi=(4) inlined.h", "hello", "line 32", "callgrind format"),
@@ -267,7 +267,7 @@ def test_a_wrong_number_does_not_make_its_function_unknown(tmp_path: Path) -> No
 def test_a_model_of_blocks_says_that_calls_are_not_enough(tmp_path: Path) -> None:
     path = tmp_path / "callgrind.out.1"
     path.write_text(GRIND)
-    with pytest.raises(InputError, match="does not tell of the program's basic blocks") as error:
+    with pytest.raises(InputError, match="does not contain the program's basic blocks") as error:
         Workloads.load(path)
     assert error.value.source == str(path)
     write(tmp_path, **TABLES)

@@ -68,7 +68,7 @@ def test_a_catalog_is_a_regular_file_of_the_folder(tmp_path: Path) -> None:
     text = STUDY.replace("size = {", 'kind = { catalog = "kinds.toml" }\nsize = {')
     (tmp_path / "study.toml").write_text(text)
     os.symlink("/dev/zero", tmp_path / "kinds.toml")
-    with pytest.raises(InputError, match="lies outside the study"):
+    with pytest.raises(InputError, match="is outside the study"):
         dse.load(tmp_path / "study.toml")
     (tmp_path / "kinds.toml").unlink()
     os.mkfifo(tmp_path / "kinds.toml")

@@ -1,7 +1,7 @@
-"""What to check before building: assumed and uncertain inputs, by how far each moves the front.
+"""The input values to check before building: assumed and uncertain ones, by their front shift.
 
-Each input value takes both ends of its range, and nothing else changes. Designs of the front and
-near it are evaluated again. The study says the range; an assumed input value without a range is
+Each input value takes both bounds of its range, and nothing else changes. Designs of the front and
+near it are evaluated again. The study gives the range; an assumed input value without a range is
 halved and doubled.
 """
 
@@ -33,7 +33,7 @@ from dse.study.resolve.study_inputs import StudyInput
 from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0
-"""By which an assumed input value is moved if the study does not say how far off it may be."""
+"""The factor by which an assumed input value changes if the study gives no range."""
 _EVALUATIONS = 100, 10_000  # the fewest and the most designs that models evaluate
 _EFFORT = 0.25  # evaluations in between, as a fraction of the search's
 _INSIDE = (0.025, 0.975)  # of a law without ends
@@ -47,12 +47,12 @@ class Check:
     ----------
     given : StudyInput
     ends : (float, float)
-        The range that it was moved in, in its unit.
+        The bounds of its range, in its unit.
     told : str
         The range as the study gives it. Empty if it does not: then the input value is halved and
         doubled.
     moves : float
-        How far it moves the front, at the worse end; see `dse.explain.assumptions.front_distance`.
+        The front shift at the worse bound; see `dse.explain.assumptions.front_distance`.
     objective : str
         The objective that it changes most; empty if it changes none of a design on the front.
     overturns : tuple of float
@@ -70,7 +70,7 @@ class Check:
 def check_assumptions(
     study: ResolvedStudy, result: Result, recommended: int | None = None
 ) -> tuple[Check, ...]:
-    """Return the inputs that may be off, the one that shifts the front most first.
+    """Return the inputs that may be off, by falling front shift.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def check_assumptions(
 
 
 def _is_clock(given: StudyInput) -> bool:
-    """Tell whether an input value converts others, which are then read anew."""
+    """Return whether an input value converts others, which are then read again."""
     return given.name == "clock" and not given.variable
 
 
 def input_range(study: ResolvedStudy, given: StudyInput) -> tuple[tuple[float, float], str] | None:
-    """Return the ends of an input value's range, and how the study gives it; empty if it does not.
+    """Return the bounds of an input value's range, and its text in the study; empty if it has none.
 
     None if it is neither assumed nor uncertain, or if it cannot change: a file, or 0.
     """
@@ -134,7 +134,7 @@ def _inside(quantity: Quantity, value: float, end: float) -> float:
 
 
 def _ends_of(uncertainty: Uncertainty, source: Source, number: int) -> tuple[float, float]:
-    """Return the ends of a law, or between which 95 % of it lie."""
+    """Return the bounds of a law, or the interval with 95 % of it."""
     if isinstance(source.law, Distribution):
         if source.law.kind in ("between", "uniform", "triangular"):
             return source.law.numbers[0], source.law.numbers[-1]
@@ -161,7 +161,7 @@ def _asked(given: StudyInput, ends: tuple[float, float]) -> InputRange:
 
 
 _Moved: TypeAlias = tuple[Array, NDArray[np.bool_]]
-"""Values (3, designs, objectives) as they are and at both ends, and whether designs hold."""
+"""Values (3, designs, objectives) as they are and at both bounds, and whether designs are valid."""
 
 
 def _moved(

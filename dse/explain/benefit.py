@@ -54,7 +54,8 @@ def describe_missing_benefit(evaluator: Evaluator, values: Array) -> str:
         f"{worded(objectives[i].name)} {amount(float(values[i]), objectives[i].unit)}"
         for i, _ in found
     )
-    return f"{has}, and that pays only above {amount(found[0][1], objectives[found[0][0]].unit)}"
+    unit = objectives[found[0][0]].unit
+    return f"{has}, and is beneficial only above {amount(found[0][1], unit)}"
 
 
 def benefit_names(evaluator: Evaluator) -> list[str]:

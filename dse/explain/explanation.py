@@ -375,8 +375,8 @@ _TITLES = {
 }
 _INDENT = "  "
 UNDECLARED = (
-    "bottlenecks were not looked for: no input of the objectives says "
-    'which way it improves (better = "higher" or "lower" in its Quantity)'
+    "dse did not look for bottlenecks: no input of the objectives declares "
+    'its better direction (better = "higher" or "lower" in its Quantity)'
 )
 """The text in place of bottlenecks."""
 
@@ -394,7 +394,7 @@ def verdict_lines(explanation: Explanation) -> list[str]:
     if explanation.reach:
         lines.append(explanation.reach)
     if explanation.worth:
-        lines.append(f"it is not worth building: it has {explanation.worth}")
+        lines.append(f"it is not beneficial: it has {explanation.worth}")
     if explanation.holding is not None:
         said = (explanation.holding.sentence("it"), explanation.holding.where())
         lines += [each.removesuffix(".") for each in said]
@@ -444,7 +444,7 @@ def advice_lines(explanation: Explanation) -> list[str]:
             lines += [title, *(f"{_INDENT}{each}" for each in mine)]
     if not lines and not explanation.regressions:
         lines.append(
-            "no change of one variable improves anything, keeps every constraint, and pays"
+            "no change of one variable improves anything, keeps every constraint, and is beneficial"
         )
     return lines
 

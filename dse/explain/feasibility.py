@@ -61,7 +61,7 @@ class Repair:
     def __str__(self) -> str:
         number = f" (design {self.design})" if self.design is not None else ""
         gives = listed(f"{worded(name)} {value}" for name, value in self.values)
-        but = "" if self.pays else "; it would not be worth building"
+        but = "" if self.pays else "; it would not be beneficial"
         return f"{listed(map(str, self.changes))}{number}, with {gives}{but}"
 
 

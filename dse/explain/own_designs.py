@@ -36,7 +36,7 @@ def evaluate_designs(
     """
     evaluator = study.evaluator
     if isinstance(evaluator.space, TableSpace):
-        message = "a study of a table has no models: it knows the designs of its table alone"
+        message = "a study of a table has no models: it only knows the designs of its table"
         raise InputError("designs", [Problem("", message, "look them up in the table")])
     frame = _frame(designs)
     problems = _named_wrong(study, frame, isinstance(designs, Mapping))

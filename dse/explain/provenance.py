@@ -18,12 +18,13 @@ from dse.study.resolve.study_inputs import StudyInput
 TITLE = "Where the numbers come from"
 _NAMED = 3  # input values to check, and defaults, in the answer
 _ROWS = 40  # input values in the report
-_LITTLE = 0.0005  # of the front: what moves it less is not told
+_LITTLE = 0.0005  # of the front: smaller front shifts are not reported
 _NUMBERS = ("no", "one", "two", "three")
 _HOW = (
-    "Each assumed or uncertain input value was moved alone to both ends of its range, and designs "
-    "of the front and near it were evaluated anew. It moves the front by the share that the points "
-    "of one front lack, on average, against those of the other, at the worse end. An assumed "
+    "Each assumed or uncertain input value was set to both bounds of its range, and nothing else "
+    "changed. Designs of the front and near it were evaluated again. The front shift is the "
+    "fraction that the points of one front lack, on average, against the other, at the worse "
+    "bound. An assumed "
     "input value of which the study gives no range was halved and doubled."
 )
 
@@ -37,7 +38,7 @@ class InputProvenance:
     inputs : tuple of StudyInput
         All that the result depends on.
     checks : tuple of Check
-        Those that may be off, what moves the front most first; empty if there was no time.
+        Inputs that may be off, by falling front shift; empty if there was no time.
     """
 
     inputs: tuple[StudyInput, ...]
@@ -64,7 +65,7 @@ class InputProvenance:
 
     @property
     def first(self) -> tuple[Check, ...]:
-        """What moves the front most: three input values at most."""
+        """Return the inputs with the largest front shift: three at most."""
         return tuple(c for c in self.checks if c.moves >= _LITTLE)[:_NAMED]
 
     def sentence(self) -> str:
@@ -78,7 +79,7 @@ class InputProvenance:
         said = f"{of} of its {plural(every, 'input value')} {are} {_as(last)}"
         said += self._defaults()
         if not self.first:
-            none = "none that may be off moves the front" if self.checks else ""
+            none = "none of the inputs that may be off shifts the front" if self.checks else ""
             return f"{said}; {none}." if none else f"{said}."
         these = "this" if len(self.first) == 1 else f"these {_NUMBERS[len(self.first)]}"
         told = listed(_told(check) for check in self.first)
@@ -106,14 +107,14 @@ def _told(check: Check) -> str:
     if check.told and not check.told.startswith("between"):  # a law is no range
         low, high = (show(end, check.given.unit or "1") for end in check.ends)
         told = f"between {low} and {high}"
-    moved = f"{founded}, {told} moves the front by {share(check.moves)}"
+    moved = f"{founded}, {told}: front shift {share(check.moves)}"
     if check.overturns:
-        moved += " and overturns the choice"
+        moved += ", changes the recommendation"
     return f"{worded(check.given.label)} ({moved})"
 
 
 def share(moves: float) -> str:
-    """Return by how much a front is moved, in percent.
+    """Return a front shift in percent.
 
     >>> share(0.126), share(0.0042)
     ('13 %', '0.4 %')
@@ -131,9 +132,7 @@ def provenance_section(found: InputProvenance) -> list[Section]:
     provenances = listed(f"{name}: {provenance}" for name, provenance in found.objectives.items())
     said = f"The result depends on {plural(len(found.inputs), 'input value')}: {counted}."
     said += (
-        f" The worst provenance of what an objective depends on: {provenances}."
-        if provenances
-        else ""
+        f" The worst provenance of each objective's inputs: {provenances}." if provenances else ""
     )
     words = [said, *([_HOW] if found.checks else [])]
     return [Section(TITLE, "\n\n".join(words), [_table(found)])]
@@ -168,16 +167,16 @@ def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
         "provenance": given.provenance,
     }
     if check is None:
-        blank = {"range": "", "moves the front by": "", "changes most": "", "the choice": ""}
+        blank = {"range": "", "front shift": "", "changes most": "", "recommendation": ""}
         return row | blank | {"source": given.source}
     low, high = (show(end, given.unit or "1") for end in check.ends)
     told = f" ({check.told})" if check.told and not check.told.startswith("between") else ""
     falls = listed(show(end, given.unit or "1") for end in check.overturns)
     return row | {
         "range": f"{low} to {high}{told}",
-        "moves the front by": share(check.moves) if check.moves >= _LITTLE else "0 %",
+        "front shift": share(check.moves) if check.moves >= _LITTLE else "0 %",
         "changes most": worded(check.objective),
-        "the choice": f"falls at {falls}" if falls else "holds",
+        "recommendation": f"changes at {falls}" if falls else "unchanged",
         "source": given.source,
     }
 

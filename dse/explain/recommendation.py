@@ -45,7 +45,7 @@ class Selection:
     row : int
         Its row on the front.
     pays, reaches : ndarray of bool, shape (designs of the front,)
-        Which designs pay, and which reach the target; all if there is none.
+        Which designs are beneficial, and which meet the target; all if there is none.
     least : Objective or None
         The objective whose best value among designs that meet the target is recommended.
     equal : int
@@ -139,8 +139,8 @@ class Recommendation:
     design : int
         Its number.
     role : str
-        ``"recommended"``; ``"nearest"`` to what is asked for, if nothing pays or nothing reaches
-        the target; or in what it is best, such as ``"highest speedup"``.
+        ``"recommended"``; ``"nearest"`` to the target or a benefit, if no design has both; or the
+        objective in which it is best, such as ``"highest speedup"``.
     build : str
         The variables; of a runner-up only the ones that differ from the recommended design.
     gives : str
@@ -150,7 +150,7 @@ class Recommendation:
     time : str
         The largest parts of its time.
     change : str
-        What to change first within the space: it leaves what the design is for as good as it is.
+        The first variable to change within the space: its main objective stays as good as it is.
     part : str
         The best part that the study leaves out.
     """
@@ -178,19 +178,20 @@ class Answer:
     Parameters
     ----------
     verdict : str
-        How far the search came if it was cut short; whether the target is reached, and whether it
-        pays, if a quantity of the study says from where on. Empty if all of the front does.
+        The state of the search if it was cut short; whether the target is met, and whether designs
+        are beneficial, if a quantity of the study declares this. Empty if all of the front is.
     pays : bool
-        False if nothing on the front reaches the target and pays.
+        False if no design of the front meets the target and is beneficial.
     designs : tuple of Recommendation
-        The recommended design first, then runners-up; the nearest alone if nothing pays; none
-        without a front.
+        The recommended design first, then runners-up; only the nearest if nothing is beneficial;
+        none without a front.
     steps : tuple of str
         What a tenth more of each objective costs, from the recommended design.
     holds : str
-        How far the recommended design holds if inputs are uncertain; empty if none is.
+        The fraction of samples in which the recommended design is valid and on the front, if inputs
+        are uncertain; empty if none is.
     rests : str
-        How well the input values are founded that it rests on, and which to check before building.
+        The provenance of the input values, and the ones to check before building.
     """
 
     verdict: str
@@ -240,7 +241,9 @@ def make_answer(
     steps = _steps(study, result, chosen) if chosen.role == RECOMMENDED else ()
     pays = chosen.role == RECOMMENDED
     mine = known.get(chosen.design)
-    holds = mine.holding.sentence("The choice") if mine is not None and mine.holding else ""
+    holds = (
+        mine.holding.sentence("The recommended design") if mine is not None and mine.holding else ""
+    )
     rests = inputs.sentence() if inputs is not None else ""
     verdict = " ".join(
         filter(
@@ -338,14 +341,14 @@ def verdict_words(study: ResolvedStudy, result: Result, chosen: Selection) -> st
         some = "Nothing" if among.all() else f"Nothing that reaches the target {where}"
         some = f"{some} {where}" if among.all() else some
         floor = amount(list_benefits(study.evaluator)[0][1], "1")
-        told.append(f"{some} is worth building: {best}, and a {what} pays only above {floor}.")
+        told.append(f"{some} is beneficial: {best}, and a {what} is beneficial only above {floor}.")
     elif not chosen.pays.all() and study.target is None:
         count = int((~chosen.pays).sum())
-        designs, their = ("design does", "its") if count == 1 else ("designs do", "their")
+        designs, their = ("design is", "its") if count == 1 else ("designs are", "their")
         floor = amount(list_benefits(study.evaluator)[0][1], "1")
         told.append(
-            f"Of the {plural(len(pays), 'design')} on the front, {count:,} {designs} not pay: "
-            f"{their} {what} is not above {floor}."
+            f"Of the {plural(len(pays), 'design')} on the front, {count:,} {designs} not "
+            f"beneficial: {their} {what} is not above {floor}."
         )
     return " ".join(told)
 

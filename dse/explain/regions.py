@@ -58,7 +58,7 @@ class Region:
     label : str
         Their symbols, such as ``"oC"``.
     shown : tuple of str
-        The ends as texts, rounded so that they stay in the axis's domain.
+        The bounds as texts, rounded so that they stay in the axis's domain.
     """
 
     low: float

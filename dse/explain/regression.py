@@ -2,7 +2,7 @@
 
 A table has no model to change an input of. Instead a straight line is laid through all rows: each
 variable and each objective in its standard deviations, in the logarithm if it is positive and spans
-more than a decade, and a text as a mark for each of its options. The error is that of rows which
+more than a decade, and a text as a mark for each of its options. The error comes from rows that
 were left out: a fifth of the rows at a time, against a line through the others.
 """
 
@@ -47,7 +47,7 @@ class Coefficient:
         From where to where `change` goes: the tenth and the ninetieth percentile of numbers, or
         the options with the least and the greatest objective.
     change : float
-        By what the objective changes: a factor if it is `Regression.logarithmic`, else a difference
+        The change of the objective: a factor if it is `Regression.logarithmic`, else a difference
         in its unit.
     """
 
@@ -285,8 +285,8 @@ def _alike(terms: _Terms) -> list[int]:
 TITLE = "Effects of the variables"
 _HOW = (
     "A straight line through the rows of the table, by least squares. A weight is how many "
-    "standard deviations the objective moves as the variable moves by one of its own, the others "
-    "as they are. The change is that from the tenth to the ninetieth percentile of the variable, "
+    "standard deviations the objective changes if only this variable changes by one standard "
+    "deviation. The change is from the tenth to the ninetieth percentile of the variable, "
     "or from the option with the least value to that with the greatest. It is no more than a "
     "trend of these rows: each line says how far off it is."
 )
@@ -300,7 +300,8 @@ def regression_section(found: Sequence[Regression]) -> list[Section]:
     if alike := found[0].alike:
         names = ", ".join(alike)
         words.append(
-            f"The table does not tell apart what these do, for they move together: {names}."
+            "The table cannot separate the effects of these variables, because they change "
+            f"together: {names}."
         )
     return [Section(TITLE, "\n\n".join(words), [_table(each) for each in found])]
 

@@ -68,11 +68,11 @@ class Holding:
         """Return the same in a sentence."""
         each = f"{self.samples:,} samples"
         where = f"all {each}" if self.chance == 1.0 else f"{_percent(self.chance)} of {each}"
-        said = f"{subject} holds in {where}"
+        said = f"{subject} is valid and on the front in {where}"
         if self.chance == 0.0:
-            said = f"{subject} holds in none of {each}"
+            said = f"{subject} is valid and on the front in none of {each}"
         if self.interval:
-            said = f"{subject} is {self.verdict} on the front: it holds in {where}"
+            said = f"{subject} is {self.verdict} on the front: it is valid and on it in {where}"
         return f"{said}{self._decided()}."
 
     def _decided(self) -> str:
@@ -82,7 +82,7 @@ class Holding:
             return ""
         what = "it" if self.of == "whether it holds" else f"its {worded(self.of)}"
         if share < _MUCH:
-            return f"; no input alone decides {what}"
+            return f"; no single input decides {what}"
         return f"; {worded(name)} decides {_percent(share)} of {what}"
 
     def where(self) -> str:
@@ -118,7 +118,7 @@ class Robustness:
     Parameters
     ----------
     designs : mapping of int to Holding
-        By number: those of the front, those near it, and those that were asked for.
+        By number: designs of the front, designs near it, and designs that the user named.
     samples : int
         Of the uncertain inputs, corners of intervals included.
     """
@@ -332,9 +332,9 @@ def robustness_data(found: Robustness) -> dict[str, Any]:
 TITLE = "If the inputs are not what you think"
 _ROWS_UNCERTAIN_SECTION = 12  # designs and inputs shown
 _HOW = (
-    "A design holds in a sample if it keeps every constraint there and no other design of the "
-    "front or near it dominates it. The regret in an objective is by which share it is worse, in "
-    "its worst sample, than a design that is no worse in any other objective."
+    "A design is robust in a sample if it meets every constraint there and no other design of the "
+    "front or near it dominates it. The regret in an objective is the fraction by which it is "
+    "worse, in its worst sample, than a design that is no worse in any other objective."
 )
 
 
@@ -351,7 +351,9 @@ def uncertain_section(found: Robustness, choice: int | None) -> list[Section]:
     words, parts = [], []
     mine = None if choice is None else found.designs.get(choice)
     if mine is not None:
-        words.append(" ".join(s for s in (mine.sentence("The choice"), mine.where()) if s))
+        words.append(
+            " ".join(s for s in (mine.sentence("The recommended design"), mine.where()) if s)
+        )
         if mine.shares:
             parts.append(_bars(mine))
     words.append(_HOW)
@@ -360,12 +362,12 @@ def uncertain_section(found: Robustness, choice: int | None) -> list[Section]:
 
 def _bars(mine: Holding) -> Bars:
     some = dict(list(mine.shares.items())[:_ROWS_UNCERTAIN_SECTION])
-    title = "What decides whether the choice holds"
+    title = "Inputs that decide whether the recommended design is robust"
     if mine.of != "whether it holds":
-        title = f"What decides the {worded(mine.of)} of the choice"
+        title = f"Inputs that decide the {worded(mine.of)} of the recommended design"
     names = [worded(name) for name in some]
     values = [100.0 * share for share in some.values()]
-    note = "Of each input alone; what is missing to 100 % comes of several together, or of chance."
+    note = "First-order Sobol indices; the rest to 100 % comes from interactions, or from chance."
     return Bars(title, names, [("share", values)], "share of the variance [%]", note=note)
 
 
@@ -374,7 +376,7 @@ def _designs(found: Robustness, choice: int | None) -> Table:
     interval = any(holding.interval for _, holding in ranked)
     rows = []
     for number, holding in ranked[:_ROWS_UNCERTAIN_SECTION]:
-        row: dict[str, object] = {"design": number, "holds in [%]": round(100 * holding.chance, 1)}
+        row: dict[str, object] = {"design": number, "robust in [%]": round(100 * holding.chance, 1)}
         if interval:
             row["on the front"] = holding.verdict
         row |= {f"regret, {n} [%]": _share(share) for n, share in holding.regrets.items()}

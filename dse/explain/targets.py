@@ -100,8 +100,8 @@ def find_obstacles(evaluator: Evaluator, result: Result, target: Target, best: B
             return found
     word = "more" if best.word == "most" else "less"
     return [
-        f"No variable, changed alone, gives {word} {best.objective}, whatever the constraints: "
-        "what decides is not in the space."
+        f"No change of a single variable gives {word} {best.objective}, whatever the constraints: "
+        "inputs outside the space decide."
     ]
 
 
@@ -142,7 +142,7 @@ def _cuts(
         word = "more" if best.word == "most" else "less"
         breaks = " and ".join(np.array(whats)[broken[better].any(axis=0)].tolist())
         return [
-            f"What has {word} {best.objective} breaks {breaks}, and would not be worth building."
+            f"The design with {word} {best.objective} breaks {breaks}, and would not be beneficial."
         ]
     for row in worth[np.argsort(values[worth], kind="stable")]:
         cut = tuple(what for what, is_broken in zip(whats, broken[row], strict=True) if is_broken)
@@ -260,8 +260,8 @@ def meets_bounds(front: Front, bounds: Sequence[Bound]) -> NDArray[np.bool_]:
 def find_nearest(front: Front, bounds: Sequence[Bound]) -> int:
     """Return the row of a front that comes nearest to some bounds.
 
-    That whose greatest miss is least, as a share of what is asked for; of a bound of 0, in the
-    bound's unit. Of equals, the nearest to the best of every objective.
+    It is the design whose largest miss is smallest, as a fraction of the bound; for a bound of 0,
+    in the bound's unit. Of equals, it is the nearest to the best of every objective.
     """
     missed = np.zeros(len(front))
     for bound in bounds:

@@ -1,6 +1,6 @@
 """Axes: colours, titles, ticks, and how numbers lie on an axis, infinity included.
 
-Plain data, for Python's figures and the report's script alike.
+The axes are plain data for Python's figures and the report's script.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Scale(NamedTuple):
     powers : dict
         Ticks of a logarithmic axis; see `log_ticks`.
     ticks : list of (float, str) or None
-        Place (a power of ten if logarithmic) and text, for axes that have no ticks of their own;
+        Place (a power of ten if logarithmic) and text, for axes without ticks;
         None if any will do.
     whole : list of float or None
         The values themselves as ticks of a plotly axis, if they are few whole numbers; of values
@@ -144,7 +144,7 @@ def _ticks(values: Array, low: float, high: float, log: bool) -> list[tuple[floa
 def _round(low: float, high: float) -> Array:
     """Return at most six places at 1, 2 and 5, or at powers of ten, between two numbers.
 
-    If there are fewer than two, the ends and the middle are.
+    If there are fewer than two, the limits and the middle are.
 
     >>> _round(16.0, 1600.0).tolist(), _round(3.0, 4.0).round(2).tolist()
     ([20.0, 50.0, 100.0, 200.0, 500.0, 1000.0], [3.0, 3.46, 4.0])

@@ -299,7 +299,7 @@ _LETTER = 0.0125  # of the picture's width, that a letter of a label takes at it
 def regions_plot(regions: Regions) -> Plot:
     """Return the plot of optimization regions: bands along the axis under the curves.
 
-    Curves are drawn for the inputs that are a bottleneck somewhere.
+    Curves are shown for the inputs that are a bottleneck somewhere.
     """
     log = spans_decades(regions.grid)
     scale, unit = (

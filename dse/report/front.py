@@ -33,8 +33,8 @@ class Held(NamedTuple):
     Attributes
     ----------
     designs : DataFrame
-        Those of the front first, by number, then a sample of the other feasible ones and what is
-        explained.
+        Designs of the front first, by number, then a sample of the other feasible ones and the
+        explained designs.
     front : int
         How many are of the front.
     total : int
@@ -57,7 +57,7 @@ def held(result: Result, explained: Collection[int] = (), most: int | None = Non
     Parameters
     ----------
     explained : collection of int
-        Numbers of designs to hold in any case.
+        Numbers of designs to include in any case.
     most : int, optional
         Designs of the front to hold; `MOST` if it is not given.
     """
@@ -193,7 +193,7 @@ def default_axes(result: Result) -> tuple[str, str, str]:
     first of all. The cost is the objective that it is traded for: of the minimized ones, and if it
     is traded for none of them of all, the one whose ranks on the front fall most as the benefit's
     rise. Colour is the first other objective, else the first other variable, that varies on the
-    front. One objective is drawn against the first variable that varies.
+    front. One objective is plotted against the first variable that varies.
     """
     designs = result.front.designs
     front = designs.iloc[evenly(np.arange(len(designs)), MOST)]

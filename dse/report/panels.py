@@ -39,7 +39,7 @@ def panel(
     title, note : str
         Its heading, and a note for readers.
     plot : Plot, optional
-        The picture; a series without ``x`` has that of the first, one without a colour the page's.
+        The picture; a series without ``x`` uses the first's, one without a colour the page's.
     height : int
         Of the picture, in pixels.
     table : dict, optional
@@ -197,7 +197,7 @@ def _curve_panel(curve: Curve, i: int) -> Panel:
     heads = ("quantity", marked or "best", f"at {curve.axis}", "this design")
     note = f"Diamonds mark the {marked} of each quantity among the points drawn." if marked else ""
     if any(np.isposinf(line.values).any() for line in curve.lines):
-        note += " No line is drawn where a quantity is infinite (shaded)."
+        note += " Lines have gaps where a quantity is infinite (shaded)."
     height = 130 + 250 * len({line.unit for line in curve.lines})
     table = table_of(heads, (False, True, True, True), rows)
     plot = curve_plot(curve)

@@ -5,7 +5,7 @@
 `toml_files`
     TOML files, read with limits and written.
 `schema`
-    The tables that may stand in a study file.
+    The tables of a study file.
 `schema_errors`
     Errors of the schema in words.
 `findings`
@@ -19,7 +19,7 @@
 `design_table`
     Tables of designs, and of measurements.
 `input_files`
-    The files of inputs, and those that a run does not copy.
+    The files of inputs, and external files that a run does not copy.
 `loading`
     Loading of the code that a study names.
 `source_files`

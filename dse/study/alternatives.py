@@ -14,15 +14,15 @@ from dse.study.schema import CatalogTable
 from dse.study.study import ResolvedStudy
 
 KERNEL = "kernel"
-"""The fact of a row that says what it computes."""
+"""The fact of a catalog entry that names its computation."""
 
 
 def alternatives(study: ResolvedStudy) -> dict[str, dict[str, dict[str, float]]]:
     """Return for each variable that chooses a catalog's row the rows that the study leaves out.
 
-    Only entries that set all that the variable's own rows set, in the domain of every model that
-    takes it, and that compute what one of these computes: the fact `KERNEL` of a row says what,
-    if it can be but one thing.
+    An alternative sets all values that the variable's own entries set, in the domain of every model
+    that takes them. It also computes the same as one of these entries, if their fact `KERNEL` names
+    only one computation.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class Together:
     of : tuple of str
         The values.
     normal : tuple of str
-        Those that are normal themselves; of the others the logarithm is.
+        Values with a normal law; of the others the logarithm has one.
     covariance : tuple of tuple of float
         Of the values or their logarithms, without units.
     """
@@ -116,7 +116,7 @@ def load_catalog(path: Path) -> Catalog:
     """
     _, content = read_toml(path)
     problems: list[Problem] = []
-    about = _text(content, "about", "", problems, needed="what the rows are, in a sentence")
+    about = _text(content, "about", "", problems, needed="a sentence about the rows")
     source = _text(content, "source", "", problems)
     provenance = _provenance(content, "", "assumed", problems)
     _text(content, "note", "", problems)
@@ -147,7 +147,7 @@ def _row(
         problems.append(
             Problem(name, "is not a name for a row", "words joined by '-', as in user-port")
         )
-    about = _text(table, "about", name, problems, needed="what the row is, in a sentence")
+    about = _text(table, "about", name, problems, needed="a sentence about the row")
     note = _text(table, "note", name, problems)
     own_source = _text(table, "source", name, problems)
     provenance = _provenance(table, name, provenance, problems)
@@ -233,7 +233,7 @@ def _value(
 
 
 def _number(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[float | str, str]:
-    """Return value and unit as written, having found fault with what is neither."""
+    """Return value and unit as written, and report a value that is neither."""
     value: float | str = math.nan
     if isinstance(given, str):
         value = given
@@ -269,7 +269,7 @@ def _number(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple
 
 
 def _alike(one: str, other: str) -> bool:
-    """Tell whether two units are one."""
+    """Return whether two units are equal."""
     try:
         return base(one) == base(other)
     except UnitError:
@@ -325,7 +325,7 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
     Raises
     ------
     InputError
-        If there is none, or the file lies outside the study's folder.
+        If there is none, or the file is outside the study's folder.
     """
     if name.endswith(".toml"):
         return _in_folder(name, folder)
@@ -358,8 +358,10 @@ def _in_folder(name: str, folder: Path | None) -> Path:
     root = folder.resolve()
     path = (root / name).resolve()
     if not path.is_relative_to(root):
-        remedy = f"copy it into {root}: a study reads files of its own folder only"
-        raise InputError("catalog", [Problem("", f"{name!r} lies outside the study", remedy)])
+        remedy = f"copy it into {root}: a study reads only files of its folder"
+        raise InputError(
+            "catalog", [Problem("", f"{name!r} is outside the study's folder", remedy)]
+        )
     if path.exists() and not path.is_file():
         raise InputError("catalog", [Problem("", f"{name!r} is not a regular file")])
     if not path.is_file():
@@ -387,7 +389,7 @@ def _files(folder: Path | None) -> list[Path]:
 
 
 def _is_study(path: Path) -> bool:
-    """Tell whether a file beside a study is another study."""
+    """Return whether a file next to a study is another study."""
     with path.open(encoding="utf-8", errors="replace") as file:
         text = file.read(_LOOKED_AT)
     return re.search(r"^\s*\[study\]", text, re.MULTILINE) is not None

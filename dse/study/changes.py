@@ -21,13 +21,13 @@ from dse.study.toml_files import as_content
 def with_inputs(study: ResolvedStudy, given: Mapping[str, Any]) -> ResolvedStudy:
     """Return a study in which some inputs are others, and some variables held at one value.
 
-    A value that a row of ``[inputs]`` sets becomes one of the study's own.
+    A value that a row of ``[inputs]`` sets becomes a value of the study.
 
     Parameters
     ----------
     given : mapping of str to Any
-        By quantity or variable: what a file would hold, such as ``"2 GHz"``; of a variable that
-        chooses, the name of the option.
+        By quantity or variable: the text or number of a file, such as ``"2 GHz"``; for a variable
+        that chooses, the name of the option.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def _beyond(study: ResolvedStudy, changed: ResolvedStudy, names: Iterable[str]) 
         if not there.all():
             unit = study.evaluator.wiring.quantities[name].unit
             ends = f"{show(low, unit)} to {show(high, unit)}"
-            where = f"a value between those of {ends}" if low < value < high else f"outside {ends}"
+            where = f"a value between {ends}" if low < value < high else f"outside {ends}"
             yield f"space.{name}: {show(value, unit)} is {where}, the space of the study"
 
 
@@ -100,7 +100,7 @@ def with_row(study: ResolvedStudy, key: str, row: str, values: Mapping[str, Any]
     row : str
         The row's name.
     values : mapping of str to Any
-        By quantity: what a file would hold, such as ``"1 us"``.
+        By quantity: the text or number of a file, such as ``"1 us"``.
 
     Raises
     ------

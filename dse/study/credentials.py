@@ -26,7 +26,7 @@ _LONG = 4  # characters of a query value that may be a credential, whatever its 
 
 
 def is_server(url: str) -> bool:
-    """Tell whether a storage is a PostgreSQL server."""
+    """Return whether a storage is a PostgreSQL server."""
     return url.strip().startswith("postgresql")
 
 
@@ -44,7 +44,7 @@ def url_problem(url: str) -> Problem | None:
 
 
 def is_masked(url: str) -> bool:
-    """Tell whether the password of a URL is not there: the URL is from the copy of a study."""
+    """Return whether a URL lacks its password: the URL is from the copy of a study."""
     return _split(url.partition("://")[2])[0].endswith(f":{HIDDEN}")
 
 
@@ -68,7 +68,7 @@ def shown_url(url: str) -> str:
 def credentials(url: str) -> set[str]:
     """Return the texts that must not be shown: password and query values, as written and decoded.
 
-    A short query value, such as a number of seconds, is one only if its key says so. A driver may
+    A short query value, such as a number of seconds, is a secret only if its key is. A driver may
     split a password at a sign that should have been written with a %, and show the rest as a host.
     """
     login, _, place = _split(url.partition("://")[2])
@@ -100,7 +100,7 @@ def _split(rest: str) -> tuple[str, str, str]:
     login, at, place = rest.rpartition("@")
     host = re.split("[/?]", rest, maxsplit=1)[0]
     if not at and not host.startswith("[") and not _PORT.fullmatch(host):
-        return rest, "", ""  # the @ was forgotten: what follows the colon is not a port
+        return rest, "", ""  # the @ is missing: the text after the colon is not a port
     return login, at, place
 
 

@@ -22,7 +22,7 @@ from dse.study.toml_files import MAX_NAME
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "–"})
 """Texts for a missing number, in small letters."""
 RESERVED = frozenset({"design", "feasible", "on_front"})
-"""Columns that every result has of its own."""
+"""Columns that every result has."""
 _BYTES = 1 << 30  # of a table
 _TOLD = 3  # rows that a message names
 _SUFFIXES: Mapping[str, str] = {
@@ -34,7 +34,7 @@ _SUFFIXES: Mapping[str, str] = {
 """The units that the end of a name may say, after an underscore: ``kernel_s``."""
 
 _WORDS = frozenset({"min", "max", "count", "per", "op"})
-"""Ends of names that are units too, but mostly mean something else."""
+"""Last words of names that are units too, but mostly mean something else."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class DesignTable:
     units : mapping of str to str
         Of the columns of numbers; ``"1"`` for none.
     lines : ndarray of int
-        Where each row stands in the file, from 1.
+        The line of each row in the file, from 1.
     """
 
     numbers: Mapping[str, Array]
@@ -75,7 +75,7 @@ class DesignTable:
 def read_table(
     name: str, folder: Path | None, missing: Sequence[str] = (), row: str = "design"
 ) -> tuple[DesignTable, Path]:
-    """Read a table that lies in a study's folder.
+    """Read a table in a study's folder.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _path(name: str, folder: Path | None) -> Path:
         raise _refused("a study without a folder cannot read a table", remedy)
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):
-        message = f"'{name}' lies outside the study's folder"
+        message = f"'{name}' is outside the study's folder"
         raise _refused(message, "put the table next to the study, or in a folder below it")
     if not path.is_file():
         near = nearest(path.name, (p.name for p in path.parent.glob("*.csv")))
@@ -168,7 +168,7 @@ def _of_titles(name: str, titles: Sequence[str]) -> Iterator[Problem]:
             return
         _, unit = _bracketed(title)
         if unit and not is_unit(unit) and (near := nearest_unit(unit)) is not None:
-            message = f"column '{title}' says the unit '{unit}', which is unknown"
+            message = f"column '{title}' has the unit '{unit}', which is unknown"
             yield Problem("", f"{name}: {message}", f"did you mean '{near}'?")
     twice = dict.fromkeys(title for title in named if named.count(title) > 1)
     for title in twice:
@@ -232,7 +232,7 @@ def _split(title: str) -> tuple[str, str]:
 
 
 def _bracketed(title: str) -> tuple[str, str]:
-    """Return a title's name and what stands in brackets at its end; nothing if none do."""
+    """Return a title's name and the text in brackets at its end; nothing if there is none."""
     for opening, closing in ("[]", "()"):
         name, found, unit = title.rstrip(closing).rpartition(opening)
         if found and name.strip() and title.endswith(closing):

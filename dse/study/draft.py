@@ -1,7 +1,7 @@
-"""First drafts of studies, for ``dse new``: what is asked for, told to who writes the text.
+"""First drafts of studies, for ``dse new``: the user's choices, passed to the writer of the text.
 
-The text is written by functions that packages of models offer, as studies name models; what they
-need of catalogs and paths is looked up here.
+Functions of packages of models write the text; they are named as studies name models. This module
+finds the catalogs and paths that they need.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ QUESTIONS = {
     "partition": "which basic blocks to move, and where the accelerator joins the memory hierarchy",
     "offload": "which function, behind which interface, shared by how many threads",
 }
-"""What a study of a profile may ask, the default first."""
+"""The questions of a study of a profile, the default first."""
 _DRAFTS = "objectives.drafts"
 _COSTS = {
     "overhead": ("cycle", ("interface_overhead",)),
@@ -53,7 +53,7 @@ def from_profile(target: Path, profile: Path, question: str) -> str:
     Raises
     ------
     InputError
-        If there is no such profile, or it does not tell what the question needs.
+        If there is no such profile, or it lacks the data for the question.
     """
     if not profile.exists():
         folder = profile.parent
@@ -81,7 +81,7 @@ def from_kernel(
         A row of ``platforms``; the first on which the kernel was measured if it is None.
     engines, interfaces : sequence of str
         Rows of these catalogs. If they are empty: the engines for the kernel, and the interfaces
-        that are not those of one accelerator alone.
+        that are not made for a single accelerator.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def from_kernel(
 
 
 def hosts(target: Path, kernel: str) -> list[str]:
-    """Return the hosts on which a kernel was measured, the one that is taken first."""
+    """Return the hosts on which a kernel was measured, the default first."""
     names = "kernels", "platforms"
     kernels, platforms = (load_catalog(find_catalog(n, target.parent)) for n in names)
     return list(dict.fromkeys(p.name for _, p in _pairs(_rows(kernels, kernel), platforms)))
@@ -213,7 +213,7 @@ def _pairs(rows: Sequence[Row], platforms: Catalog) -> list[tuple[Row, Row]]:
 
 
 def _is_of(kernel: str, platform: str) -> bool:
-    """Tell whether a kernel's row is of a platform: its name ends in it.
+    """Return whether a kernel's row is of a platform: its name ends in it.
 
     >>> _is_of("aes-sparc-t4", "sparc-t4"), _is_of("fft-gpu-host", "discrete-gpu")
     (True, True)

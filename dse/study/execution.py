@@ -18,7 +18,7 @@ from dse.study.study import ResolvedStudy
 
 
 def workers_of(study: ResolvedStudy, count: int | None, cluster: Cluster | None) -> Workers:
-    """Return who works on a study: a cluster, what a script asks of joblib, or as the study says.
+    """Return the workers of a study: a cluster, joblib's as a script chose, or as in the study.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The files of inputs, and those that a run does not copy: outside of its study's folder.
+"""The files of inputs, and external files that a run does not copy.
 
-Such a file may be private, or large. What is kept of it is where it lies and its SHA-256, so that a
-run is explained with what it read, or not at all.
+An external file is outside the study's folder; it may be private, or large. A run keeps only its
+place and its SHA-256. It is explained with the same content, or not at all.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def places(outside: Mapping[str, Outside]) -> Iterator[str]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a file itself; of a folder all files below it, but hidden ones and those of runs.
+    """Return a file itself; of a folder all files below it, except hidden ones and files of runs.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _is_given(folder: Path) -> bool:
-    """Tell whether a folder is looked into: not a hidden one, nor what a run wrote."""
+    """Return whether to look into a folder: not if it is hidden or a run wrote it."""
     return not folder.name.startswith(".") and not (folder / MARKER).is_file()
 
 
@@ -96,12 +96,12 @@ def _raised(error: OSError) -> None:
 
 
 def place_in(path: Path, file: Path) -> str:
-    """Return where a file lies in a folder; ``"."`` if it is the file itself."""
+    """Return the path of a file in a folder; ``"."`` if it is the file itself."""
     return file.relative_to(path).as_posix()
 
 
 def is_copied(folder: Path | None, name: str, files: Sequence[Path]) -> bool:
-    """Tell whether copies of an input's files lie where the copy of the study looks for them.
+    """Return whether copies of an input's files are where the copy of the study looks for them.
 
     They do not if the name leaves the folder, even to come back, or leads through a link.
     """

@@ -11,7 +11,7 @@ Provenance: TypeAlias = Literal["measured", "fitted", "data sheet", "derived", "
 PROVENANCES: tuple[Provenance, ...] = get_args(Provenance)
 """The best founded first."""
 SOURCED: tuple[Provenance, ...] = ("measured", "fitted", "data sheet")
-"""Those that are worth nothing without a source."""
+"""Kinds of provenance that need a source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def load_function(
     Parameters
     ----------
     what : str
-        What it should be, for the message if it is not one: ``"model"``, say.
+        The kind of object, for the message if it is another one, such as ``"model"``.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _from_file(
             [
                 Problem(
                     "",
-                    f"'{source}' lies outside the study's folder",
+                    f"'{source}' is outside the study's folder",
                     "code is loaded from the study's own folder or from installed packages only",
                 )
             ],
@@ -179,7 +179,7 @@ def _raised(source: str, error: BaseException) -> Problem:
     every = [f for f in every if not f.filename.startswith("<")]  # made by dataclasses
     frames = [f for f in every if not Path(f.filename).is_relative_to(_ENGINE)] or every
     last = frames[-1] if frames else None
-    if isinstance(error, InputError) and last:  # what a declaration says is wrong, where it stands
+    if isinstance(error, InputError) and last:  # a declaration is wrong: name its line
         return Problem("", f"{Path(last.filename).name}, line {last.lineno}: {error}")
     line = f", line {last.lineno} of {Path(last.filename).name}" if last else ""
     if isinstance(error, SyntaxError):
@@ -193,8 +193,8 @@ def _raised(source: str, error: BaseException) -> Problem:
 class _Folder:
     """The modules of one folder that were loaded, under a private package name.
 
-    Two studies may each have a ``model.py`` that imports its own ``helper.py``. Both get a package
-    of their own in `sys.modules`; the plain names are there only while a file is loaded.
+    Two studies may each have a ``model.py`` that imports its own ``helper.py``. Both get a separate
+    package in `sys.modules`; the plain names are there only while a file is loaded.
     """
 
     def __init__(self, folder: Path, texts: Mapping[Path, bytes]) -> None:
@@ -206,16 +206,16 @@ class _Folder:
         root = ModuleType(self.package)
         root.__path__ = []
         sys.modules[self.package] = root
-        import cloudpickle  # only for studies with files of their own
+        import cloudpickle  # only for studies with code next to them
 
         cloudpickle.register_pickle_by_value(root)  # workers cannot import it by name
 
     def has_changed(self) -> bool:
-        """Tell whether a file has another text than the one that was loaded."""
+        """Return whether a file has changed since it was loaded."""
         return any(not p.is_file() or p.read_bytes() != t for p, t in self.texts.items())
 
     def load(self, entry: str) -> ModuleType:
-        """Import a module and what it imports from the folder, by their plain names."""
+        """Import a module and its imports from the folder, by their plain names."""
         tops = {name.partition(".")[0] for name in self.files}
         prefix = f"{self.package}."
         own = {n.removeprefix(prefix): m for n, m in sys.modules.items() if n.startswith(prefix)}
@@ -292,7 +292,9 @@ def load_file(path: Path) -> tuple[ModuleType, dict[str, Path]]:
         return file if file is not None and not is_installed(name, folder) else None
 
     entry = path.stem.replace(".", "_")
-    entry += "_" * is_installed(entry, folder)  # a name of its own, and the module keeps its own
+    entry += "_" * is_installed(
+        entry, folder
+    )  # a separate name: the installed module keeps its name
     files = reached({entry: path}, find)
     for name, file in files.items():
         for other in nested_imports(file.read_bytes(), name, file.name == "__init__.py"):
@@ -311,7 +313,7 @@ def load_file(path: Path) -> tuple[ModuleType, dict[str, Path]]:
 
 
 def is_of_a_study(module: str) -> bool:
-    """Tell whether a module's name is one of a study's folder."""
+    """Return whether a module's name belongs to a study's folder."""
     return module.startswith(_PACKAGE)
 
 

@@ -50,7 +50,7 @@ class Table(BaseModel):
 Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 """The lesser and the greater of two numbers."""
 LAWS = ("between", "uniform", "normal", "lognormal", "triangular")
-"""The keys that say how a number is uncertain: one of them is given."""
+"""The keys of uncertain numbers; exactly one is given."""
 _LAW_KEYS = (*LAWS, "deviation", "factor")
 NO_SOURCE = "no_source"
 """Type of the error of an input value that must have a source."""
@@ -61,13 +61,13 @@ class OriginTable(Table):
 
     provenance: Provenance = Field("assumed", description="how well it is founded")
     source: StrictStr = Field(
-        "", validate_default=True, description="what it is taken from; not of derived and assumed"
+        "", validate_default=True, description="its reference; not of derived and assumed"
     )
 
     @field_validator("source")
     @classmethod
     def _require_source(cls, source: str, info: ValidationInfo) -> str:
-        """Require a source of what is not this study's own."""
+        """Require a source of values that come from outside the study."""
         provenance = info.data.get("provenance")
         if provenance in SOURCED and not source.strip():
             kind = "is from a data sheet" if provenance == "data sheet" else f"is {provenance}"
@@ -85,13 +85,13 @@ class SourcedTable(OriginTable):
 class UncertainTable(OriginTable):
     """A number that is not known exactly."""
 
-    between: Ends | None = Field(None, description="[low, high]: no more is known than its ends")
+    between: Ends | None = Field(None, description="[low, high]: only these bounds are known")
     uniform: Ends | None = Field(None, description="[low, high]: each number alike")
     normal: Number | None = Field(None, description="the mean; with deviation")
     deviation: Number | None = Field(None, description="of normal: the standard deviation")
     lognormal: Number | None = Field(None, description="the median; with factor")
     factor: StrictInt | StrictFloat | None = Field(
-        None, description="of lognormal: by which factor one standard deviation moves it"
+        None, description="of lognormal: the factor of one standard deviation"
     )
     triangular: Annotated[list[Number], Field(min_length=3, max_length=3)] | None = Field(
         None, description="[low, likeliest, high]"
@@ -121,14 +121,14 @@ Numeric = Annotated[
     | Annotated[UncertainTable, Tag("uncertain")],
     Discriminator(_number_kind),
 ]
-"""A number, one that says its provenance, or one that is uncertain."""
+"""A number, a number with its provenance, or an uncertain number."""
 Share = Annotated[str, Field(strict=True, pattern=r"^\s*\d+(\.\d+)?\s*%\s*$")]
-"""A share of the samples, such as ``"95 %"``."""
+"""A fraction of the samples, such as ``"95 %"``."""
 ConstraintReduce = Literal["mean", "worst"] | Share
 
 
 class UncertaintyTable(Table):
-    """How often uncertain inputs are drawn."""
+    """The samples of uncertain inputs."""
 
     samples: StrictInt = Field(
         512, ge=2, le=100_000, description="of all uncertain inputs together, by search.seed"
@@ -157,7 +157,7 @@ class CatalogRow(Table):
     )
     override: dict[str, Numeric] = Field(
         default_factory=dict,
-        description="input values of the study's own, by their names in this study",
+        description="input values that the study itself gives, by their names in it",
     )
     uncertain: StrictBool = Field(
         False, description="drawn as a fit left the row: its input values vary together"
@@ -212,7 +212,7 @@ class CatalogTable(Table):
     )
     override: dict[str, dict[str, Numeric]] = Field(
         default_factory=dict,
-        description="by row: input values of the study's own, by their names in this study",
+        description="by row: input values that the study itself gives, by their names in it",
     )
     uncertain: StrictBool = Field(
         False, description="drawn as fits left the rows: their input values vary together"
@@ -322,7 +322,7 @@ class TableStudyTable(StudyTable):
     table: StrictStr = Field(min_length=1, description="a CSV file in the study's folder")
     models: list[ModelEntry] = Field(default_factory=list, description="none")
     missing: list[StrictStr] = Field(
-        default_factory=list, description="what the table writes for a missing number"
+        default_factory=list, description="texts that the table writes for a missing number"
     )
 
 
@@ -342,7 +342,7 @@ class ObjectiveTable(Table):
     )
     reduce: (
         Literal["mean", "min", "max", "harmonic mean", "quantile", "worst", "regret"] | Share | None
-    ) = Field(None, description='how the scenarios become one number; a share such as "95 %"')
+    ) = Field(None, description='how scenarios become one number; a fraction such as "95 %"')
     quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = Field(
         None, description='which one, for reduce = "quantile": from 0 to 1'
     )
@@ -385,13 +385,13 @@ class SearchTable(Table):
     tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr | dict[str, Number] = (
         Field(
             0.0,
-            description='of bound: a share such as 0.01 or "1 %", 0 for the exact front; or by'
-            ' objective, a share or an amount such as "100 LUT"; of objectives not named, 0',
+            description='of bound: a fraction such as 0.01 or "1 %", 0 for the exact front; or by'
+            ' objective, a fraction or an amount such as "100 LUT"; 0 for objectives not listed',
         )
     )
     floor: dict[str, Number] = Field(
         default_factory=dict,
-        description="of bound, by objective: the tolerance is a share of the value or of this",
+        description="of bound, by objective: the tolerance is a fraction of the value or of this",
     )
     options: dict[str, Any] = Field(default_factory=dict, description="the sampler's own options")
 
@@ -416,7 +416,9 @@ class RunTable(Table):
         "stop",
         description="at a design that a model raises for: end the run, or go on without the design",
     )
-    processes: StrictBool = Field(False, description="for models that hold the interpreter lock")
+    processes: StrictBool = Field(
+        False, description="for models that never release the interpreter"
+    )
     chunk: StrictInt = Field(65_536, ge=1, le=2**24, description="designs evaluated at once")
     storage: StrictStr | None = Field(None, description="an Optuna database URL")
 
@@ -436,7 +438,7 @@ class BottleneckTable(Table):
 
 
 class RegionsTable(Table):
-    """The axis along which optimization regions are drawn."""
+    """The axis of the optimization regions."""
 
     axis: StrictStr = Field(description="an input that no model gives")
     low: Number = Field(description="where it begins")
@@ -459,12 +461,12 @@ class CurveTable(Table):
     log: StrictBool = Field(False, description="spread evenly in the logarithm")
     quantities: list[StrictStr] = Field(min_length=1, max_length=8, description="the lines")
     at: dict[str, Number] = Field(
-        default_factory=dict, description="inputs bound for this curve alone"
+        default_factory=dict, description="inputs bound only for this curve"
     )
 
 
 class ReportTable(Table):
-    """What the report shows beside the front."""
+    """The contents of the report in addition to the front."""
 
     sections: list[StrictStr] = Field(
         default_factory=list,
@@ -481,18 +483,18 @@ class StudyFile(Table):
 
     study: StudyTable = Field(description="its name and models")
     inputs: dict[str, InputTable] = Field(
-        default_factory=dict, description="what is the same for all designs"
+        default_factory=dict, description="fixed inputs, the same for all designs"
     )
-    space: dict[str, VariableTable] = Field(min_length=1, description="what may be chosen")
+    space: dict[str, VariableTable] = Field(min_length=1, description="the variables")
     objective: list[ObjectiveTable] = Field(
-        min_length=1, max_length=10, description="what is maximized or minimized"
+        min_length=1, max_length=10, description="the quantities to maximize or minimize"
     )
     constraint: list[ConstraintTable] = Field(
-        default_factory=list, description="what a design must satisfy"
+        default_factory=list, description="conditions that a design must satisfy"
     )
-    target: TargetTable | None = Field(None, description="what is to be reached")
+    target: TargetTable | None = Field(None, description="the values to meet")
     uncertainty: Annotated[
-        UncertaintyTable, Field(description="how often uncertain inputs are drawn")
+        UncertaintyTable, Field(description="the samples of uncertain inputs")
     ] = Field(default_factory=UncertaintyTable)  # type: ignore[arg-type]
     search: Annotated[SearchTable, Field(description="how designs are chosen")] = Field(
         default_factory=SearchTable  # type: ignore[arg-type]
@@ -508,7 +510,7 @@ class StudyFile(Table):
         default_factory=list, max_length=8, description="quantities to draw along an input"
     )
     report: ReportTable = Field(
-        default_factory=ReportTable, description="what the report shows beside the front"
+        default_factory=ReportTable, description="contents of the report in addition to the front"
     )
 
 
@@ -518,7 +520,7 @@ class TableStudyFile(StudyFile):
     study: TableStudyTable = Field(description="its name and table")
     space: dict[str, Any] = Field(
         default_factory=dict,
-        description='columns = ["lanes", …]: those that tell designs apart; by default, the rest',
+        description='columns = ["lanes", …]: columns that identify designs; by default, the rest',
     )
     columns: dict[str, StrictStr] = Field(
         default_factory=dict, description="units of the table's columns"
@@ -538,7 +540,7 @@ SECTIONS: dict[str, type[Table]] = {
     "curve": CurveTable,
     "report": ReportTable,
 }
-"""The tables of the sections that have keys of their own."""
+"""The tables of the sections with fixed keys."""
 LISTS = frozenset({"study.models", "objective", "constraint", "curve", "report.sections"})
 """Sections whose entries have positions."""
 

@@ -146,7 +146,7 @@ def _report(
 def _report_kind(findings: Findings, place: Place, value: Any) -> None:
     """Add the problem of a table whose kind no key shows."""
     if place.section == "space" and len(place.steps) == 1:
-        message = f"does not say what kind of variable it is: {_show(value)}"
+        message = f"has no kind of variable: {_show(value)}"
         findings.add(place, message, _VARIABLE)
     elif not value:
         findings.add(place, f"{_show(value)} is an empty table", _UNIT)
@@ -160,7 +160,7 @@ def _report_kind(findings: Findings, place: Place, value: Any) -> None:
 
 
 def _table_of(loc: tuple[str | int, ...], content: Mapping[str, Any]) -> type[Table]:
-    """Return the table that an unknown key stands in."""
+    """Return the table that contains an unknown key."""
     of_table = _is_of_table(content.get("study"))
     if len(loc) == 1:
         return TableStudyFile if of_table else StudyFile

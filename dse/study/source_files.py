@@ -1,4 +1,4 @@
-"""Source files: those that code imports, transitively, within its own package or folder.
+"""Source files: the imports of code, transitively, within its own package or folder.
 
 They are read from the import statements, those in functions included, and never from loaded
 modules: the answer is the same in every process. A package's ``__init__`` counts if a name is
@@ -86,7 +86,7 @@ def nested_imports(text: bytes, module: str, package: bool) -> set[str]:
 
 
 def is_installed(name: str, folder: Path) -> bool:
-    """Tell whether a name is an installed module's: a file of a study's folder hides none."""
+    """Return whether a name is an installed module's: a file of a study's folder hides none."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names:
         return True
@@ -149,7 +149,7 @@ def _is_library(folder: Path) -> bool:
 def fingerprint(function: Callable[..., Any]) -> str:
     """Return a digest of a function of a script: its code, and the values and functions it names.
 
-    Objects of other kinds than numbers, texts, arrays and functions count by their type alone.
+    Objects of other kinds than numbers, texts, arrays and functions only count by their type.
     """
     state = hashlib.sha256()
     _feed(function, state.update, set())

@@ -82,10 +82,9 @@ class ResolvedStudy:
     inputs : tuple of StudyInput
         The input values that its results depend on, with their provenance.
     digest : str
-        A digest of all that decides the result, as it was when the study was read: what the text
-        says, the files that models, catalogs and profiles came from, what a target adds to the
-        constraints, and the engine. Comments, the time-out and sections of the report are not in
-        it.
+        A digest of all that decides the result, as it was when the study was read: the text, the
+        files of models, catalogs and profiles, the constraints of a target, and the engine.
+        Comments, the time-out and sections of the report are not in it.
     """
 
     file: StudyFile
@@ -156,9 +155,9 @@ def read_study(
     target : mapping, optional
         A ``[target]`` that takes the place of the file's own.
     seconds : float, optional
-        A time-out that takes the place of the file's own; the text says so in a last line.
+        A time-out that takes the place of the file's own; it is added as a last line of the text.
     elsewhere : mapping of str to Path, optional
-        By key where inputs lie that are not where the text says: it is a copy.
+        By key: the paths of inputs that are not where the text points; the study is a copy.
 
     Raises
     ------
@@ -181,7 +180,7 @@ def study_of_mapping(
     models: Mapping[str, Callable[..., Any]] | None = None,
     elsewhere: Mapping[str, Path] | None = None,
 ) -> ResolvedStudy:
-    """Make a study of what a file would hold; see `dse.from_mapping` and `read_study`."""
+    """Make a study of the content of a file; see `dse.from_mapping` and `read_study`."""
     problems = _not_mappings(content, models)
     if problems:
         raise InputError("study", problems)

@@ -32,7 +32,7 @@ def read_toml(path: Path) -> tuple[str, dict[str, Any]]:
         remedy = f"name one of its studies: {', '.join(inside)}" if inside else "name a .toml file"
         raise InputError(str(path), [Problem("", "is a folder, not a study file", remedy)])
     try:
-        str(path).encode()  # reports and databases hold the name
+        str(path).encode()  # reports and databases contain the name
         check_regular(path, _MAX_BYTES)
         text = path.read_text(encoding="utf-8-sig")
         content = tomllib.loads(text)
@@ -110,7 +110,7 @@ def _without_none(value: Any) -> Any:
 
 
 def as_content(value: Any, where: str, problems: list[Problem]) -> Any:
-    """Return a value of a script as a file could hold it; note each part that none can hold.
+    """Return a value of a script as TOML can contain it; note each part that TOML cannot contain.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def test_a_space_in_which_nothing_pays_is_said_to_be_so_first() -> None:
     assert best < 1
     assert not answer.pays
     assert answer.short[0] == answer.verdict
-    assert answer.verdict.startswith("Nothing in this space is worth building: the best speedup is")
+    assert answer.verdict.startswith("Nothing in this space is beneficial: the best speedup is")
     assert f"{best:.3g}" in answer.verdict
     # nothing is advised to be built: the nearest is named as such, alone
     (nearest,) = answer.designs
@@ -51,7 +51,7 @@ def test_where_a_part_pays_its_count_is_told_and_what_is_recommended_pays() -> N
     losing = int((speedups <= 1).sum())
     assert 0 < losing < len(speedups)
     assert answer.pays
-    assert f"Of the {len(speedups)} designs on the front, {losing} designs do not pay" in (
+    assert f"Of the {len(speedups)} designs on the front, {losing} designs are not beneficial" in (
         answer.verdict
     )
     assert speedups.loc[answer.designs[0].design] > 1
@@ -68,7 +68,11 @@ def test_one_design_that_does_not_pay_is_told_in_the_singular() -> None:
         losing = int((result.front.designs["speedup"] <= 1).sum())
         counts.add(losing)
         if losing:
-            told = "1 design does not pay: its" if losing == 1 else "designs do not pay: their"
+            told = (
+                "1 design is not beneficial: its"
+                if losing == 1
+                else "designs are not beneficial: their"
+            )
             assert f"{told} speedup is not above 1." in answer.verdict
     assert 1 in counts
 

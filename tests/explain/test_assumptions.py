@@ -154,7 +154,7 @@ def test_what_is_founded_is_not_moved_and_its_tier_is_told(tmp_path: Path) -> No
     }
     assert kept["input_values"]["objectives"] == {"speedup": "assumed", "break_even": "assumed"}
     assert kept["rests"].startswith("4 of its 7 input values are assumed. Check these three before")
-    assert kept["rests"].count("assumed, half to double moves the front by") == 3
+    assert kept["rests"].count("assumed, half to double: front shift") == 3
     assert result.answer().rests == kept["rests"]
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Where the numbers come from" in page
@@ -181,8 +181,8 @@ def test_defaults_and_tiers_are_named() -> None:
     rests = dse.from_mapping(made).run().answer().rests
     named = "(latency per byte and complexity are defaults of models)"
     assert f"3 of its 7 input values are assumed {named}. Check these" in rests
-    assert "complexity (assumed, half to double moves the front by" in rests
-    assert "latency (measured but uncertain, between 500 and 2000 moves the front by" in rests
+    assert "complexity (assumed, half to double: front shift" in rests
+    assert "latency (measured but uncertain, between 500 and 2000: front shift" in rests
     del made["inputs"]["latency"]["provenance"]
     rests = dse.from_mapping(made).run().answer().rests
     assert "latency (assumed, between 500 and 2000 moves" in rests

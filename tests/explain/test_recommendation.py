@@ -266,13 +266,13 @@ def test_if_nothing_pays_nothing_is_advised_and_no_step_is_shown() -> None:
     result = made.run()
     answer = result.answer()
     assert answer.verdict == (
-        "Nothing in this space is worth building: the best speedup is 7.94×10⁻⁵, "
-        "and a speedup pays only above 1."
+        "Nothing in this space is beneficial: the best speedup is 7.94×10⁻⁵, "
+        "and a speedup is beneficial only above 1."
     )
     assert (answer.pays, answer.steps) == (False, ())
     (found,) = explain(made, result, [answer.designs[0].design])
     assert found.advice == ()
-    assert "it is not worth building: it has speedup 7.94×10⁻⁵, and that pays only above 1" in (
+    assert "it is not beneficial: it has speedup 7.94×10⁻⁵, and is beneficial only above 1" in (
         verdict_lines(found)
     )
 
@@ -285,7 +285,7 @@ def test_no_constraint_is_to_be_loosened_for_a_design_that_does_not_pay() -> Non
     assert "would admit" not in str(error.value)
     assert (
         "to loosen a constraint is not worth it: design 3968, the first to be admitted, "
-        "has speedup 7.94×10⁻⁵, and that pays only above 1"
+        "has speedup 7.94×10⁻⁵, and is beneficial only above 1"
     ) in str(error.value)
 
 
@@ -298,7 +298,7 @@ def test_no_constraint_stands_in_the_way_of_what_would_not_pay() -> None:
     result = made.run()
     assert result.target is not None
     assert not any(" gives area " in words for words in result.target.words)
-    assert "What has less area breaks bus_area >= 10, and would not be worth building." in (
+    assert "The design with less area breaks bus_area >= 10, and would not be beneficial." in (
         result.target.words
     )
 

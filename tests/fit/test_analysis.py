@@ -86,9 +86,9 @@ def test_a_study_draws_a_row_as_it_was_fitted(folder: Path) -> None:
     assert np.median(drawn["overhead"]) == pytest.approx(overhead, rel=0.01)
     answer = study.run().answer()
     assert answer.holds
-    # of complexity: it was "as fitted, together moves the front by"
+    # of complexity: it was "as fitted, together: front shift"
     number = r"[\d.,]+( [µn]s(/B)?)?"
-    told = rf"\(fitted but uncertain, between {number} and {number} moves the front by"
+    told = rf"\(fitted but uncertain, between {number} and {number}: front shift"
     assert re.search(told, answer.rests), answer.rests
 
 

@@ -159,7 +159,7 @@ def test_a_file_outside_the_study_folder_is_refused(tmp_path: Path) -> None:
     outside.write_text(GOOD, encoding="utf-8")
     (study / "link.toml").symlink_to(outside)
     for name in ("../outside.toml", str(outside), "link.toml", "link"):
-        with pytest.raises(InputError, match="lies outside the study"):
+        with pytest.raises(InputError, match="is outside the study"):
             find_catalog(name, study)
     with pytest.raises(InputError, match="there is no study"):
         find_catalog("outside.toml")

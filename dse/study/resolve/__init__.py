@@ -82,7 +82,7 @@ class Resolved:
     Parameters
     ----------
     files, section_files : tuple of Path
-        The files that decide its result, and those of sections of the report.
+        The files that decide its result, and the files of sections of the report.
     fingerprints : tuple of str
         Of functions that a script gave.
     outside : mapping of str to (str, Path, list of Path)
@@ -126,7 +126,7 @@ def resolve(
     InputError
         With every problem of the first stage that has one.
     """
-    # Stage 1: what the study names exists.
+    # Stage 1: every name in the study refers to code that exists.
     code = load_code(file, folder, functions, findings)
     sections = tuple((reference, write) for _, reference, write in code.sections)
     if isinstance(file, TableStudyFile):
@@ -136,7 +136,7 @@ def resolve(
     entries = load_entries(file, folder, findings)
     findings.finish_stage()
 
-    # Stage 2: each name is known, and each number is one that its quantity may have.
+    # Stage 2: each name is known, and each number is in its quantity's domain.
     wiring = Wiring(code.models, {}, frozenset())
     for problem in conflicts(wiring):
         findings.add(Place(problem.where), problem.message, problem.remedy)

@@ -156,7 +156,7 @@ def _reduction(
     return reduction
 
 
-# Free quantities: those of relations that no model takes or gives
+# Free quantities: quantities of relations that no model takes or gives
 
 
 def free_quantities(file: StudyFile, wiring: Wiring, entries: Entries) -> dict[str, Quantity]:

@@ -127,7 +127,7 @@ def _check_rename(
         counts = Counter(rename.get(name, name) for name in row.values)
         for name in (name for name, count in counts.items() if count > 1):
             message = f"the row '{row.name}' would set '{name}' twice"
-            findings.add(place, message, "give each quantity a name of its own")
+            findings.add(place, message, "give each quantity a separate name")
 
 
 def _fits(
@@ -135,7 +135,7 @@ def _fits(
 ) -> dict[str, Together]:
     """Return how the values of entries vary together, if the study asks for that.
 
-    A value of the study's own does not vary with the others.
+    A value that the study itself gives does not vary with the others.
     """
     if not table.uncertain:
         return {}

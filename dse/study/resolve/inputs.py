@@ -116,7 +116,7 @@ def resolve_inputs(
 
 
 def _numbers(scope: Scope, entries: Entries, key: str, entry: Any) -> Iterator[_Number]:
-    """Yield the numbers of one entry, with a problem for one that no model takes."""
+    """Yield the numbers of one entry, with a problem for a number that no model takes."""
     place, wiring = Place("inputs") / key, scope.wiring
     if isinstance(entry, CatalogRow):
         for values in entries.rows["inputs"][key].values():
@@ -160,7 +160,7 @@ def _resolve_clock(scope: Scope, number: _Number) -> InputValue:
 def _with_file(
     scope: Scope, inputs: Inputs, key: str, entry: Any, folder: Path | None, moved: Path | None
 ) -> Inputs:
-    """Return the inputs with what a file or a folder holds."""
+    """Return the inputs with the content of files and folders."""
     resource = scope.wiring.resources[key]
     place = Place("inputs") / key
     if not isinstance(entry, ResourceFile):
@@ -216,7 +216,7 @@ def _loaded(
     is_moved: bool,
     origin: tuple[Any, str],
 ) -> Inputs:
-    """Return the inputs with a loaded file, and what the file says of other quantities."""
+    """Return the inputs with a loaded file, and its values of other quantities."""
     loaded = resource.load(str(path))
     if entry.exclude and resource.without is not None:
         loaded = resource.without(loaded, entry.exclude)

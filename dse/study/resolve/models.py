@@ -95,7 +95,7 @@ def _check_model(
     except InputError as error:
         for problem in error.problems:
             message = f"{model.name} {problem.message}"
-            findings.add(place, message, "give each a name of its own")
+            findings.add(place, message, "give each a separate name")
     return ()
 
 
@@ -140,7 +140,7 @@ def _load_sections(
 
 
 def _is_model(function: Callable[..., Any]) -> bool:
-    """Tell whether parameters are declared as quantities."""
+    """Return whether parameters are declared as quantities."""
     try:
         return bool(declared(function))
     except (NameError, TypeError):  # types imported for the checker only, as sections may

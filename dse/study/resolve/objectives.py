@@ -35,7 +35,7 @@ Bound = dict[Place, InputValue]
 
 
 def resolve_objectives(file: StudyFile, scope: Scope, bound: Bound) -> list[Objective]:
-    """Read the objectives, each with a name of its own; one with a problem may be left out.
+    """Read the objectives, each with a unique name; one with a problem may be left out.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ def resolve_objectives(file: StudyFile, scope: Scope, bound: Bound) -> list[Obje
 
 
 def _check_names(file: StudyFile, scope: Scope, objectives: Mapping[Place, Objective]) -> None:
-    """Check that each objective is a column of its own."""
+    """Check that each objective is a separate column."""
     first: dict[str, Place] = {}
     for place, objective in objectives.items():
         name = objective.name
         if name in _COLUMNS or (name in file.space and name != objective.quantity):
             scope.add(place / "name", f"'{name}' is the name of another column")
         elif name in first:
-            remedy = 'give it a name = "…" of its own, or leave it out'
+            remedy = 'give it a unique name = "…", or leave it out'
             scope.add(place, f"is called '{name}', as {first[name]} is", remedy)
         first.setdefault(name, place)
 

@@ -121,7 +121,7 @@ def _ends(scope: Scope, table: RegionsTable) -> tuple[float, float] | None:
 def _regions_objective(
     file: StudyFile, scope: Scope, table: RegionsTable, objectives: list[Objective]
 ) -> Objective | None:
-    """Return the objective of that name, else the first one that depends on the axis."""
+    """Return the objective with this name, else the first objective that depends on the axis."""
     if len(objectives) < len(file.objective):
         return None  # it may be one with a problem
     by_name = {objective.name: objective for objective in objectives}

@@ -1,4 +1,4 @@
-"""The names and numbers of a study: what models know, and how numbers become base units."""
+"""The names and numbers of a study: the quantities of models, and conversion to base units."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Scope:
 
 
 def is_unitless(text: str) -> bool:
-    """Tell whether a text is a finite number without a unit.
+    """Return whether a text is a finite number without a unit.
 
     >>> is_unitless("1.16"), is_unitless("1.16 GHz"), is_unitless("inf")
     (True, False, False)
@@ -147,7 +147,7 @@ def missing_unit(text: str, unit: str) -> tuple[str, str]:
 def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
     """Return every declaration of an input, each with the factor from the unit it is held in.
 
-    Those that a clock relates to that unit are left out: it may differ from design to design.
+    Quantities that a clock relates to that unit are left out: it may differ from design to design.
     """
     held = wiring.quantities.get(name)
     if held is None:

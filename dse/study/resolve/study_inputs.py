@@ -36,7 +36,7 @@ class StudyInput:
     source : str
         The reference that it is taken from.
     objectives : tuple of str
-        Those that depend on it; only constraints do if there are none.
+        The objectives that depend on it; only constraints do if there are none.
     variable, option : str
         The variable that chooses its row, and the row; empty if it is the same for all designs.
     uncertain : Uncertain or None
@@ -104,7 +104,7 @@ def list_inputs(
 
 
 def _dependencies(evaluator: Evaluator) -> tuple[dict[str, set[str]], set[str]]:
-    """Return the inputs of each objective, and those of all targets.
+    """Return the inputs of each objective, and of all targets.
 
     A clock counts wherever another input value does: that may have been given in seconds.
     """

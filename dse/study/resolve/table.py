@@ -144,7 +144,7 @@ def _check_texts(file: TableStudyFile, findings: Findings, table: DesignTable) -
     for where, name in wanted:
         if name in table.texts:
             bad = table.not_numbers(name, file.study.missing)
-            remedy = "leave a missing value empty, or name what stands for it in study.missing"
+            remedy = "leave a missing value empty, or add its text to study.missing"
             what = f"does not hold numbers: {bad}" if bad else "has no value in any row"
             findings.add(where, f"column '{name}' {what}", remedy)
 
@@ -153,13 +153,13 @@ def _check_names(findings: Findings, objectives: Iterable[Objective], table: Des
     for objective in objectives:
         if objective.name in table.names and objective.name != objective.quantity:
             message = f"'{objective.name}' is the name of another column"
-            findings.add(Place("objective"), message, "give it a name of its own")
+            findings.add(Place("objective"), message, "give it a unique name")
 
 
 def _variables(
     file: TableStudyFile, findings: Findings, table: DesignTable, used: set[str]
 ) -> tuple[str, ...]:
-    """Return the columns that tell designs apart: those named, else the unused ones."""
+    """Return the columns that identify designs: the named ones, else the unused ones."""
     for key in file.space.keys() - {"columns"}:
         message = "a table has the designs that it has: its [space] takes only columns"
         findings.add(Place("space") / key, message, 'write columns = ["name", …]')
@@ -238,7 +238,7 @@ def _note_units(file: TableStudyFile, findings: Findings, table: DesignTable) ->
         wanted = ", ".join(f'{name} = "{unit}"' for name, unit in list(found.items())[:_SHOWN])
         are = "is a plain number" if len(found) == 1 else "are plain numbers"
         findings.note(
-            f"{_listed(found)} {are}; if the name says the unit, write {wanted} in [columns]"
+            f"{_listed(found)} {are}; if the name contains the unit, write {wanted} in [columns]"
         )
 
 
@@ -260,7 +260,7 @@ def _note_missing(
     constraints: Iterable[Constraint],
     space: TableSpace,
 ) -> None:
-    """Note missing values; the run counts those of objectives and bounded columns."""
+    """Note missing values; the run counts missing values of objectives and bounded columns."""
     counted = {o.quantity for o in objectives} | {c.quantity for c in constraints}
     for name in {n: None for c in constraints for n in c.names} | dict.fromkeys(space.variables):
         if name in space.numbers and name not in counted:

@@ -126,8 +126,8 @@ def _law(scope: Scope, place: Place, name: str, table: UncertainTable) -> Distri
     """Read a law; None, after a problem, if there is none."""
     kinds = [kind for kind in LAWS if getattr(table, kind) is not None]
     if len(kinds) != 1:
-        said = f"says it {len(kinds)} times" if kinds else "does not say"
-        scope.add(place, f"{said} how {name} is uncertain", f"give one of {', '.join(LAWS)}")
+        said = f"has {len(kinds)} laws" if kinds else "has no law"
+        scope.add(place, f"{said} for {name}", f"give one of {', '.join(LAWS)}")
         return None
     if any(quantity.integer for quantity, _ in declarations(scope.wiring, name)):
         remedy = "list its values under over, with weights if some are likelier"
@@ -183,7 +183,7 @@ def _check_law(
         scope.add(place / kind, "is reversed", "write the lesser number first: [low, high]")
     elif len(ends) > 1 and ends[0] == ends[-1]:
         remedy = "a number that is known is given as such"
-        scope.add(place / kind, "is empty: its ends are equal", remedy)
+        scope.add(place / kind, "is empty: its bounds are equal", remedy)
     else:
         return scope.in_domain(place / kind, name, np.array(ends))
     return False
@@ -299,7 +299,7 @@ def _column(value: InputValue, uncertainty: Uncertainty) -> Array:
 
 
 def needs_samples(wiring: Wiring, names: Sequence[str], conditions: Mapping[str, Any]) -> bool:
-    """Tell whether some quantities depend on what is uncertain."""
+    """Return whether some quantities depend on uncertain inputs."""
     needed = wiring.needs(names, conditions).names
     return SAMPLE in needed or any(isinstance(conditions.get(n), Uncertain) for n in needed)
 

@@ -192,7 +192,7 @@ def _subsets(scope: Scope, place: Place, table: SubsetsTable, inputs: Inputs) ->
         if name not in scope.wiring.quantities:
             scope.add_unknown(place / "subsets", name, "quantity")
         elif not scope.findings.count:
-            remedy = f"those that do: {', '.join(inputs.parts) or 'none'}"
+            remedy = f"inputs with named parts: {', '.join(inputs.parts) or 'none'}"
             scope.add(place / "subsets", f"'{name}' chooses no named parts", remedy)
         return None
     parts, before = inputs.parts[name], scope.findings.count

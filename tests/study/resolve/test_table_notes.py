@@ -30,7 +30,7 @@ def test_a_misspelt_unit_in_brackets_is_told_with_the_nearest(
 ) -> None:
     with pytest.raises(InputError) as error:
         study(tmp_path, f"lanes,latency,{header}\n1,2,3\n2,1,4\n")
-    assert f"column '{header}' says the unit" in str(error.value)
+    assert f"column '{header}' has the unit" in str(error.value)
     assert f"did you mean '{near}'?" in str(error.value)
 
 
@@ -51,7 +51,7 @@ def test_a_name_that_ends_in_a_unit_is_noted_unless_the_study_says_it(tmp_path: 
     table = "lanes,latency,area,fabric_LUT,latency_min\n1,2,3,7,1\n2,1,4,8,2\n"
     (note,) = [n for n in study(tmp_path, table).notes if "[columns]" in n]
     assert note == (
-        "fabric_LUT is a plain number; if the name says the unit, write "
+        "fabric_LUT is a plain number; if the name contains the unit, write "
         'fabric_LUT = "LUT" in [columns]'
     )
     given = study(tmp_path, table, STUDY + '[columns]\nfabric_LUT = "LUT"\n')

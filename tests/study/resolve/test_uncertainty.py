@@ -17,7 +17,7 @@ def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
     made = study({"maximize": "speedup", "at": {"granularity": 4096}})
     result = made.run(tmp_path / "run")
     answer = result.answer()
-    assert answer.holds.startswith("The choice holds in ")
+    assert answer.holds.startswith("The recommended design is valid and on the front in ")
     assert " of 64 samples" in answer.holds or "all 64 samples" in answer.holds
     page = (tmp_path / "run" / "report.html").read_text()
     assert "If the inputs are not what you think" in page
@@ -39,7 +39,7 @@ def test_the_answer_says_how_far_the_choice_holds(tmp_path: Path) -> None:
         ("latency", {"normal": 1}, "'normal' and 'deviation' go together"),
         ("latency", {"normal": 1, "deviation": 0}, "inputs.latency.deviation: is not above 0"),
         ("latency", {"lognormal": 1, "factor": 1}, "inputs.latency.factor: is not above 1"),
-        ("latency", {"between": [1, 2], "uniform": [1, 2]}, "says it 2 times"),
+        ("latency", {"between": [1, 2], "uniform": [1, 2]}, "has 2 laws"),
         ("latency", {"betwen": [1, 2]}, "unknown key 'betwen'"),
         ("clock", {"between": ["1 GHz", "2 GHz"]}, "the clock cannot be uncertain"),
     ],

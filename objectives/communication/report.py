@@ -117,7 +117,7 @@ _LEGEND = (
 def _cut_in_words(program: Dataflow, setting: Setting) -> str:
     cut = best_cut(program, setting)
     if not cut.paths:
-        return "No level of the call tree is worth cutting at."
+        return "An accelerator is beneficial at no level of the call tree."
     return (
         f"The best level of the call tree to cut at: {'; '.join(cut.paths)}; with accelerators of "
         f"these the program is {cut.speedup:.3g} times as fast."

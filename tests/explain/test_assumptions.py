@@ -185,7 +185,7 @@ def test_defaults_and_tiers_are_named() -> None:
     assert "latency (measured but uncertain, between 500 and 2000: front shift" in rests
     del made["inputs"]["latency"]["provenance"]
     rests = dse.from_mapping(made).run().answer().rests
-    assert "latency (assumed, between 500 and 2000 moves" in rests
+    assert "latency (assumed, between 500 and 2000: front shift" in rests
 
 
 def test_which_program_is_asked_about_is_no_figure() -> None:

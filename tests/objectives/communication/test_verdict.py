@@ -311,5 +311,5 @@ def test_what_waits_bounds_how_fast_a_function_computes() -> None:
 def test_what_tells_no_chains_says_so(tmp_path: Path) -> None:
     path = tmp_path / "plain.json"
     path.write_text(JPEG.read_text().replace('"optimisation": 1', '"optimisation": 0'))
-    assert any("wait for one another is not told" in text for text in load_dataflow(path).missing)
+    assert any("wait for one another is not known" in text for text in load_dataflow(path).missing)
     assert not any("wait for one another" in text for text in load_dataflow(JPEG).missing)

@@ -25,14 +25,17 @@ from dse.status import status
 _PATH = Readable()
 _TIMEOUT_REPEAT = 0.5  # seconds; a person does not press Ctrl-C again that quickly
 _TARGET_HELP = (
-    'What to reach, such as "speedup >= 5 and area < 100 kLUT"; several are joined by and. '
-    "It takes the place of the study's [target]."
+    'Find the designs that meet a target, such as "speedup >= 5 and area < 100 kLUT". '
+    "Several targets must all be met. They replace the study's [target]."
 )
-_LEAST_HELP = "A minimized objective: dse returns the lowest value that meets the target."
+_LEAST_HELP = "Find the minimum of this objective among the designs that meet the target."
 _WHERE_HELP = (
-    'Explain the compromise design of these designs of the front: "area < 200 kLUT and lanes > 1".'
+    "Explain the compromise design of the designs of the front that meet a condition, such as "
+    '"area < 200 kLUT and lanes > 1".'
 )
-_DESIGN_HELP = "Design number, as in front.csv, or compromise; may be given several times."
+_DESIGN_HELP = (
+    "Explain this design: its number in front.csv, or compromise. May be given several times."
+)
 
 
 def _numbers(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> list[Any]:
@@ -56,18 +59,22 @@ def commands() -> None:
 
 @commands.command("run")
 @click.argument("study", type=_PATH)
-@option("-o", "--out", type=Written(), help="Run folder  [default: runs/NAME]")
+@option("-o", "--out", type=Written(), help="Write the run into this folder  [default: runs/NAME]")
 @option("--target", "targets", multiple=True, metavar="TEXT", help=_TARGET_HELP)
 @option("--least", metavar="OBJECTIVE", help=_LEAST_HELP)
 @option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
-    help="Seconds that the search may take; the result is written afterwards.",
+    help="Limit the seconds of the search. The result is written afterwards.",
 )
-@option("--workers", type=click.IntRange(1, 1024), help="Threads  [default: all cores]")
+@option(
+    "--workers",
+    type=click.IntRange(1, 1024),
+    help="Use these threads  [default: all cores]",
+)
 @option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://HOST:8786.")
 @option("--fresh", is_flag=True, help="Start again if the folder holds a run of the study.")
-@option("--quiet", is_flag=True, help="No progress and no summary.")
+@option("--quiet", is_flag=True, help="Print no progress and no summary.")
 def run_command(
     study: Path,
     out: Path | None,
@@ -79,7 +86,7 @@ def run_command(
     fresh: bool,
     quiet: bool,
 ) -> None:
-    """Run STUDY and write the report, tables and storage into a run folder.
+    """Run STUDY and write the report, the tables and the storage into a run folder.
 
     A run that was cut short continues where it stopped. A finished run of the same study is not
     repeated. The run of an edited study takes the folder over; the old run moves to NAME.1.
@@ -140,32 +147,33 @@ def _ended_again(first: float, *_: Any) -> None:
 
 @commands.command("new")
 @click.argument("study", type=_PATH)
-@option("--from", "profile_", metavar="PROFILE", type=_PATH, help="Study this program: a profile.")
+@option("--from", "profile_", metavar="PROFILE", type=_PATH, help="Study this profile's program.")
 @option(
     "--question",
     type=click.Choice(["communication", "partition", "offload"]),
-    help="What to ask of the program: which functions to accelerate (communication, the default); "
-    "which basic blocks to move, and where the accelerator joins the memory hierarchy "
-    "(partition); which function, behind which interface, shared by how many threads (offload).",
+    help="Ask this question about the program. communication (the default): which functions to "
+    "accelerate. partition: which basic blocks to move, and where the accelerator joins the memory "
+    "hierarchy. offload: which function, behind which interface, shared by how many threads.",
 )
 @option("--kernel", metavar="NAME", help="Study this kernel, such as aes: dse list kernels.")
-@option("--host", metavar="NAME", help="On this host, such as sparc-t4: dse list platforms.")
+@option("--host", metavar="NAME", help="Use this host, such as sparc-t4: dse list platforms.")
 @option(
     "--engine",
     "engines",
     metavar="NAME",
     multiple=True,
-    help="With this engine: dse list engines. May be given several times  [default: all that fit]",
+    help="Compare this engine: dse list engines. May be given several times  "
+    "[default: all that fit]",
 )
 @option(
     "--interface",
     "interfaces",
     metavar="NAME",
     multiple=True,
-    help="Behind this interface: dse list interfaces. May be given several times  "
-    "[default: all general ones; some belong to one accelerator]",
+    help="Compare this interface: dse list interfaces. May be given several times  "
+    "[default: all that any accelerator may use]",
 )
-@option("--force", is_flag=True, help="Replace STUDY if it is there.")
+@option("--force", is_flag=True, help="Replace STUDY if it exists.")
 def new_command(
     study: Path,
     profile_: Path | None,
@@ -229,7 +237,7 @@ def check_command(study: Path) -> None:
 @click.argument("run", type=_PATH)
 @option("--design", "designs", multiple=True, callback=_numbers, help=_DESIGN_HELP)
 @option("--where", metavar="FILTER", help=_WHERE_HELP)
-@option("--all", "whole", is_flag=True, help="Show inputs that all designs share, too.")
+@option("--all", "whole", is_flag=True, help="Also show the inputs that all designs share.")
 @option("--json", "as_json", is_flag=True, help="Print data for scripts.")
 def explain_command(
     run: Path, designs: list[int | None], where: str | None, whole: bool, as_json: bool
@@ -290,8 +298,14 @@ def report_command(run: Path) -> None:
 
 @commands.command("certify")
 @click.argument("run", type=_PATH)
-@option("--designs", type=click.IntRange(1), default=200_000, show_default=True, help="Draws.")
-@option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@option(
+    "--designs",
+    type=click.IntRange(1),
+    default=200_000,
+    show_default=True,
+    help="Check so many random designs.",
+)
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed random designs.")
 def certify_command(run: Path, designs: int, seed: int) -> None:
     """Test the certificate of RUN; exit with 1 if it is refuted.
 

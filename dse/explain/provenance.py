@@ -11,7 +11,7 @@ import pandas as pd
 
 from dse.explain.assumptions import Check
 from dse.model.section import Section, Table
-from dse.model.values import as_data, listed, plural, show, worded
+from dse.model.values import as_data, listed, percent, plural, show, worded
 from dse.study.input_value import PROVENANCES, Provenance, worst
 from dse.study.resolve.study_inputs import StudyInput
 
@@ -107,19 +107,10 @@ def _told(check: Check) -> str:
     if check.told and not check.told.startswith("between"):  # a law is no range
         low, high = (show(end, check.given.unit or "1") for end in check.ends)
         told = f"between {low} and {high}"
-    moved = f"{founded}, {told}: front shift {share(check.moves)}"
+    moved = f"{founded}, {told}: front shift {percent(check.moves, digits=2)}"
     if check.overturns:
         moved += ", changes the recommendation"
     return f"{worded(check.given.label)} ({moved})"
-
-
-def share(moves: float) -> str:
-    """Return a front shift in percent.
-
-    >>> share(0.126), share(0.0042)
-    ('13 %', '0.4 %')
-    """
-    return f"{100 * moves:.0f} %" if moves >= 0.0095 else f"{100 * moves:.1g} %"
 
 
 def provenance_section(found: InputProvenance) -> list[Section]:
@@ -174,7 +165,7 @@ def _row(given: StudyInput, check: Check | None = None) -> dict[str, object]:
     falls = listed(show(end, given.unit or "1") for end in check.overturns)
     return row | {
         "range": f"{low} to {high}{told}",
-        "front shift": share(check.moves) if check.moves >= _LITTLE else "0 %",
+        "front shift": percent(check.moves, digits=2) if check.moves >= _LITTLE else "0 %",
         "changes most": worded(check.objective),
         "recommendation": f"changes at {falls}" if falls else "unchanged",
         "source": given.source,

@@ -19,7 +19,7 @@ from dse.evaluate.space import Points
 from dse.explain.discovery import Box, find_failure_box, sobol_indices
 from dse.model.quantity import Array
 from dse.model.section import Bars, Section, Table
-from dse.model.values import as_data, plural, show, worded
+from dse.model.values import as_data, percent, plural, show, worded
 from dse.result.record import Result
 from dse.study.study import ResolvedStudy
 
@@ -67,7 +67,8 @@ class Holding:
     def sentence(self, subject: str = "The design") -> str:
         """Return the same in a sentence."""
         each = f"{self.samples:,} samples"
-        where = f"all {each}" if self.chance == 1.0 else f"{_percent(self.chance)} of {each}"
+        part = "all" if self.chance == 1.0 else f"{percent(self.chance, digits=2)} of"
+        where = f"{part} {each}"
         said = f"{subject} is valid and on the front in {where}"
         if self.chance == 0.0:
             said = f"{subject} is valid and on the front in none of {each}"
@@ -83,7 +84,7 @@ class Holding:
         what = "it" if self.of == "whether it holds" else f"its {worded(self.of)}"
         if share < _MUCH:
             return f"; no single input decides {what}"
-        return f"; {worded(name)} decides {_percent(share)} of {what}"
+        return f"; {worded(name)} decides {percent(share, digits=2)} of {what}"
 
     def where(self) -> str:
         """Return where it does not hold, in a sentence; empty if that is nowhere or not known."""
@@ -91,8 +92,9 @@ class Holding:
             return ""
         sides = " and ".join(_side(s.input, s.unit, s.low, s.high) for s in self.fails.sides)
         return (
-            f"It fails mostly if {sides}: in {_percent(self.fails.density)} of the samples there, "
-            f"which are {_percent(self.fails.coverage)} of all samples in which it fails."
+            f"It fails mostly if {sides}: "
+            f"in {percent(self.fails.density, digits=2)} of the samples there, "
+            f"which are {percent(self.fails.coverage, digits=2)} of all samples in which it fails."
         )
 
 
@@ -102,13 +104,6 @@ def _side(name: str, unit: str, low: float, high: float) -> str:
     if np.isinf(low):
         return f"{worded(name)} is below {show(high, unit)}"
     return f"{worded(name)} is between {show(low, unit)} and {show(high, unit)}"
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent, all or nothing only if it is."""
-    if 0.0 < share < 0.01:
-        return "less than 1 %"
-    return f"{min(100 * share, 99) if share < 1.0 else 100:.0f} %"
 
 
 @dataclass(frozen=True)

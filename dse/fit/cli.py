@@ -13,17 +13,17 @@ _FILE = Written()
 
 @click.command()
 @click.argument("table", type=Readable())
-@option("--by", multiple=True, metavar="COLUMN", help="Fit each value of it by itself.")
+@option("--by", multiple=True, metavar="COLUMN", help="Fit each value of this column by itself.")
 @option(
     "--given",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Known, such as overhead=5us. May be given several times.",
+    help="Take this value as known, such as overhead=5us. May be given several times.",
 )
 @option("--json", "record", type=_FILE, help="Write data for scripts.")
 @option("-o", "--out", "catalog", type=_FILE, help="Write a catalog for studies.")
 @option("--html", type=_FILE, help="Write a page with plots.")
-@option("--force", is_flag=True, help="Replace files that are there.")
+@option("--force", is_flag=True, help="Replace files that exist.")
 def fit(
     table: Path,
     by: tuple[str, ...],

@@ -237,13 +237,18 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     return f" {last} ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
 
 
-def percent(fraction: float) -> str:
+def percent(fraction: float, digits: int = 3) -> str:
     """Return a fraction in percent; one above 1 as a factor.
 
-    >>> percent(0.0123), percent(3.5)
-    ('1.23 %', 'a factor of 4.5')
+    A part is never shown as nothing or as all.
+
+    >>> percent(0.0123), percent(0.99999), percent(0.126, digits=2), percent(3.5)
+    ('1.23 %', '99.9 %', '13 %', 'a factor of 4.5')
     """
-    return f"{100 * fraction:.3g} %" if fraction <= 1 else f"a factor of {1 + fraction:.3g}"
+    if fraction > 1:
+        return f"a factor of {1 + fraction:.{digits}g}"
+    shown = min(fraction, 1 - 10.0**-digits) if fraction < 1 else fraction
+    return f"{number(100 * shown, digits)} %"
 
 
 def conditioned(name: str, condition: str) -> str:

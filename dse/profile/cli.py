@@ -54,10 +54,10 @@ class ProfileCommand(click.Command):
     "--out",
     "output",
     type=Written(),
-    help="Profile  [default: NAME.profile.json]",
+    help="Write the profile to this file  [default: NAME.profile.json]",
 )
 @option("--show", is_flag=True, help="Print hot functions, hot blocks and the transfers.")
-@option("--html", type=Written(), help="Write a page to look at as well.")
+@option("--html", type=Written(), help="Also write a page for a browser.")
 @option("--force", is_flag=True, help="Replace files that are no profile and no page of one.")
 @option(
     "--cache",
@@ -74,7 +74,7 @@ class ProfileCommand(click.Command):
     type=int,
     default=1,
     show_default=True,
-    help="Bytes of memory followed together, 1 to 64.",
+    help="Follow this number of bytes together, 1 to 64.",
 )
 @option(
     "-O",
@@ -82,21 +82,35 @@ class ProfileCommand(click.Command):
     type=int,
     default=1,
     show_default=True,
-    help="Level of the program, 0 to 3.",
+    help="Compile with this optimization level, 0 to 3.",
 )
 @option("--functions", metavar="NAME,...", help="Attribute data and calls to these functions only.")
 @option(
     "--region", metavar="F | F:N | F:N-M | F..G", help="Count only in calls of F, or from F to G."
 )
 @option("--time-limit", type=float, metavar="SECONDS", help="Stop the program after this time.")
-@option("--memory-limit", metavar="BYTES", help="Stop it beyond this memory, such as 4G.")
-@option("--environment", multiple=True, metavar="NAME", help="Pass this variable on.")
-@option("--flag", "flags", multiple=True, help="For the compiler, such as --flag=-DSIZE=8.")
-@option("--link-flag", "link_flags", multiple=True, help="For the linker, such as -lz.")
+@option("--memory-limit", metavar="BYTES", help="Stop the program above this memory, such as 4G.")
 @option(
-    "--compiler", type=click.Choice(["auto", "zig", "clang"]), default="auto", show_default=True
+    "--environment",
+    multiple=True,
+    metavar="NAME",
+    help="Pass this variable to the program.",
 )
-@option("--quiet", is_flag=True, help="No progress and no summary.")
+@option(
+    "--flag",
+    "flags",
+    multiple=True,
+    help="Pass this to the compiler: --flag=-DSIZE=8.",
+)
+@option("--link-flag", "link_flags", multiple=True, help="Pass this to the linker, such as -lz.")
+@option(
+    "--compiler",
+    type=click.Choice(["auto", "zig", "clang"]),
+    default="auto",
+    show_default=True,
+    help="Use this compiler.",
+)
+@option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @click.pass_context
 def profile(
     ctx: click.Context,
@@ -243,8 +257,8 @@ def _size(text: str, option: str) -> int:
 
 
 def _summary(found: Profile, target: Path) -> None:
-    from dse.model.values import plural
-    from dse.profile.show.text import library_words, percentage
+    from dse.model.values import percent, plural
+    from dse.profile.show.text import library_words
 
     run, share = found.run, found.unaccounted.share
     executed = sum(block.executions for block in found.blocks)
@@ -258,7 +272,7 @@ def _summary(found: Profile, target: Path) -> None:
     if words := library_words(found):
         lines.append(f"  {words}")
     if share:
-        lines.append(f"  unaccounted: {percentage(share)} of the bytes read have an unknown writer")
+        lines.append(f"  unaccounted: {percent(share)} of the bytes read have an unknown writer")
     if names := [f.name for f in found.unaccounted.functions]:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         lines.append(f"  library functions of unknown effect: {', '.join(names[:5])}{more}")

@@ -13,7 +13,7 @@ from dse.evaluate.space import Integer, Real, Space
 from dse.problems import InputError
 from dse.run import StoppedError, held_to_the_contract, run
 from tests.commands import called
-from tests.explain.test_robustness import HEAD, ONE
+from tests.test_run_failures import HEAD, ONE
 
 BASIC = "    return Out(x * 1.0)\n"
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
+from click.testing import CliRunner
 
 import dse
-from dse.cli import main
+from dse.cli import commands, main
 from dse.problems import InputError
 from dse.result.folder import study_of
 from dse.run import run
@@ -84,7 +85,10 @@ def test_no_credential_in_the_run_folder(written: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'shared.db'}?timeout=20&mypassword=Hunter2"
     text = STUDY + f"[run]\nstorage = {written.format(url)}\n"
     (tmp_path / "study.toml").write_text(text)
-    run(dse.load(tmp_path / "study.toml"), tmp_path / "out")
+    command = ["run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(commands, command)
+    assert done.exit_code == 0
+    assert "Hunter2" not in done.output
     kept = [p.read_bytes() for p in (tmp_path / "out").rglob("*") if p.is_file()]
     assert len(kept) > 5
     assert all(b"Hunter2" not in content for content in kept)

@@ -12,7 +12,7 @@ import dse
 from dse.problems import InputError
 from dse.study.loading import load_model
 from dse.study.source_files import fingerprint
-from tests.explain.test_robustness import HEAD, ONE
+from tests.test_run_failures import HEAD, ONE
 
 ROOT = Path(__file__).parents[2]
 CRYPTO = ROOT / "studies" / "crypto.toml"

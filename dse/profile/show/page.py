@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from dse.model.values import plural
+from dse.model.values import percent, plural
 from dse.profile.document import Block, Function, Profile
 from dse.profile.show.graph import Box, colour, draw
 from dse.profile.show.text import (
     block_work,
     hot_functions,
     library_words,
-    percentage,
     short,
 )
 from dse.report.shell import policy, style
@@ -76,7 +75,7 @@ def page(profile: Profile) -> str:
         matrix=heatmap(profile),
         graphs=graphs,
         short=short,
-        percentage=percentage,
+        percent=percent,
     )
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dse.model.values import plural
+from dse.model.values import percent, plural
 from dse.profile.document import CONSTANTS, PROGRAM_INPUT, UNKNOWN, Profile
 
 ROWS = 12
@@ -33,7 +33,7 @@ def print_profile(profile: Profile, console: Console | None = None) -> None:
     if words := library_words(profile):
         out.print(words)
     if profile.unaccounted.share:
-        out.print(f"unaccounted: {percentage(profile.unaccounted.share)} of the bytes read")
+        out.print(f"unaccounted: {percent(profile.unaccounted.share)} of the bytes read")
 
 
 def hot_functions(profile: Profile, count: int = ROWS) -> list[str]:
@@ -65,7 +65,7 @@ def library_words(profile: Profile) -> str:
     calls, share = library_work(profile)
     if not calls:
         return ""
-    accesses = f", {percentage(share)} of the accesses to memory" if profile.settings.caches else ""
+    accesses = f", {percent(share)} of the accesses to memory" if profile.settings.caches else ""
     return f"library functions: {plural(calls, 'call')}{accesses}; their computation is not counted"
 
 
@@ -111,15 +111,6 @@ def _emptied(name: str, brackets: str, level: int) -> str:
             depth += 1
             out += "…" if depth == level and name[at] not in f"…{brackets[1]}" else ""
     return out.replace("……", "…")
-
-
-def percentage(share: float) -> str:
-    """Return a fraction in percent; a positive fraction is never printed as 0.
-
-    >>> percentage(0.25), percentage(1e-6), percentage(0)
-    ('25.00 %', 'less than 0.01 %', '0.00 %')
-    """
-    return "less than 0.01 %" if 0 < share < 1e-4 else f"{100 * share:.2f} %"
 
 
 def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Table:

@@ -28,10 +28,12 @@ from dse.search.outcome import Outcome
 
 _SAMPLE = 256
 """Designs drawn at random: enough to find a fault in 1.2 % of the designs with 95 %."""
-_FRONT_PART = 4
-"""One design of the front is taken for this many random designs."""
-_FRACTION = 0.04
-"""Random designs as a fraction of all evaluations; with those of the front 5 %."""
+_FRONT_SAMPLE = 1_024
+"""Designs of the front at most. Most fronts are smaller: each of their designs is checked."""
+_FRONT_FRACTION = 0.1
+"""Designs of the front at most, as a fraction of all evaluations: models may be slow."""
+_FRACTION = 0.05
+"""Random designs as a fraction of all evaluations."""
 _MIN_SAMPLE = 16
 """Random designs at least, if the search gives a certificate."""
 _CONFIDENCE = 0.95
@@ -64,7 +66,7 @@ def detectable_fraction(random: int) -> float:
 
 
 def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduction:
-    """Evaluate designs of a search again: some of the front, and others drawn at random.
+    """Evaluate designs of a search again: those of the front, and others at random.
 
     Raises
     ------
@@ -78,7 +80,9 @@ def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduc
     certified = outcome.complete or outcome.gap is not None
     count = sample_size(outcome.tally.evaluated, certified)
     order = _best_first(evaluator, outcome, rng.permutation(np.flatnonzero(outcome.on_front)))
-    front, more = np.split(order, [-(-count // _FRONT_PART)])
+    evaluated = outcome.tally.evaluated
+    limit = min(_FRONT_SAMPLE, max(_MIN_SAMPLE, round(_FRONT_FRACTION * evaluated)))
+    front, more = np.split(order, [limit])
     others = rng.permutation(np.flatnonzero(~outcome.on_front))
     others = np.concatenate([others, more])[:count]
     rows = rng.permutation(np.concatenate([front, others]))

@@ -1,4 +1,4 @@
-"""Boxes of designs: which are small enough to enumerate, their middles, and how they are halved."""
+"""Boxes of designs: small ones to enumerate, their middles, and how the others are halved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dse.search.bound.cover import DOUBLINGS, Marks
 from dse.search.bound.monotonicity import find_best_ends, find_unordered_variables
 from dse.search.bound.ranges import Ranges
 
-MEASURED = 4  # halvings after which it is measured anew which variable matters
+MEASURED = 4  # halvings after which the effect of each variable is measured again
 Small: TypeAlias = NDArray[np.int8]
 Widths: TypeAlias = NDArray[np.float32]
 
@@ -62,7 +62,7 @@ class Open:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Open:
-        """Return the boxes that `arrays` gave; what is found is asked for all of them anew."""
+        """Return the boxes from `arrays`; the search checks all of them again against its cover."""
         ideal, widths, age, miss = (arrays[name] for name in ("ideal", "widths", "age", "miss"))
         boxes = Boxes(arrays["level"], arrays["cell"])
         return cls(boxes, ideal, widths, age, miss, never(len(age)))
@@ -151,12 +151,12 @@ def middles(ranges: Ranges, boxes: Boxes) -> NDArray[np.int64]:
 
 
 def _point(axis: Axis, level: NDArray[Any], place: NDArray[Any]) -> NDArray[Any]:
-    """Return places of a continuum; the finest cell at the end stands for the end itself."""
+    """Return places of a continuum; the finest cell at a bound represents the bound itself."""
     return np.where((level == 0) & (place == axis.count - 2), axis.count - 1, place)
 
 
 def make_box_at_best_ends(ranges: Ranges) -> Boxes:
-    """Return the box that holds every design, but of what all agree on the best end alone."""
+    """Return the box of every design, with variables of a known best value only at that value."""
     found = ranges.whole()
     for variable, end in find_best_ends(ranges).items():
         found = collapsed(ranges, found, variable, float(end > 0))
@@ -193,7 +193,7 @@ def halves(ranges: Ranges, boxes: Boxes, variable: NDArray[np.int64]) -> tuple[B
 
 
 def change(before: Array, after: Array) -> Array:
-    """Return by which share bounds changed, at most 2; any change of an infinite one is 2."""
+    """Return the fraction by which bounds changed, at most 2; a change from infinity is 2."""
     with np.errstate(all="ignore"):
         share = np.abs(after - before) / np.maximum(np.abs(after), np.abs(before))
     share = np.where(before == after, 0.0, np.where(np.isfinite(share), share, 2.0))
@@ -203,7 +203,7 @@ def change(before: Array, after: Array) -> Array:
 def measured(ranges: Ranges, bounds: Callable[[Boxes], Bounds], batch: Open) -> Open:
     """Measure what each variable does to the bounds of old boxes: they at one value of it.
 
-    Those that feed what is known of single values alone are measured together too.
+    Variables whose outputs are known only for single values are measured together too.
     """
     old = np.flatnonzero(batch.age >= MEASURED)
     if not len(old):
@@ -239,7 +239,7 @@ def _width(
     """Return what some boxes' bounds change by if variables have one value."""
     undecided = np.where(before.most > 0, before.most / ranges.scales, 0.0)
     width = np.zeros(len(rows))
-    for share in (0.5, 1.0, 0.0):  # of two choices the middle may be the one that bounds
+    for share in (0.5, 1.0, 0.0):  # of two choices, the middle may be the limiting one
         left = np.flatnonzero(width == 0)
         if not len(left):
             break
@@ -261,7 +261,7 @@ def _width(
 
 
 def _moved(scale: Array, before: Array, after: Array) -> Array:
-    """Return by how much violations changed, beside a scale; at most 2."""
+    """Return by how much violations changed relative to a scale; at most 2."""
     with np.errstate(all="ignore"):
         share = np.abs(after - before) / scale
     return np.minimum(np.where(before == after, 0.0, np.where(np.isnan(share), 2.0, share)), 2.0)

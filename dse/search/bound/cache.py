@@ -1,7 +1,7 @@
 """Memory: a model that costs more than to look something up is run once for equal inputs.
 
-A search that bounds asks for the same corners again and again: boxes side by side have most of
-their ends in common. Inputs are found by a 64-bit code of their bits, and compared themselves.
+A search with bounds evaluates the same corners many times, because neighbouring boxes have common
+limits. A 64-bit code of their bits finds the inputs, which are then compared bit by bit.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Rows:
 
     @property
     def bytes(self) -> int:
-        """What the rows take."""
+        """The memory of the rows."""
         return self._rows.nbytes
 
     def find(self, codes: Words) -> tuple[NDArray[np.bool_], Array]:
@@ -60,7 +60,7 @@ class _Rows:
 
 
 class _Memory:
-    """What a model gave, by what is the same in all rows of a call, and what a row took."""
+    """The stored outputs of a model by its fixed inputs, with the measured time per row."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

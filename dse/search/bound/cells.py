@@ -2,7 +2,7 @@
 
 The values of a variable are in ascending order. A cell of level s is the k-th run of 2**s values.
 Of a continuum it is the k-th interval between 2**s + 1 neighbouring points of a grid. An interval
-includes both ends, and neighbouring intervals leave no gap.
+includes both its limits, and neighbouring intervals leave no gap.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Boxes(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """What is known of all designs of each box.
+    """The bounds of all designs of each box.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Axis:
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def index(self, boxes: Boxes, place: int) -> NDArray[np.int64]:
-        """Return where the cells of boxes stand in the pyramids of this axis, the place-th."""
+        """Return the indices of the boxes' cells in the pyramids of one axis."""
         return np.asarray(self.starts[boxes.level[:, place]] + boxes.cell[:, place])
 
     def ends(

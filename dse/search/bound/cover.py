@@ -24,12 +24,12 @@ _BLOCK = 512
 """Designs of a block: its rows of bits stay in the cache."""
 _PIVOTS = 64
 Marks: TypeAlias = NDArray[np.signedinteger[Any]]
-_LEAST = 1e-3  # the tolerance that is doubled if an exact front is asked for
+_SMALLEST_TOLERANCE = 1e-3  # the first one to try for an exact front; doubled up to `DOUBLINGS`
 DOUBLINGS = 12
 """Of a tolerance, by which what is not covered may miss."""
 HUGE = 1e9
 _FALL = 30.0
-_FEW = 256  # points that tell nearly what all ask for
+_SAMPLE = 256  # points that give a first estimate of the factor for all points
 
 
 class _Block(NamedTuple):
@@ -39,7 +39,7 @@ class _Block(NamedTuple):
     sets: tuple[NDArray[np.uint64], ...]
 
     def concerns(self, points: Array) -> NDArray[np.bool_]:
-        """Tell which points are nowhere better than the best that the designs have anywhere."""
+        """Return which points are in no objective better than the best of all designs."""
         found = points[:, 0] >= self.values[0, 0]
         for values, column in zip(self.values[1:], points.T[1:], strict=True):
             found &= column >= values[0]
@@ -48,9 +48,9 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Cover:
-    """Designs found so far, to ask which points they cover.
+    """The designs found so far, with a test which points they cover.
 
-    A cover never changes: adding gives a new one that shares the blocks of the old one, and an
+    A cover never changes: `added` returns a new one that shares the blocks of the old one, and an
     interrupted search keeps the old one.
 
     Parameters
@@ -61,7 +61,7 @@ class Cover:
         The threads that look.
     blocks : tuple of _Block
         The first holds a few designs that cover much, the others all designs. Without blocks, they
-        are made when the cover is asked.
+        are made at the first test.
     forgotten : int
         Blocks before the last thinning: their marks mean nothing any more.
     """
@@ -108,7 +108,7 @@ class Cover:
         return replace(self, blocks=())
 
     def weakly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
-        """Tell which points have a design that is nowhere worse.
+        """Return which points have a design that is nowhere worse.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Cover:
         return self._asked(points, since, strict=False)
 
     def strictly(self, points: Array, since: Marks | None = None) -> NDArray[np.bool_]:
-        """Tell which points have a design that is nowhere worse, and better somewhere."""
+        """Return which points have a design that is nowhere worse, and better somewhere."""
         found = self._asked(points, since, strict=False)
         rows = np.flatnonzero(found)
         own = None if since is None else since[rows]
@@ -140,7 +140,7 @@ class Cover:
 def _covered_by_any(
     blocks: Sequence[_Block], points: Array, first: Marks, strict: bool
 ) -> NDArray[np.bool_]:
-    """Tell which points a design of the blocks covers, from the first block of each point on."""
+    """Return which points a design of the blocks covers, from the first block of each point on."""
     found = np.zeros(len(points), dtype=bool)
     left, rest = np.arange(len(points)), points
     start = int(first.min(initial=len(blocks)))
@@ -253,8 +253,8 @@ def missed(
     Parameters
     ----------
     most : ndarray of int, shape (points,)
-        What is known before: that of the box that a box is half of. Asked from there down, since
-        to find a point covered is quick, and not to takes the whole cover.
+        The result of the box before its last halving. The test goes down from there: it ends early
+        for a covered point, and visits the whole cover for an uncovered one.
     tolerance, floor, amount : ndarray, shape (objectives,)
         See `relaxed`.
 
@@ -264,7 +264,7 @@ def missed(
         From 1, for all that would be covered with twice the tolerance, to `DOUBLINGS`.
     """
     found = np.maximum(most, 1)
-    tolerance = np.maximum(tolerance, _LEAST)
+    tolerance = np.maximum(tolerance, _SMALLEST_TOLERANCE)
     for level in range(DOUBLINGS - 1, 0, -1):
         rows = np.flatnonzero(found == level + 1)
         factor = 2.0**level
@@ -276,7 +276,7 @@ def missed(
 def reached(
     cover: Cover, ideal: Array, share: Array, floor: Array, amount: Array | float = 0.0
 ) -> float:
-    """Return by which factor, to a hundredth, what is found covers ideal points up to tolerances.
+    """Return the factor of tolerances, to a hundredth, with which designs cover ideal points.
 
     Parameters
     ----------
@@ -301,6 +301,6 @@ def reached(
                 high = middle
         return high
 
-    few = least(ideal[:: max(1, len(ideal) // _FEW)], 0.0) if len(ideal) else 0.0
+    few = least(ideal[:: max(1, len(ideal) // _SAMPLE)], 0.0) if len(ideal) else 0.0
     left = uncovered(ideal, few) if np.isfinite(few) else ideal[:0]
     return least(left, few) if len(left) else few

@@ -53,7 +53,7 @@ def _declared(model: Model, name: str) -> list[Ground]:
 
 _NAMED = 3  # missing declarations that a statement names
 KEPT = 2_000
-"""Designs kept beside the front, to draw what lies behind it."""
+"""Designs that are kept in addition to the front, to plot the designs behind it."""
 Places = NDArray[np.int64]
 
 
@@ -67,7 +67,7 @@ class Kept(NamedTuple):
 
 
 def first_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Tell which rows are not the same as one before."""
+    """Return for each row whether it is the first of equal rows."""
     return np.asarray(~pd.DataFrame(rows).duplicated().to_numpy())
 
 
@@ -84,9 +84,9 @@ def kept(
     front : tuple
         Places and values of the designs on the front, each once.
     early : sequence of tuple
-        Those of others, which may be the same.
+        The numbers of other designs, which may be the same.
     numbered : bool
-        Whether numbers are those of the space; else in the order of the designs.
+        Whether designs have their numbers in the space; else the numbers follow their order.
     """
     places = np.concatenate([front[0], *(each for each, _ in early)])
     own = design_numbers(ranges, places) if numbered else np.arange(len(places))
@@ -131,7 +131,7 @@ def bounded(
 def _bounded(
     evaluator: Evaluator, evaluated: int, front: NDArray[np.float64], gap: Gap, complete: bool
 ) -> str:
-    """Return what a certificate says of a search that bounds."""
+    """Return the part of a certificate that describes the bounds of a search."""
     size = evaluator.space.size
     units = {objective.name: objective.unit for objective in evaluator.objectives}
     space = "a continuous space" if size is None else plural(size, "design")

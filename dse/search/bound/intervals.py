@@ -1,8 +1,8 @@
-"""Relations over ranges: what a relation's violation may be if its quantities lie between bounds.
+"""Relations over ranges: bounds of a relation's violation from bounds of its quantities.
 
 Interval arithmetic (R. E. Moore, Interval Analysis, 1966) on the expressions of
-`dse.model.grammar`. A range is a pair of arrays, the least and the greatest value; one that
-holds the true values, not always the narrowest. Bounds round outwards by a few bits.
+`dse.model.grammar`. A range is a pair of arrays, the minimum and the maximum. It contains the true
+values, and is not always the narrowest. Bounds round outwards by a few bits.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def find_best_ends(ranges: Ranges) -> dict[int, int]:
     """Return the places of variables with an end that is best for all: -1 the least, 1 the last.
 
     A design is no better than the same one at that end, if that has a value at all: a model may
-    have none there, which no declaration tells.
+    have none there, and no declaration reports it.
     """
     moving, evaluator = _Moving(ranges), ranges.evaluator
     worse = [
@@ -140,12 +140,12 @@ def _along(values: Array, axis: int) -> float:
 
 
 def _both(one: Moves, other: Moves) -> Moves:
-    """Return how something moves that moves by two ways."""
+    """Return the moves of a quantity that depends on inputs in two ways."""
     return np.where(other == 0, one, np.where((one == 0) | (one == other), other, np.nan))
 
 
 def _unknown(moves: Moves) -> Moves:
-    """Return the moves of something that moves with this in a way that is not known."""
+    """Return the moves of a quantity that depends on this one in an unknown way."""
     return np.where(moves == 0, 0.0, np.nan)
 
 
@@ -176,16 +176,16 @@ def find_missing_declarations(ranges: Ranges) -> list[str]:
 
 
 def find_endless_declarations(ranges: Ranges) -> list[str]:
-    """Return those of `undeclared` that a continuous variable feeds: no halving ends there."""
+    """Return the missing declarations that a continuous variable feeds: halving never ends."""
     continuous = {axis.name for axis in ranges.axes if axis.continuous}
     moves = _missing(ranges)
     return list(dict.fromkeys(m.sentence for m in moves if continuous & _fed_by(ranges, m.name)))
 
 
 def find_unordered_variables(ranges: Ranges) -> tuple[int, ...]:
-    """Return the variables that feed inputs of which a model does not say how its output moves.
+    """Return the variables that feed inputs without a declaration in a model.
 
-    All of them have to have one value before anything is known of that output.
+    All of them need a single value before the output has bounds.
     """
     return ranges.variables(n for move in _missing(ranges) for n in _fed_by(ranges, move.name))
 
@@ -198,7 +198,7 @@ def _fed_by(ranges: Ranges, name: str) -> frozenset[str]:
 
 
 def _missing(ranges: Ranges) -> list[Unknown]:
-    """Return the moves that bounds of a study lack, in the order in which they are asked for."""
+    """Return the missing declarations of a study, in the order of their use."""
     search = _Search(ranges)
     for objective in ranges.evaluator.objectives:
         search.visit(objective.quantity, objective.conditions, -1 if objective.sign > 0 else 1)
@@ -210,7 +210,7 @@ def _missing(ranges: Ranges) -> list[Unknown]:
 
 
 class _Search:
-    """Follows outputs to what they depend on, each end of each once."""
+    """A walk from outputs to their inputs that visits each bound of each quantity once."""
 
     def __init__(self, ranges: Ranges) -> None:
         self._ranges, self._wiring = ranges, ranges.evaluator.wiring
@@ -261,7 +261,7 @@ class _Search:
         return any(self._varies(taken, conditions) for taken in self._taken(model, each))
 
     def _varies(self, name: str, conditions: Conditions) -> bool:
-        """Tell whether a quantity may have several values in the space."""
+        """Return whether a quantity may have several values in the space."""
         producer = self._wiring.producers.get(name)
         if name in conditions:
             return False
@@ -281,8 +281,8 @@ class _Search:
 
 
 def _sets_several(axis: Axis, name: str) -> bool:
-    """Tell whether a variable sets a quantity to several values."""
-    if isinstance(axis.variable, Real | Integer):  # by the ends: there may be 2**53 values
+    """Return whether a variable sets a quantity to several values."""
+    if isinstance(axis.variable, Real | Integer):  # compare the bounds: there may be 2**53 values
         return axis.count > 1 and axis.variable.low != axis.variable.high
     values = axis.quantities()[name]
     return bool(values.min() != values.max())

@@ -44,9 +44,9 @@ class Ranges:
     evaluator : Evaluator
         The models, wired.
     until : float
-        The `time.time` after which no table is made: what models declare must do.
+        The `time.time` after which no table is made: declarations must then suffice.
     elsewhere : callable, optional
-        Takes a function and what it is called with, and returns what it returns: in a process, for
+        Takes a function and its arguments, and returns its result: it runs in another process, for
         models that must not run in this one.
     """
 
@@ -77,7 +77,7 @@ class Ranges:
         }
 
     def whole(self) -> Boxes:
-        """Return the one box that holds every design."""
+        """Return the one box of all designs."""
         level = np.array([[axis.top for axis in self.axes]], dtype=np.int8)
         finest = max((axis.count for axis in self.axes), default=0)
         kind = np.int32 if finest < np.iinfo(np.int32).max // 2 else np.int64
@@ -108,7 +108,7 @@ class Ranges:
 
     @cached_property
     def scales(self) -> Array:
-        """Of each constraint, what its violations are large or small beside."""
+        """The scale of each constraint, with which its violations are compared."""
         whole = self(self.whole())
         extent = np.nan_to_num(whole.most[0] - whole.least[0], nan=1.0, posinf=1.0)
         bounds = np.abs([float(c.bound) for c in self.evaluator.constraints])
@@ -131,7 +131,7 @@ class Ranges:
             self._tables.update(self.elsewhere(_tables, self._here))
 
     def tables(self) -> Mapping[tuple[Key, str], Extremes | None]:
-        """Return the tables that were asked for by now; None for one that is too large."""
+        """Return the tables that were needed so far; None for a table that is too large."""
         return self._tables
 
     def variables(self, names: Iterable[str]) -> tuple[int, ...]:
@@ -139,7 +139,7 @@ class Ranges:
         return tuple(sorted({self.owners[name] for name in names if name in self.owners}))
 
     def is_tabled(self, key: Key, name: str) -> bool:
-        """Tell whether an output has a table, or will have one once it is asked for."""
+        """Return whether an output has a table, or will have one at its first use."""
         if (key, name) in self._tables:
             return self._tables[key, name] is not None
         return self._fitting(key) is not None
@@ -160,7 +160,7 @@ class Ranges:
 
     @cached_property
     def spreads(self) -> _SampledCells:
-        """What is uncertain, over cells."""
+        """The uncertain quantities, over cells."""
         return _SampledCells(self.evaluator.wiring.spread, self.axes)
 
 
@@ -211,7 +211,7 @@ class Walk:
         return (low, high) if constraint.upper else (high, low)
 
     def _asked(self, name: str, conditions: Conditions, side: Side) -> Any:
-        """Return an end of what is judged: a design without a value for it is infeasible."""
+        """Return a bound of an objective or constraint; a design without a value is infeasible."""
         producer = self._wiring.producers.get(name)
         if name not in conditions and producer is not None:
             _, key = self._wiring.relevant(producer, conditions)
@@ -246,7 +246,7 @@ class Walk:
         return found
 
     def _set(self, name: str, side: Side) -> Array:
-        """Return an end of what a variable sets in each box."""
+        """Return a bound of a quantity that a variable sets in each box."""
         if (name, side) not in self._own:
             self._own[name, side] = self._end_of(name, side)
         return self._own[name, side]
@@ -258,12 +258,12 @@ class Walk:
             return self._ranges.cells[name][side > 0][self._index(place)]
         level, cell = self._boxes.level[:, place], self._boxes.cell[:, place]
         end = axis.ends(level, cell)[side > 0]
-        if side > 0:  # the finest cells are points, or what is around a jump would never end
+        if side > 0:  # the finest cells are points, or the halving around a jump would never end
             end = np.where((level == 0) & (end < axis.count - 1), cell, end)
         return np.asarray(axis.at(end), dtype=np.float64)
 
     def _index(self, variable: int) -> NDArray[np.int64]:
-        """Return where the cells of a finite variable stand in its pyramids."""
+        """Return the indices of the cells of a finite variable in its pyramids."""
         if variable not in self._places:
             self._places[variable] = self._ranges.axes[variable].index(self._boxes, variable)
         return self._places[variable]
@@ -297,7 +297,7 @@ class Walk:
         value = np.asarray(self._runs[run][name], dtype=np.float64)
         margin = np.where(np.isinf(value), 0.0, MARGIN * np.abs(value))  # never is never
         value = value + side * margin
-        if self._wiring.quantities[name].integer:  # what is not whole is in no domain of whole ones
+        if self._wiring.quantities[name].integer:  # the domain has only whole numbers
             value = np.ceil(value) if side < 0 else np.floor(value)
         return np.where(unknown | np.isnan(value), outside, value)
 
@@ -367,7 +367,7 @@ class Walk:
 
 
 def _last(value: Any, rows: NDArray[np.intp], count: int) -> Any:
-    """Return some of a column's rows; what has one for all stays."""
+    """Return some of a column's rows; a value for all rows stays as it is."""
     return value[..., rows] if np.ndim(value) and np.shape(value)[-1] == count else value
 
 

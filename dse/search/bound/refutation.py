@@ -1,8 +1,8 @@
 """Refutation: evaluated designs compared with the bounds of their boxes.
 
 The bounds of a box (`dse.search.bound.ranges`) rest on declarations of authors: how outputs change
-with inputs, and their domains. A design outside the bounds of a box that holds it refutes one of
-them. To find it, the outputs are computed in the order of the models until one leaves its range.
+with inputs, and their domains. A design outside the bounds of its box refutes one of them. To find
+the wrong declaration, the models run in order until an output leaves its range.
 Then the inputs change one at a time from the corner of the box to the design, in several orders,
 until one step contradicts the declaration.
 """
@@ -52,7 +52,7 @@ class _Culprit(NamedTuple):
 def check_bounds(
     ranges: Ranges, boxes: Boxes, places: NDArray[np.int64], judged: Evaluated
 ) -> None:
-    """Hold designs to the bounds of boxes that contain them.
+    """Check designs against the bounds of boxes that contain them.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def check_bounds(
             raise RefutedError(f"{text}\n  the design: {_words(ranges, design)}")
         if _less(values[row], bounds.ideal[row], MARGIN).any():
             raise RefutedError(
-                "a design is better than the bound of its box, though each model keeps to what it"
+                "a design is better than the bound of its box, though each model keeps to all that it"
                 f" declares\n  the design: {_words(ranges, design)}"
             )
 
@@ -100,7 +100,7 @@ def make_random_boxes(
 
 
 def _less(one: Array, other: Array, slack: float) -> NDArray[np.bool_]:
-    """Tell what is less by more than a share."""
+    """Return which values are less by more than a fraction."""
     with np.errstate(all="ignore"):
         part = np.where(np.isfinite(one), slack * np.abs(one), 0.0)
         return np.asarray(one + part < other)
@@ -168,7 +168,7 @@ def _outside(
 
 
 def _row(columns: Mapping[str, Any], model: Model, row: int) -> dict[str, Any]:
-    """Return the inputs of one scenario as numbers; what is not a number stays."""
+    """Return the inputs of one scenario as numbers; other objects stay as they are."""
     found = {}
     for name, value in columns.items():
         if isinstance(model.inputs[name], Resource):
@@ -213,8 +213,8 @@ def _contradiction(
     )
 
 
-_AUDITED = 2_000  # designs that are held to the bounds of random boxes around them
-_SAMPLED = 60  # designs of a batch whose constraints are held to the bounds of their boxes
+_AUDITED = 2_000  # designs that are checked against the bounds of random boxes around them
+_SAMPLED = 60  # designs of a batch whose constraints are checked against the bounds of their boxes
 
 
 def check_designs(

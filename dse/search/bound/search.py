@@ -58,14 +58,14 @@ from dse.search.tally import Tally
 from dse.search.workers import HANGS, NEVER, EndedError, LateError, is_late
 
 _SEEDS = 20_000  # random designs to begin with
-_SMALL = 16  # designs of a box that are rather enumerated than halved
+_MAX_ENUMERATED = 16  # designs of a box: to evaluate so few costs less than to halve the box
 _PIECE = 1 << 12  # boxes whose designs are evaluated together
-_MOST = 1 << 16  # boxes of a step, at most
-_PART = 8  # a step takes one box per so many designs and bounds computed before it
-_FEWEST = 1 << 10
-_DEEP = 200_000  # open boxes beyond which the smallest go first, so that they stay few
-_THINNED = 8.0  # designs closer than this part of the tolerance stand for each other
-_BILLION = 10**9  # what the progress through a continuum is counted in
+_MAX_BOXES = 1 << 16  # boxes of a step, which bounds its memory
+_WORK_PER_BOX = 8  # designs and bounds computed before a step, per box of the step
+_MIN_COVER = 1 << 10  # designs of a cover that is too small to be thinned
+_MAX_BREADTH = 200_000  # open boxes; with more, the smallest go first: depth first bounds memory
+_THINNED = 8.0  # designs closer than the tolerance divided by this represent each other
+_BILLION = 10**9  # the progress through a continuum is counted in billionths
 _COUNTED = 1 << 27  # designs of a space up to which each is counted once: 16 MB of bits
 
 
@@ -91,7 +91,7 @@ def plan(
 
 def start(begun: Start) -> Search:
     """Return the search; see `base.Method`."""
-    if not begun.workers.asked_for:  # what others do elsewhere is not remembered here
+    if not begun.workers.asked_for:  # a cache does not see runs on other machines
         begun = replace(begun, evaluator=remembering(begun.evaluator))
     return _Bounding(begun)
 
@@ -113,7 +113,7 @@ class _State:
     clamped : bool
         Whether variables of which all agree on the best end are held there.
     counted : ndarray of uint8
-        One bit per design of a small space: whether the tally holds it. Empty for a large space.
+        One bit per design of a small space: whether the tally counts it. Empty for a large space.
     early : tuple of pairs
         Places and values of some designs for plots.
     sown : int
@@ -177,7 +177,7 @@ class _Bounding:
         ):
             try:
                 # The one assignment commits a step. An interruption at any place, or an error of a
-                # model, leaves the state of before, so that no box is ever lost.
+                # model, leaves the state before the step. No box is ever lost.
                 self._state = self._stepped(self._state)
             except LateError:
                 return
@@ -311,7 +311,7 @@ class _Bounding:
         return not len(state.open) or state.tally.evaluated >= self._most
 
     def _proven(self, state: _State) -> tuple[float, dict[str, Tolerance]]:
-        """Return the tolerance that holds: a share, and that of each objective if they differ."""
+        """Return the proven tolerance: a fraction, and one per objective if they differ."""
         ideal, cover = state.open.ideal, state.cover
         if not self._plan.apart:
             share = reached(cover, ideal, np.ones(len(self._floor)), self._floor)
@@ -365,7 +365,7 @@ class _Bounding:
         """Look at a batch of open boxes: drop, enumerate or halve each."""
         batch, rest = self._taken(state)
         batch = self._undominated(state.cover, batch)
-        few = sizes(self._ranges, batch.boxes) <= _SMALL
+        few = sizes(self._ranges, batch.boxes) <= _MAX_ENUMERATED
         small = batch.rows(few)
         state = self._halved(replace(state, open=rest), batch.rows(~few))
         opened = state.open.rows(slice(len(rest), None))
@@ -414,14 +414,14 @@ class _Bounding:
     def _taken(self, state: _State) -> tuple[Open, Open]:
         """Return the boxes to look at next, and the others.
 
-        Those that miss most come first, so that the gap falls; of very many, the smallest.
+        The boxes with the largest miss come first, which lowers the gap; of many, the smallest.
         """
-        left = (self._most - state.tally.evaluated) / _SMALL
-        most = int(max(1, min(_MOST, state.work // _PART, left)))
+        left = (self._most - state.tally.evaluated) / _MAX_ENUMERATED
+        most = int(max(1, min(_MAX_BOXES, state.work // _WORK_PER_BOX, left)))
         boxes = state.open
         if len(boxes) <= most:
             return boxes, boxes.rows(slice(0, 0))
-        first = boxes.boxes.level.sum(axis=1) if len(boxes) > _DEEP else -boxes.miss
+        first = boxes.boxes.level.sum(axis=1) if len(boxes) > _MAX_BREADTH else -boxes.miss
         order = np.argsort(first, kind="stable")
         return boxes.rows(order[:most]), boxes.rows(np.sort(order[most:]))
 
@@ -503,7 +503,7 @@ class _Bounding:
             part = self._tolerance / _THINNED, self._floor, self._amount / _THINNED
             thin = relaxed(values, *part)
         cover = state.cover.added(values[~state.cover.weakly(thin)])
-        if len(cover) > 2 * state.thinned + 4 * _FEWEST:
+        if len(cover) > 2 * state.thinned + 4 * _MIN_COVER:
             cover = cover.thinned()
             return cover, len(cover)
         return cover, state.thinned

@@ -1,6 +1,6 @@
 """Tables: an output over all cells of the few variables that it depends on, with its extremes.
 
-All values are computed once. The extremes over a cell follow from those of its halves. A box
+All values are computed once. The extremes over a cell follow from the extremes of its halves. A box
 then needs only a look-up, and its bounds are exact.
 """
 
@@ -23,7 +23,7 @@ _CELLS = 1 << 20  # combinations of cells beyond which there is none
 
 
 def fits(axes: Sequence[Axis], bound: Mapping[str, Any]) -> bool:
-    """Tell whether an output has a table over some variables, under some conditions."""
+    """Return whether an output has a table over some variables, under some conditions."""
     width = max((len(v) for v in bound.values() if isinstance(v, tuple)), default=1)
     if any(axis.continuous for axis in axes):
         return False
@@ -47,7 +47,7 @@ def tabled(
     axes : sequence of Axis
         Of all variables.
     used : tuple of int
-        The places of those that it depends on.
+        The indices of the axes that it depends on.
     until : float
         The `time.time` after which no model is run.
 
@@ -99,7 +99,7 @@ def in_pieces(
     Parameters
     ----------
     request : tuple of str and mapping
-        The quantity, and what is bound for it.
+        The quantity, and its conditions.
     columns : mapping of str to ndarray, shape (rows,), or number
         By quantity name.
     until : float

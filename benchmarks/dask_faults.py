@@ -198,7 +198,9 @@ def require_a_package(scene: Scene) -> None:
     """Let the model's module import a package that is only installed on this side."""
     _install(scene)
     model = scene.folder / "toy_model.py"
-    model.write_text(model.read_text().replace("\nfrom dse", "\nimport only_here\nfrom dse", 1))
+    text = model.read_text().replace("\nfrom dse", "\nimport only_here\nfrom dse", 1)
+    text = text.replace("    import os, time", "    assert only_here.here\n    import os, time", 1)
+    model.write_text(text)
 
 
 def require_a_package_in_a_call(scene: Scene) -> None:

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 
 import dse
 from dse.cli import commands
-from dse.options import Single
 from tests.toy import MODEL, STUDY
 
 
@@ -135,49 +134,6 @@ def test_certify_counts_draws_and_the_rows_of_a_table(tmp_path: Path) -> None:
     assert "Not refuted: of 2 designs, 2 feasible" in told
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ("run s.toml -o a --out b", "'-o' / '--out': takes one value, but 'a' and 'b' are given"),
-        ("run s.toml --workers 1 --workers 2", "'--workers': takes one value, but '1' and '2'"),
-        ("new s.toml --kernel aes --kernel sha", "'--kernel': takes one value"),
-        ("explain r --where a --where b --design 1 --design 2", "'--where': takes one value"),
-        ("fit t.csv --html a --html b", "'--html': takes one value, but 'a' and 'b' are given"),
-        ("profile p.c -O 1 -O 2", "'-O' / '--optimisation': takes one value"),
-        ("certify r --seed 1 --seed 2", "'--seed': takes one value, but '1' and '2' are given"),
-        ("run s.toml -o -", "'-' is not a file: give a name"),
-        ("profile p.c -o -", "'-' is not a file"),
-        ("profile p.json --html -", "'-' is not a file"),
-        ("fit t.csv --json -", "'-' is not a file"),
-    ],
-)
-def test_two_values_of_one_option_and_standard_output_are_refused(
-    line: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The last value was taken without a word, and a file named - was written."""
-    monkeypatch.chdir(tmp_path)
-    found = CliRunner().invoke(commands, line.split())
-    assert found.exit_code == 2
-    assert told in " ".join(found.output.split())
-    assert not any(tmp_path.iterdir())
-
-
-def test_equal_values_and_several_of_what_may_be_several_are_taken(tmp_path: Path) -> None:
-    run = str(tmp_path / "none")
-    line = ["explain", run, "--where", "a", "--where", "a", "--design", "1", "--design", "2"]
-    found = CliRunner().invoke(commands, line)
-    assert isinstance(found.exception, dse.InputError)
-    assert "is not a run folder" in str(found.exception)
-
-
-def test_every_option_of_every_command_is_one_of_ours() -> None:
-    every = [
-        p for c in commands.commands.values() for p in c.params if p.param_type_name == "option"
-    ]
-    assert len(every) > 30
-    assert [p.name for p in every if not isinstance(p, Single)] == []
-
-
 SERVICE: dict[str, Any] = {
     "study": {"name": "service", "models": ["objectives.accelerometer:host_speedup"]},
     "inputs": {
@@ -208,7 +164,7 @@ def test_a_name_that_has_all_words_of_another_is_near() -> None:
 
 @pytest.mark.parametrize("name", ["cpu_arithmetic_cost", "cpu_add_cost", "cpu_integer_cost"])
 def test_a_name_of_another_class_is_not_taken_for_a_misspelt_one(name: str) -> None:
-    """It was answered with "did you mean 'cpu_multiply_cost'"."""
+    """The nearest text is `cpu_multiply_cost`, which means something else."""
     (problem,) = _told(
         {
             "study": {"name": "p", "models": ["objectives.partition:optimal"]},
@@ -218,13 +174,6 @@ def test_a_name_of_another_class_is_not_taken_for_a_misspelt_one(name: str) -> N
         }
     )
     assert problem.remedy.startswith("known: cpu_cast_cost, cpu_divide_cost, cpu_float_cost")
-
-
-def test_a_rate_a_second_is_not_called_one_in_cycles() -> None:
-    inputs = {**SERVICE["inputs"], "offload_rate": "20000 call/s"}
-    (problem,) = _told({**SERVICE, "inputs": inputs})
-    assert "'20000 call/s' is per second, but 'call/cycle' is needed" in problem.message
-    assert 'clock = "1 GHz"' in problem.message
 
 
 @pytest.mark.parametrize(

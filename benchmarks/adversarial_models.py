@@ -344,7 +344,7 @@ if multiprocessing.current_process().name != "MainProcess":
 return Out(speed, cost)
 
 # the hash of a text
-return Out(speed + (hash('text') % 97) * cost / 97, cost)
+return Out(speed + (hash('text') % 2**40) * cost / 2**40, cost)
 
 # the address of an object
 return Out(speed + (id(STATE) // 4096 % 97) * cost / 97, cost)

@@ -71,7 +71,7 @@ def distributions(space: Space) -> dict[str, BaseDistribution]:
 
 
 class Snapping(InMemoryStorage):
-    """In memory, with grid values in the place of what a sampler drew between them."""
+    """A storage in memory that replaces samples between grid values by grid values."""
 
     def __init__(self, space: Space) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def asked_of(
 ) -> tuple[list[optuna.Trial], Points]:
     """Return trials and designs for some draws: one at least, and all if there is time.
 
-    What is drawn depends on the seed, on the number of the first draw, and on the trials there.
+    The samples depend on the seed, on the number of the first sample, and on the trials so far.
     """
     shared = distributions(evaluator.space)
     with quiet():
@@ -117,7 +117,7 @@ def asked_of(
 def tell(
     study: optuna.Study, trial: optuna.Trial, evaluator: Evaluator, judged: Evaluated, i: int
 ) -> None:
-    """Tell a study what the design of a trial gives, the one at place `i` of a batch."""
+    """Report the values of a trial's design, at place `i` of a batch, to a study."""
     violations = evaluator.violations(judged.constrained[i : i + 1])[0]
     for constraint, violation in zip(evaluator.constraints, violations, strict=True):
         trial.set_constraint(constraint.name, float(np.nan_to_num(violation, nan=_REFUSED)))
@@ -161,7 +161,7 @@ def in_memory(evaluator: Evaluator) -> optuna.Study:
 
 
 def recall(study: optuna.Study, trials: Sequence[FrozenTrial], state: Mapping[str, Any]) -> None:
-    """Add trials of the storage, numbered as they are there, and what the sampler noted."""
+    """Add trials of the storage with their numbers, and the sampler's notes."""
     with quiet():
         study.add_trials([drawn(t) for t in trials])
         for key, value in state.items():
@@ -170,7 +170,7 @@ def recall(study: optuna.Study, trials: Sequence[FrozenTrial], state: Mapping[st
 
 @dataclass(frozen=True)
 class Batch:
-    """Designs with their values; those that are `recalled` are of an earlier session."""
+    """Designs with their values; `recalled` designs are of an earlier session."""
 
     points: Points
     evaluated: Evaluated

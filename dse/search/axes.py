@@ -84,7 +84,7 @@ class Axes:
         }
 
     def places(self, unit: Array) -> Places:
-        """Return where designs, given as points of the unit cube, stand on each axis."""
+        """Return the places of designs, given as points of the unit cube, on each axis."""
         variables = tuple(self.space.variables.values())
         found = np.empty((len(unit), len(self.all)), dtype=np.int64)
         for k, axis in enumerate(self.all):
@@ -98,7 +98,7 @@ class Axes:
         return found
 
     def unit(self, places: Places) -> Array:
-        """Return points of the unit cube that stand for places; those that are no design go."""
+        """Return points of the unit cube for places; leave out places that are no design."""
         variables = tuple(self.space.variables.values())
         found = np.zeros((len(places), len(variables)))
         chosen = {i: np.zeros(len(places), dtype=np.int64) for i in self._subsets}
@@ -121,7 +121,7 @@ class Axes:
     def columns(self, places: Places) -> tuple[Array, NDArray[np.int64]]:
         """Return coordinates, alike for designs that are alike, and which axis each belongs to.
 
-        Different options are all as far from each other as the ends of a number.
+        Different options have the same distance as the two bounds of a number.
         """
         variables = tuple(self.space.variables.values())
         columns: list[Array] = []
@@ -179,7 +179,7 @@ class Axes:
 
 def reached(evaluator: Evaluator, axes: Axes, name: str, conditions: Conditions) -> Array:
     """Return how a quantity moves along each axis: 1, -1, 0 for not at all, NaN if not declared."""
-    if isinstance(evaluator.space, TableSpace):  # its columns tell nothing of each other
+    if isinstance(evaluator.space, TableSpace):  # its columns do not depend on each other
         return np.full(len(axes.all), np.nan)
     owners = {n: i for i, n in enumerate(evaluator.space.variables)}
     rows = evaluator.space.quantities()

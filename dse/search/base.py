@@ -1,4 +1,4 @@
-"""What every search shares: what a study asks for, what is planned, how far it is; and the table.
+"""The common part of all searches: settings, plan, progress, and the table of methods.
 
 A search method is one module and a line in `METHODS`. The module has what `Method` names.
 """
@@ -43,7 +43,7 @@ UNLIMITED = 2**62
 
 @dataclass(frozen=True)
 class Settings:
-    """What a study asks of its search; None leaves it to the plan.
+    """The settings of a study for its search; the plan replaces None.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class Settings:
     options : mapping
         The method's own.
     tolerance : float
-        By which share a front may miss the best in each objective; 0 for none.
+        The fraction by which a front may miss the best in each objective; 0 for none.
     apart : mapping of str to Tolerance
         Of objectives with their own tolerance.
     floor : mapping of str to float
-        By objective, the value below which the tolerance is a share of this value.
+        By objective, the value below which the tolerance is a fraction of this value.
     """
 
     method: str = "auto"
@@ -114,9 +114,9 @@ class Plan:
     options : mapping
         The method's own.
     tolerance : float
-        By which share the front may miss the best in each objective.
+        The fraction by which the front may miss the best in each objective.
     floor : mapping of str to float
-        By objective, the value below which the tolerance is a share of this value.
+        By objective, the value below which the tolerance is a fraction of this value.
     reason : str
         Why this method was chosen, if nobody named one.
     apart : mapping of str to Tolerance
@@ -216,12 +216,12 @@ class Search(Protocol):
         """Return what it has found so far, and what its certificate says."""
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return what is needed to go on; nothing if the storage holds it."""
+        """Return the arrays from which to continue; nothing if the storage has them."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a search starts from.
+    """The start of a search: its study, workers and state.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class Start:
 
 
 class Method(Protocol):
-    """A search method: what a module of `METHODS` has."""
+    """A search method: the functions of a module of `METHODS`."""
 
     def plan(
         self,
@@ -269,7 +269,7 @@ class Method(Protocol):
 
 
 def no_options(method: str, settings: Settings, remedy: str, problems: list[Problem]) -> None:
-    """Add to `problems` that a method has no options of its own, if some are given."""
+    """Add a problem if options are given to a method that has none."""
     if settings.options:
         problems.append(Problem("search.options", f"{method} has no options", remedy))
 

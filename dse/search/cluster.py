@@ -25,13 +25,13 @@ ANSWERS = 5.0  # seconds: a scheduler that has not answered by then does not
 _ALONE = 30.0  # seconds without any worker, after which a run ends
 _LOOKS = 1.0  # seconds between looks at the cluster while nothing comes
 _TICK = 0.25  # seconds between looks at who has nothing to do
-_AHEAD = 2  # tasks for each thread that are sent and not done, so that none waits for the next
-_WAITING = 16  # and that are done but come after one that is not
+_AHEAD = 2  # tasks sent per thread, so no thread waits for its next task
+_WAITING = 16  # finished tasks that wait for an earlier one
 _HELD = 4  # things that tasks share and that are kept there
 
 
 class ClusterError(DseError):
-    """The cluster is gone, or cannot do what it was given."""
+    """The cluster does not answer, or cannot do its tasks."""
 
 
 class WorkerEndedError(Exception):
@@ -60,14 +60,14 @@ class Cluster:
     tasks : int
         How many were done there.
     lost : bool
-        Whether it is gone.
+        Whether the connection is lost.
     """
 
     def __init__(self, client: Any, address: str) -> None:
         self._client, self.address = client, address
         self.tasks, self.lost = 0, False
         self._names: tuple[str, ...] = ()  # packages whose code is compared
-        self._shared: dict[str, Any] = {}  # futures, by what they hold
+        self._shared: dict[str, Any] = {}  # futures, by their content
         self._workers: Mapping[str, int] = {}  # their threads, by address
         self._asked = -_LOOKS
 
@@ -77,7 +77,7 @@ class Cluster:
         return sum(self._known().values())
 
     def _known(self) -> Mapping[str, int]:
-        """Return the threads of each worker, as of about now; it tells if the scheduler is gone."""
+        """Return the recent threads of each worker; raise if the scheduler does not answer."""
         if time.monotonic() - self._asked > _LOOKS:
             asked = self._client.scheduler.ncores
             try:
@@ -99,7 +99,7 @@ class Cluster:
         ------
         InputError
             If there is no worker, or one has other versions or other code: the result would not be
-            the same. Each is told.
+            the same. The message lists each.
         """
         ours = _here(names)
         try:
@@ -138,7 +138,7 @@ class Cluster:
         Raises
         ------
         ClusterError
-            If the scheduler is gone, or no worker is left.
+            If the scheduler does not answer, or no worker is left.
         TimeoutError
             If the time is over.
         WorkerEndedError
@@ -162,7 +162,7 @@ class Cluster:
     def _fill(
         self, under_way: deque[_Task], shared: Any, tasks: Iterator[tuple[object, ...]]
     ) -> None:
-        """Begin tasks, so that each worker has some.
+        """Begin tasks; each worker gets some.
 
         Left to itself, the scheduler sends tasks to where what they share is, and lets others idle.
         """
@@ -252,14 +252,14 @@ def _is_cancelled(error: BaseException) -> bool:
 
 
 def is_in_a_task() -> bool:
-    """Tell whether this is a task of a worker: it keeps a thread of the cluster."""
+    """Return whether this is a task of a worker: it occupies a thread of the cluster."""
     from distributed.worker import thread_state
 
     return hasattr(thread_state, "execution_state")
 
 
 class _Differs:
-    """What a worker returns that is not to work."""
+    """The answer of a worker whose versions or code differ."""
 
     def __init__(self, told: str) -> None:
         self.told = told

@@ -1,4 +1,4 @@
-"""A set of 64-bit codes that is asked and added to by arrays: a hash table with open addresses.
+"""A set of 64-bit codes with operations on arrays: a hash table with open addresses.
 
 Slots by multiplication, linear probing (Knuth, The Art of Computer Programming, volume 3, 6.4).
 """
@@ -17,7 +17,7 @@ Words = NDArray[np.uint64]
 
 
 class Codes:
-    """Codes other than 2^64 - 1, which counts as one that is held."""
+    """A set of codes. It cannot hold 2^64 - 1, which marks an empty slot."""
 
     def __init__(self) -> None:
         self._table = np.full(_SLOTS, _FREE)
@@ -32,7 +32,7 @@ class Codes:
         return held
 
     def holds(self, codes: Words) -> NDArray[np.bool_]:
-        """Tell which codes are in the set."""
+        """Return which codes are in the set."""
         found = np.zeros(len(codes), dtype=bool)
         asked, slots = np.arange(len(codes)), self._slots(codes)
         while len(asked):

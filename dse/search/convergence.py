@@ -1,4 +1,4 @@
-"""Convergence: how front and hypervolume grew, at a cost that stays small beside the search's."""
+"""Convergence: the growth of front and hypervolume, at a small cost compared with the search."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MARGIN = 1.1  # the reference point, in the cube that the final front spans
 def marks(count: int) -> list[int]:
     """Return after how many designs to look at the front: 40 times up to 20,000, then at doubles.
 
-    Filtering the front anew at each costs two or three times what filtering it once does.
+    To filter the front at each of them costs two or three times as much as to filter it once.
     """
     if count == 0:
         return []

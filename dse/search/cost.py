@@ -1,9 +1,9 @@
-"""Cost: what a design takes, and the search that a study gets for it if it names none.
+"""Cost: the time per design, and the search for a study that names none.
 
-An enumeration, an evolution or bounds ask for as many designs as they need; from about a
-millisecond a design on, a guided search finds more of the front in the same time. Formulas over
-arrays take less than 10 µs, simulators more than 10 ms: the rule is a decade from both, so that it
-decides the same wherever a study is run.
+From about a millisecond per design on, a guided search finds more of the front in the same time
+than an enumeration, an evolution or bounds. Formulas over arrays take less than 10 µs per design,
+simulators more than 10 ms. The limit is a decade from both: a study thus gets the same method on
+fast and on slow machines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dse.model.values import show
 from dse.search.base import Plan, method_of
 
 COSTLY = 1e-3
-"""Seconds of a design from which a guided search pays; see docs/guided.md."""
+"""Seconds per design from which a guided search finds more; see docs/guided.md."""
 PATIENCE = 600.0
 """Seconds that a search may take if the study has no time-out."""
 _SIZES = (1, 8, 64, 512)  # designs of a batch: the arrays of a formula cost nothing else
@@ -68,7 +68,7 @@ def settled(plan: Plan, evaluator: Evaluator, seconds: float) -> Plan:
 
 
 def guided(plan: Plan, evaluator: Evaluator) -> Plan:
-    """Return the plan of a guided search in the place of one that nobody named."""
+    """Return the plan of a guided search in place of the default plan."""
     if plan.guided is None:
         return plan
     objectives, method = len(evaluator.objectives), plan.guided.method

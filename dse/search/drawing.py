@@ -12,10 +12,7 @@ from dse.evaluate.prefilter import Prefilter
 from dse.model.quantity import Array
 from dse.search.codes import Codes
 
-_AGAIN, _MORE = (
-    2,
-    2,
-)  # times that more of what is wanted is asked for, and how many for each missing
+_AGAIN, _MORE = 2, 2  # rounds of further proposals, and proposals per missing design in each
 _ROUNDS = 4  # of random designs before those left are counted
 _REPAIRS = 4  # each takes about half of what still differs from an allowed parent
 _WIDEST = 65_536  # designs of a round, if few are allowed
@@ -24,7 +21,7 @@ _LEFT = 20  # and one of at most this many times the designs seen
 
 
 class Drawing:
-    """Designs that were drawn so far, and those that may be drawn.
+    """The designs that were sampled so far, and the designs that are left.
 
     Parameters
     ----------
@@ -36,7 +33,7 @@ class Drawing:
     Attributes
     ----------
     exhausted : bool
-        Whether every allowed design of a finite space was drawn: those left were listed.
+        Whether every allowed design of a finite space was sampled: the rest was listed.
     """
 
     def __init__(self, evaluator: Evaluator, unit: Array) -> None:
@@ -54,16 +51,16 @@ class Drawing:
         parents: Array,
         again: Callable[[int], Array] | None = None,
     ) -> Array:
-        """Return up to `count` designs that were not drawn before; they are drawn now.
+        """Return up to `count` designs that are new, and record them as sampled.
 
-        What a relation forbids is repaired towards a parent; what cannot be, and what was drawn
-        before, is replaced: by more of what is wanted, then at random. If no allowed design is
-        known, the least violating ones are returned, so that a search can find its way.
+        A design that a relation forbids is repaired towards a parent. If it cannot be repaired, or
+        is not new, others replace it: first from `again`, then random ones. If no allowed design is
+        known, the search gets the designs with the smallest violations.
 
         Parameters
         ----------
         unit : ndarray, shape (designs, variables)
-            What is wanted, as points of the unit cube; they need not lie in it.
+            The proposed designs as points of the unit cube; they may be outside it.
         count : int
             How many designs at most.
         rng : Generator
@@ -71,7 +68,7 @@ class Drawing:
         parents : ndarray, shape (parents, variables)
             Designs that were evaluated.
         again : callable, optional
-            Gives so many more of what is wanted.
+            Returns more proposals, as many as its argument.
         """
         around = parents[self._allowed(parents)] if len(parents) else parents
         found = [self._new(self._repaired(unit, around, rng), count)]

@@ -1,8 +1,8 @@
 """Evolution: NSGA-II over whole generations as arrays, for spaces too large to enumerate.
 
-Parents are selected as `selection` says and varied as `variation` says: few at first, so that the
-front is soon near, and more with the designs, so that it is covered. No design is evaluated twice,
-and none that a relation between variables alone forbids. The search ends when it has used its
+`selection` selects parents, and `variation` varies them. There are few parents at first, to
+approach the front soon, and more with the designs, to cover it. No design is evaluated twice, and
+no design that a relation between variables forbids. The search ends when it has used its
 evaluations, when no design is left, or when its front has stalled.
 """
 
@@ -150,7 +150,7 @@ def evolve(
 ) -> Iterator[Evolved]:
     """Search; yield the state after each generation.
 
-    The random numbers of a generation depend on the seed and on how many designs there are, so that
+    The random numbers of a generation depend on the seed and on the number of designs. Therefore
     a resumed search goes on as an uninterrupted one would.
 
     Parameters
@@ -230,7 +230,7 @@ def _nowhere(space: Space) -> Array:
 def _stalled(
     stall: Stall, judged: Evaluated, leads: NDArray[np.bool_] | None, space: Space, plan: Plan
 ) -> bool:
-    """Tell whether to end: a budget for a whole space is spent on it, and certifies its front."""
+    """Return whether to end: a budget for a whole space is used up, and certifies the front."""
     if space.size is not None and space.size <= plan.evaluations:
         return False
     stall.grown(judged, leads)

@@ -37,7 +37,7 @@ MOST = 10_000_000_000
 EARLY = 20_000
 """Designs whose values are kept from the search on; of later ones, only the front's."""
 SAMPLE = 2_000
-"""Designs that are kept next to the front, to draw what lies behind it."""
+"""The number of designs that are kept next to the front, to plot the designs behind it."""
 _COUNTED = 10_000  # designs up to which a front is counted again after each chunk
 
 
@@ -211,7 +211,7 @@ def enumerate_designs(
     until : float
         The `time.time` after which no design is begun.
     every : bool
-        Whether objectives are asked of all designs; see `evaluate_chunk`.
+        Whether objectives are computed for all designs; see `evaluate_chunk`.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def enumerate_designs(
 def cut_chunks(first: int, total: int, most: int) -> Iterator[tuple[int, int]]:
     """Yield where chunks begin and end: small at first, and of at most so many designs.
 
-    The sizes follow from the numbers of the designs only, so that a busy machine does the same work
+    The sizes follow only from the numbers of the designs. A busy machine thus does the same work
     as an idle one. They grow with the designs done: a slow model saves its state often.
 
     >>> [high - low for low, high in cut_chunks(0, 1_000, 100)]
@@ -283,12 +283,12 @@ def evaluate_chunk(
 ) -> Chunk:
     """Evaluate consecutive designs, or as many of them as are begun in time.
 
-    Beyond the `EARLY` ones, objectives are asked only of designs that no constraint excludes.
+    Beyond the `EARLY` ones, objectives are computed only for designs that no constraint excludes.
 
     Parameters
     ----------
     evaluator, tables : Evaluator, mapping
-        The models, and what they need not compute.
+        The models, and the tables of their outputs.
     low, high : int
         The first design, and the one after the last.
     rows : int
@@ -296,7 +296,7 @@ def evaluate_chunk(
     until : float
         A `time.time`.
     every : bool
-        Whether objectives are asked of all designs.
+        Whether objectives are computed for all designs.
     """
     constraints = len(evaluator.constraints)
     front = FrontBuilder.empty(len(evaluator.objectives), constraints)
@@ -328,7 +328,7 @@ def make_tables(evaluator: Evaluator) -> dict[Key, Tabulated]:
 
 
 def ask_all_objectives(begun: Start, tally: Tally, until: float) -> Iterator[Tally]:
-    """Ask every objective of every design if none is feasible, to say what to loosen.
+    """Compute every objective of every design if none is feasible, to find what to loosen.
 
     Yields
     ------

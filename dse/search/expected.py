@@ -1,7 +1,7 @@
-"""What is expected of designs that are not evaluated: from those that are, and from declarations.
+"""Expected values of designs that are not evaluated: from evaluated ones and declarations.
 
 Each objective, and each constraint that a model feeds and that a design broke, has a `Kriging` over
-the axes that reach it. It is told the designs nearest to the front. Objectives are seen in the
+the axes that affect it. It learns from the designs nearest to the front. Objectives are seen in the
 logarithm if they are positive, and constraints by the inverse hyperbolic sine of their violation.
 """
 
@@ -20,18 +20,18 @@ from dse.model.quantity import Array
 from dse.search.axes import Axes, Places, reached
 from dse.search.kriging import Kriging, learned
 
-_TOLD = 400  # designs that a kriging is told
-_COMPARED = 200  # that tell what is dominated by declaration
+_MAX_LEARNED = 400  # designs that a kriging learns from: its cost grows with the third power
+_COMPARED = 200  # front designs that declarations compare with a neighbour
 _AGAIN = 1.6  # lengths are learned again once there are so many times the designs
 _BLOCK = 256  # designs compared with a front at once
 _OUTSIDE = 0.02  # of the front's width: how much further from the front infeasible designs count
-_MARGIN = 1e-9  # what is declared holds up to rounding
+_MARGIN = 1e-9  # relative; declarations are true up to rounding
 
 Rows = NDArray[np.int64]
 
 
 class Expected:
-    """What evaluated designs say of others.
+    """A prediction of objectives and violations from evaluated designs.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Expected:
         self.front: Rows = np.zeros(0, dtype=np.int64)
 
     def learn(self, places: Places, judged: Evaluated, rng: np.random.Generator) -> None:
-        """Look at all designs that were evaluated, as places and what they give."""
+        """Learn from all evaluated designs, given as places with their values."""
         signs = self._evaluator.signs
         points = judged.objectives * signs
         inside = np.flatnonzero(judged.feasible)
@@ -87,7 +87,7 @@ class Expected:
         )
         violations = self._violations(judged)
         self._order = self._nearest_first(judged, violations)
-        rows = self._order[:_TOLD]
+        rows = self._order[:_MAX_LEARNED]
         again = len(places) >= _AGAIN * self.learned_from
         columns, owners = self._axes.columns(places[rows])
         self._krigings: dict[int, Kriging] = {}
@@ -123,7 +123,7 @@ class Expected:
         return mean, error, feasible
 
     def dominated(self, places: Places) -> NDArray[np.bool_]:
-        """Tell which designs a front design dominates, or equals, by what models declare."""
+        """Return which designs a front design dominates or equals, by the models' declarations."""
         if any(np.isnan(move).all() for move in self._moves):
             return np.zeros(len(places), dtype=bool)
         least = np.full((len(places), len(self._moves)), -np.inf)
@@ -140,7 +140,7 @@ class Expected:
         return np.asarray(beyond(least + slack, self.points, self.width) <= 0.0)
 
     def _violations(self, judged: Evaluated) -> Array:
-        """Return violations of the constraints that models feed, NaN for those of others."""
+        """Return violations of the constraints that models feed, NaN for other constraints."""
         found = self._evaluator.violations(judged.constrained)
         known = np.setdiff1d(np.arange(found.shape[1]), self._fed)
         found[:, known] = np.nan
@@ -155,7 +155,7 @@ class Expected:
         for k in self._fed:
             others = [j for j in self._fed if broken[:, j].sum() + (j < k) > broken[:, k].sum()]
             covered = any((broken[:, j] | ~broken[:, k]).all() for j in others if j != k)
-            if broken[:, k].any() and not covered:  # what another one tells as well is not learned
+            if broken[:, k].any() and not covered:  # an equivalent constraint is not learned
                 finite = violations[np.isfinite(violations[:, k]), k]
                 scale = np.median(np.abs(finite)) or 1.0
                 yield count + k, np.arcsinh(np.clip(violations[:, k] / scale, -1e9, 1e9))
@@ -196,7 +196,7 @@ def shown(points: Array, signs: Array) -> Array:
 
 
 def beyond(points: Array, front: Array, width: Array) -> Array:
-    """Return how far points are beyond a front, as a share of its width.
+    """Return how far points are beyond a front, as a fraction of its width.
 
     By so much a point is better than each design of it in one objective at least; 0 or less if a
     design dominates or equals it.

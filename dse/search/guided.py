@@ -1,16 +1,16 @@
-"""Guided search, for models that take milliseconds: from the front, along what limits it.
+"""Guided search, for models that take milliseconds: it learns from designs near the front.
 
-After evenly spread designs, each generation is chosen among the neighbours of the front: designs
-one or two moves away from one on it (`axes`), and mixtures of two. What was evaluated says which
-moves improve an objective: kriging learns for each objective and each constraint how much it moves
-along each axis that reaches it, and expects a value and an error for each neighbour (`expected`). A
-neighbour that is dominated by what models declare (`dse.monotonic`) is not evaluated. Half of a
-generation close gaps: they are as far as possible beyond the front and beyond each other, times the
+After evenly spread designs, each generation is selected among the neighbours of the front: designs
+one or two steps away from a front design (`axes`), and mixtures of two. For each objective and each
+constraint, a kriging learns its change along each axis that affects it. It then expects a value and
+an error for each neighbour (`expected`). A neighbour that is dominated by declarations of models
+(`dse.monotonic`) is not evaluated. Half of a generation fills gaps in the front: these designs are
+as far as possible beyond the front and from each other, and the distance is multiplied by the
 probability that they are feasible (maximin improvement: Svenson and Santner, Computational
 Statistics and Data Analysis 2016). The others are the neighbours that are most probably feasible
 and not dominated.
 
-The search ends when it has used its evaluations, or when no design one move away from the front is
+The search ends when it has used its evaluations, or when no design one step away from the front is
 left.
 """
 
@@ -43,7 +43,7 @@ EVALUATIONS = 2_000
 _GENERATION = 8  # 95 % of the hypervolume with fewer designs than generations of 32
 _FIRST = 32  # evenly spread designs of the first generation, at least
 _POOL = 400  # neighbours one move away, two moves away, and of before, that are looked at
-_GAPS = 0.5  # of a generation: those that close gaps; the others are the most probable
+_GAPS = 0.5  # of a generation fills gaps in the front; the rest are the most probable designs
 _BLOCK = 256  # neighbours compared with the front at once
 _SURE = 1e-9  # of the front's width: no error is taken to be less
 _PARENTS = 16  # of which neighbours are looked at, as long as nothing is feasible
@@ -71,7 +71,7 @@ def start(begun: Start) -> Search:
 
 @dataclass(frozen=True)
 class State:
-    """The designs evaluated so far, in order, and what the next generation follows from.
+    """The designs evaluated so far, in order, and the basis of the next generation.
 
     Parameters
     ----------
@@ -172,11 +172,11 @@ class _Generations:
         self.expected = Expected(evaluator, self._axes, state.lengths, state.learned_from)
         self._drawing = Drawing(evaluator, state.unit)
         # its matrices are too small to share: on a busy machine its threads would wait for each
-        # other busily, and their number would decide the last bits of what is expected
+        # other busily, and their number would change the last bits of the expected values
         self._linear_algebra = ThreadpoolController().select(user_api="blas")
 
     def next(self, state: State) -> tuple[Array, Array]:
-        """Return new designs, as points of the unit cube, and those that wait for later ones."""
+        """Return new designs, as points of the unit cube, and the pool for later generations."""
         with self._linear_algebra.limit(limits=1):
             return self._chosen_from(state)
 
@@ -220,7 +220,7 @@ class _Generations:
         return unit[:0]
 
     def _unseen(self, unit: Array) -> Array:
-        """Return those that are not dominated by what models declare."""
+        """Return the designs that are not dominated by declarations of models."""
         return unit[~self.expected.dominated(self._axes.places(unit))]
 
     def _chosen(self, pool: Array, count: int) -> tuple[NDArray[np.int64], Array]:

@@ -21,7 +21,7 @@ _POSITIONS = (0.0, 0.5, float(np.nextafter(1.0, 0.0)))
 def find_inert_variables(evaluator: Evaluator, outcome: Outcome) -> list[str]:
     """Return a note for each variable that changes nothing, though a model takes it.
 
-    Up to 64 of the kept designs are evaluated with the variable at both ends of its range and in
+    Up to 64 of the kept designs are evaluated with the variable at both bounds of its range and in
     its middle.
     """
     if isinstance(evaluator.space, TableSpace):
@@ -44,7 +44,7 @@ def find_inert_variables(evaluator: Evaluator, outcome: Outcome) -> list[str]:
 def _count_unchanged(
     evaluator: Evaluator, unit: Array, names: Sequence[str]
 ) -> dict[str, int | ModelError]:
-    """Tell for each variable in how many designs it changes nothing, or what a model raised.
+    """Return for each variable in how many designs it has no effect, or the error of a model.
 
     0 if it changes something. All at once, for models on few designs take as long as on many; each
     alone if one raises, and then without the objectives of designs that constraints exclude: there

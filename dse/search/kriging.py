@@ -1,4 +1,4 @@
-"""Kriging: what few evaluated designs say of others, and how sure that is.
+"""Kriging: a prediction from few evaluated designs, with its uncertainty.
 
 A Gaussian process with a Matern kernel, as smooth as twice differentiable functions, and a length
 for each axis: the shorter, the more the values move along it. Lengths are the most likely ones
@@ -14,14 +14,14 @@ from scipy.optimize import minimize
 
 from dse.model.quantity import Array
 
-_MOST = 160  # designs that lengths are learned from
+_MAX_LEARNED = 160  # designs that lengths are learned from: the cost grows with the third power
 _STEPS = 25  # of the optimizer
 _JITTER = 1e-8
 _START, _NOISE = -0.5, -9.0  # logarithms of inverse lengths and of the noise's variance
 
 
 class Kriging:
-    """What values at some points say of other points.
+    """A prediction of values at other points from values at some points.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def learned(
     start: Array | None,
     rng: np.random.Generator,
 ) -> Array:
-    """Return the logarithms of inverse lengths, one an axis, and that of the noise's variance.
+    """Return the logarithms of inverse lengths, one per axis, and of the noise's variance.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def learned(
     rng : Generator
         Draws the points to learn from, if there are many.
     """
-    chosen = rng.permutation(len(points))[:_MOST]
+    chosen = rng.permutation(len(points))[:_MAX_LEARNED]
     values = values[chosen] - values[chosen].mean()
     values = values / (values.std() or 1.0)
     axes = np.flatnonzero(used)
@@ -102,7 +102,7 @@ def learned(
 
 
 def _unlikely(lengths: Array, squares: Array, values: Array) -> tuple[float, Array]:
-    """Return how unlikely values are, less a constant, and how that moves with the lengths."""
+    """Return the negative log-likelihood of values, up to a constant, and its gradient."""
     weights, noise, count = np.exp(2.0 * lengths[:-1]), np.exp(lengths[-1]), len(values)
     matrix, slope = _kernel(np.tensordot(weights, squares, 1))
     matrix[np.diag_indices(count)] += noise + _JITTER

@@ -1,4 +1,4 @@
-"""The outcome of a search: the designs that are kept, the counts over all, and what is certain."""
+"""The outcome of a search: the kept designs, the counts of all designs, and the proof."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tolerance(NamedTuple):
 
 
 class Ground(NamedTuple):
-    """What the bounds of one output rest on.
+    """The basis of the bounds of one output.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Ground(NamedTuple):
         ``"table"``: all values of the variables that reach it were run. ``"monotonic"``: the
         author declares it. ``"lower bound"``: a function that the author
         declares.
-        ``"domain"``: the declared domain alone, until its inputs have one value.
+        ``"domain"``: only the declared domain, until its inputs have one value.
     how : str
         The variables of the table, the signs of the inputs, the lower bound, or the domain.
     """
@@ -59,7 +59,7 @@ class Ground(NamedTuple):
 
 @dataclass(frozen=True)
 class Gap:
-    """What a search that bounds has proven.
+    """The tolerance that a search with bounds has proven.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Gap:
     rests_on : tuple of Ground
         What the bounds rest on.
     floor : mapping of str to float
-        By objective, the value below which the tolerance is a share of this value.
+        By objective, the value below which the tolerance is a fraction of this value.
     unbounded : tuple of str
         The objectives for which no finite tolerance holds yet.
     missing : tuple of str
@@ -96,7 +96,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a search found.
+    """The result of a search.
 
     Parameters
     ----------
@@ -150,14 +150,14 @@ def count_distinct(points: Array) -> int:
 def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) -> Outcome:
     """Return the outcome of a search that drew designs one after the other.
 
-    All are kept, each once: of designs that were drawn again, the first.
+    All designs are kept, each once: of repeated samples, the first.
 
     Parameters
     ----------
     evaluator : Evaluator
         What judged them.
     points, judged : dict, Evaluated
-        The draws.
+        The samples.
     by : str
         The search method.
     """
@@ -188,7 +188,7 @@ def of_sample(evaluator: Evaluator, points: Points, judged: Evaluated, by: str) 
 
 
 def _front(evaluator: Evaluator, judged: Evaluated) -> tuple[Archive, list[Mark]]:
-    """Return the front of designs in the order of their evaluation, and what it was on the way."""
+    """Return the front of designs in the order of their evaluation, and its earlier states."""
     points = judged.objectives * evaluator.signs
     archive = Archive.empty(points.shape[1])
     reached, start = [], 0
@@ -209,7 +209,7 @@ def statement(
     whole: bool,
     tabled: bool = False,
 ) -> str:
-    """Return what a certificate says of a search.
+    """Return the statement of a certificate.
 
     Parameters
     ----------

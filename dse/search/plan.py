@@ -55,7 +55,7 @@ def plan(settings: Settings, evaluator: Evaluator, problems: list[Problem]) -> P
 def _guided(settings: Settings) -> Settings | None:
     """Return what a guided search gets if models are costly; None if it cannot be in its place.
 
-    It gives no certificate up to a tolerance, and what it learns from takes it longer and longer.
+    It gives no certificate up to a tolerance, and its learning takes longer with each generation.
     """
     if not settings.exact or (settings.evaluations or 0) > _GUIDED:
         return None

@@ -66,7 +66,7 @@ def detectable_fraction(random: int) -> float:
 
 
 def reproduce(evaluator: Evaluator, outcome: Outcome, seed: int = 0) -> Reproduction:
-    """Evaluate designs of a search again: those of the front, and others at random.
+    """Evaluate designs of a search again: the front, and random designs.
 
     Raises
     ------

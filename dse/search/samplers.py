@@ -1,11 +1,11 @@
-"""Samplers: those of Optuna by name.
+"""Samplers of Optuna, by name.
 
-They work on a study in memory, a generation at a time, so that models see whole batches; each
+They work on a study in memory, a generation at a time: models then see whole batches. Each
 finished generation is written to the storage in one transaction. A killed run loses at most the
 generation under way.
 
-Samplers repeat designs. The study in memory has every draw as a finished trial; in the storage a
-repeat is a pruned one that names the first, so that the best trials there are designs, each once.
+Samplers repeat designs. The study in memory has every sample as a finished trial. In the storage, a
+repeat is a pruned trial that names the first one: each design is then one finished trial.
 """
 
 from __future__ import annotations
@@ -109,12 +109,12 @@ def start(begun: Start) -> Search:
 
 @dataclass(frozen=True)
 class State:
-    """The draws so far.
+    """The samples so far.
 
     Parameters
     ----------
     batches : tuple of Batch
-        All draws, in order.
+        All samples, in order.
     done, kept : int
         Draws, and distinct designs among them.
     front : Gathered
@@ -201,7 +201,7 @@ def sample(
 ) -> Iterator[Batch]:
     """Search with an Optuna sampler; yield each generation, those in the storage first.
 
-    The seed of a generation depends on the study's seed and on how many designs there are, so that
+    The seed of a generation depends on the study's seed and on the number of designs. Therefore
     a resumed search goes on as an uninterrupted one would.
 
     Parameters

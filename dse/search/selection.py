@@ -70,7 +70,7 @@ def _ordered(points: Array, signs: Array, count: int) -> tuple[Rows, NDArray[np.
 
 
 def _crowding(unit: Array, rank: NDArray[np.uint16]) -> Array:
-    """Return for each point how far its neighbours on its own front are apart; inf at the ends.
+    """Return for each point the distance of its neighbours on its own front; inf at both sides.
 
     To 1 / 65,535 of the range of each objective: 16 bits are sorted several times as quickly.
     """
@@ -98,7 +98,7 @@ def _descending(crowd: Array) -> Rows:
 
 
 def _violation(evaluator: Evaluator, judged: Evaluated) -> Array:
-    """Return by how much designs violate all constraints together, each as a share of the worst."""
+    """Return the sum of the violations of each design, each as a fraction of the worst one."""
     violation = np.maximum(evaluator.violations(judged.constrained), 0.0)
     finite = np.isfinite(violation)
     largest = np.where(finite, violation, 0.0).max(axis=0)

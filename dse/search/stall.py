@@ -1,4 +1,4 @@
-"""When a front has stalled: what it dominates no longer grows."""
+"""The stall of a front: the volume that it dominates no longer grows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ GENERATIONS = 30
 DESIGNS = 10_000
 """and for so many designs."""
 GROWTH = 1e-5
-"""By which share what it dominates must grow."""
+"""The minimum growth of the dominated volume, as a fraction."""
 _DIRECTIONS = 64
-_BLOCK = 256  # designs at once: what a core's cache holds
+_BLOCK = 256  # designs at once: they fit into the cache of a core
 _MARGIN = 1.1  # the reference point, in the cube that the first feasible designs span
 
 
@@ -25,8 +25,8 @@ class Stall:
 
     Measured along fixed directions from a reference point, as `convergence` does: the mean of how
     far the front reaches, to the power of objectives, is in proportion to the hypervolume. The cube
-    is that of the first generation with feasible designs. Whether a search has stalled depends on
-    its designs alone, in their order, and on the size of its generations.
+    is the cube of the first generation with feasible designs. The result depends only on the
+    designs, in their order, and on the size of the generations.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Stall:
         judged : Evaluated
             All designs.
         leading : ndarray of bool, shape (designs,), optional
-            False for those that another one up to their generation dominates: they move nothing.
+            False for designs that another one up to their generation dominates: they do not count.
         """
         size = self._generation
         while (len(self._volumes) + 1) * size <= len(judged):

@@ -37,7 +37,7 @@ class Tally:
     admitted : ndarray of int, shape (constraints,)
         The design with that least violation, the first of several; -1 for none.
     distance, nearest : float, int
-        The least sum of violations, each as a share of its bound, and the design that has it; inf
+        The smallest sum of violations, each as a fraction of its bound, and its design; inf
         and -1 for none.
     missed : ndarray, shape (constraints,)
         The violations of that design.
@@ -46,8 +46,7 @@ class Tally:
         excludes them, and the first of them; designs whose value is outside the declared domain,
         and the first of them. Of objectives, only designs that no constraint excludes are counted.
     alone : ndarray of int, shape (constraints,)
-        Designs whose value violates this constraint and that violate no other: those that it cuts
-        alone.
+        The number of designs that violate only this constraint.
     raised : int
         Designs that a model raised for, which were skipped.
     why : mapping of int to str
@@ -112,7 +111,7 @@ class Tally:
         distance, nearest, missed = np.inf, -1, np.zeros(count)
         if count and len(index) and not judged.feasible.any():  # of use only if nothing is feasible
             scales = np.array([abs(constraint.bound) or 1.0 for constraint in constraints])
-            with np.errstate(over="ignore"):  # beside a bound of almost nothing
+            with np.errstate(over="ignore"):  # a violation divided by a tiny bound
                 far = (np.maximum(amounts, 0.0) / scales).sum(axis=1)
             far = np.where(defined & ~np.isnan(far), far, np.inf)
             row = int(np.argmin(far))
@@ -210,7 +209,7 @@ def _odd(
     domains: tuple[Quantity | None, ...],
     excluded: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Count what `Tally.odd` tells; a design that a constraint excludes needs no value."""
+    """Count the odd values of `Tally.odd`; a design that a constraint excludes needs no value."""
     found = np.tile(np.array([0, _NONE, 0, _NONE]), (len(domains), 1))
     asked, every = np.flatnonzero(~excluded), np.arange(len(index))
     objectives = ((asked, values[asked]) for values in judged.objectives.T)
@@ -218,7 +217,7 @@ def _odd(
     columns = itertools.chain(objectives, constrained)
     for row, domain, (rows, values) in zip(found, domains, columns, strict=False):
         if domain is None or domain.contains_all(values):
-            continue  # nearly always: the least and the greatest value tell
+            continue  # nearly always: the minimum and the maximum suffice
         nan = np.isnan(values)
         for k, marked in ((0, nan & ~excluded[rows]), (2, ~nan & ~domain.contains(values))):
             if marked.any():
@@ -260,7 +259,7 @@ def why_infeasible(
     why : str
         Why one of these designs has none, in words; empty if that is not known.
     useless : mapping of int to str
-        Designs that no constraint is worth loosening for, with what they are.
+        Designs for which no constraint should be loosened, with the reason.
     """
     parts = []
     if tally.undefined:
@@ -310,7 +309,7 @@ def _ways(
 
 def _relaxed(constraint: Constraint, violation: float) -> str:
     """Return how a constraint would have to be written to let a design with this violation in."""
-    if constraint.required_by:  # by what a model means: it is not to be written otherwise
+    if constraint.required_by:  # a model needs it: nobody may loosen it
         return f"meeting '{constraint.name}' (broken by {_rounded(violation, True)})"
     if constraint.relation is not None:
         if constraint.relation.strict and violation <= np.finfo(np.float64).tiny:

@@ -21,9 +21,9 @@ _QUANTILES = (np.arange(4_096) + 0.5) / 4_096  # at which distributions are tabu
 
 
 def _spreads() -> Array:
-    """Return quantiles of how far apart children are, as a share of their parents' distance.
+    """Return quantiles of the distance of children, as a fraction of their parents' distance.
 
-    Either child of a pair is as likely, so that half of them are negative.
+    Either child of a pair is as likely. Half of the quantiles are thus negative.
     """
     near = np.minimum(2.0 * _QUANTILES, 2.0 - 2.0 * _QUANTILES) ** (1.0 / (_CROSSOVER + 1.0))
     spread = np.where(_QUANTILES < 0.5, near, 1.0 / near)

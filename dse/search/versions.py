@@ -15,7 +15,7 @@ _LIBRARIES = ("numpy", "scipy")  # other versions may give other bits
 
 
 def packages(modules: Iterable[str]) -> tuple[str, ...]:
-    """Return the packages that workers have of their own: `dse`, and those of some modules."""
+    """Return the packages that workers must have: `dse`, and the packages of some modules."""
     return tuple(sorted({"dse", *(name.partition(".")[0] for name in modules)} - {"__main__"}))
 
 

@@ -55,7 +55,7 @@ def batch_size(done: int, until: float = NEVER, workers: int = 1) -> int:
 
 
 def is_late(until: float) -> bool:
-    """Tell whether a time limit, in seconds of `time.time`, is over; workers anywhere can ask."""
+    """Return whether a time limit, in seconds of `time.time`, is over, on any machine."""
     return until < NEVER and time.time() > until
 
 
@@ -105,7 +105,7 @@ class LateError(Exception):
     def told(self, first: int, last: int, done: int) -> EndedError | None:
         """Return that these designs hang; None if they were just not done in time.
 
-        A task has an eighth of the designs done, so that it hangs if it takes longer than all
+        A task has an eighth of the finished designs: it hangs if it takes longer than all
         before it.
 
         Parameters
@@ -179,7 +179,7 @@ class Workers:
         Parameters
         ----------
         shared : object
-            What tasks share: it travels, so that what it needs is imported.
+            The common argument of the tasks: it is sent, and its modules are imported there.
         most : float
             Seconds that processes may take to begin, beyond the deadline.
 
@@ -219,7 +219,7 @@ class Workers:
         Raises
         ------
         ClusterError
-            If the cluster is gone.
+            If the cluster does not answer.
         DesignError
             If a model raises: of several errors the first in order, not the first in time. If a
             process that works ends.
@@ -295,7 +295,7 @@ class Workers:
 class Threads:
     """Threads that wait for pieces of milliseconds, kept for a search; numpy lets them run at once.
 
-    Pieces do not depend on how many threads there are, so that no last bit does.
+    The chunks do not depend on the number of threads, and neither do the last bits of a result.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ def _nothing(_: object) -> None:
 
 
 def _attempt(function: Callable[P, T], *task: P.args, **named: P.kwargs) -> T | DesignError:
-    """Return the error instead of raising it, so that errors come in the order of the tasks."""
+    """Return the error instead of raising it: errors then come in the order of the tasks."""
     try:
         return function(*task, **named)
     except DesignError as error:

@@ -20,7 +20,7 @@ from dse.model.contract import Model
 from dse.model.quantity import Array
 
 _WORTH = 5e-7  # seconds of a row from which to look it up is quicker than to run the model
-_FEW = 512  # rows that tell what a row costs
+_FEW = 512  # rows from which the time per row is measured
 _BYTES = 1 << 25  # of a model's memory: when it is full, all is forgotten
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 _HALF = np.uint64(32)

@@ -152,8 +152,8 @@ def extremes(grid: Array, axes: int, extreme: Callable[..., Any]) -> Array:
 class Extremes:
     """Extremes of a quantity over all cells of a few variables.
 
-    NaN in a cell: one of its values is NaN. Those of the `defined` leave such values out; NaN there
-    is a cell without any other.
+    NaN in a cell: one of its values is NaN. The `defined` extremes leave such values out; NaN there
+    is a cell without any other value.
     """
 
     variables: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Cover: the points that some design found so far equals or improves in every objective.
 
 For each objective the designs are sorted. The set of designs up to a place is a row of bits. A
-point has a place in each order, and the intersection of one row per objective holds the designs
+point has a place in each order, and the intersection of one row per objective is the designs
 that are at least as good in all (bitmap skylines: Tan, Eng and Ooi, Efficient Progressive Skyline
 Computation, 2001). Designs near each other are in one block, as in the leaves of a k-d tree: for
 most blocks a comparison with the corner decides.
@@ -50,7 +50,7 @@ class _Block(NamedTuple):
 class Cover:
     """The designs found so far, with a test which points they cover.
 
-    A cover never changes: `added` returns a new one that shares the blocks of the old one, and an
+    A cover never changes: `added` returns a new cover with the blocks of the old one, and an
     interrupted search keeps the old one.
 
     Parameters

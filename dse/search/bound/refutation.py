@@ -81,8 +81,8 @@ def check_bounds(
             raise RefutedError(f"{text}\n  the design: {_words(ranges, design)}")
         if _less(values[row], bounds.ideal[row], MARGIN).any():
             raise RefutedError(
-                "a design is better than the bound of its box, though each model keeps to all that it"
-                f" declares\n  the design: {_words(ranges, design)}"
+                "a design is better than the bound of its box, though each model keeps to all its"
+                f" declarations\n  the design: {_words(ranges, design)}"
             )
 
 

@@ -163,7 +163,7 @@ class FrontBuilder:
     """An archive under construction: chunks go in, their dominated designs fall out early.
 
     The result does not depend on how the designs were cut into chunks. A builder never changes:
-    adding gives a new one that shares the old arrays, and an interrupted search keeps the old.
+    adding gives a new builder with the old arrays, and an interrupted search keeps the old.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Tabulation: a model with few variables runs once for each of their combinations.
 
 An enumeration gives most models the same inputs many times: an engine's clock depends on its
-pipeline depth, not on the interface. `tabulate` stores the outputs of such a model in a table, and
+pipeline depth, not on the interface. `tabulate` stores the outputs of this model in a table, and
 designs look them up. The results are equal to the last bit, because models are elementwise.
 """
 

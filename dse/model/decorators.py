@@ -122,7 +122,7 @@ def composed_of(*parts: Callable[..., Any]) -> Callable[[Callable[..., T]], Call
     inputs of the whole, or outputs of earlier parts. Together the parts give every output. The body
     of the function never runs: the function is only a signature and a docstring.
 
-    The engine runs the parts one by one, because an output needs only the inputs of its own part. A
+    The engine runs the parts one by one, because an output needs only the inputs of one part. A
     study can thus use a break-even granularity without a granularity.
     """
 

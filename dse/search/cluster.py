@@ -236,7 +236,7 @@ class Cluster:
 
     def _gone(self) -> ClusterError:
         self.lost = True
-        return ClusterError(f"the Dask scheduler at {self.address} is gone")
+        return ClusterError(f"the Dask scheduler at {self.address} does not answer")
 
 
 _here = versions

@@ -1,5 +1,7 @@
 """A set of 64-bit codes with operations on arrays: a hash table with open addresses.
 
+A search asks for millions of codes whether it has evaluated their designs. A Python set takes 100
+bytes per code and a loop; this table takes 16 to 32 bytes, and each probe handles a whole array.
 Slots by multiplication, linear probing (Knuth, The Art of Computer Programming, volume 3, 6.4).
 """
 

@@ -248,7 +248,7 @@ def statement(
     return (
         f"Not certified: {plural(evaluated, 'design')}{share} {were} evaluated by {how}{again}; "
         f"{len(front):,} {'is' if len(front) == 1 else 'are'} non-dominated among them."
-        f"{' A draw stands for the nearest row of the table.' if nearest else ''}"
+        f"{' Each sample counts as the nearest row of the table.' if nearest else ''}"
     )
 
 

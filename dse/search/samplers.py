@@ -181,7 +181,9 @@ class _Sampling:
         judged = concatenate([b.evaluated for b in batches])
         found = of_sample(self._evaluator, points, judged, self._plan.method)
         whole = self._state.kept == self._reachable and not found.complete
-        return replace(found, ended="each row that a draw can give was drawn") if whole else found
+        return (
+            replace(found, ended="each row that a sample can give was sampled") if whole else found
+        )
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {}  # each generation is in the storage already

@@ -79,7 +79,7 @@ def test_a_sampler_ends_once_it_has_drawn_each_row(tmp_path: Path, repeated: boo
     assert certificate.evaluated == 8
     if repeated:
         assert certificate.stopped == "stalled"
-        assert "each row that a draw can give was drawn" in certificate.statement
+        assert "each row that a sample can give was sampled" in certificate.statement
     else:
         assert certificate.stopped == "complete"
 

@@ -15,7 +15,7 @@ from dse.problems import InputError
 from objectives.communication import Setting, load_dataflows
 from objectives.partition.report import integration
 
-PROFILES = Path(__file__).parents[1] / "studies" / "profiles"
+PROFILES = Path(__file__).parents[2] / "studies" / "profiles"
 STUDY = """
 [study]
 name = "t"

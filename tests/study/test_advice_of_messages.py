@@ -1,4 +1,4 @@
-"""Messages that say where to mend what, and what to do instead."""
+"""Messages name the place of a mistake and a remedy."""
 
 from __future__ import annotations
 

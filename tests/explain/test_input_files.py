@@ -14,7 +14,7 @@ import pytest
 import dse
 from tests.core_examples import command
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROFILES = ROOT / "studies" / "profiles"
 JPEG = (ROOT / "studies" / "jpeg.toml").read_text()
 TEXT = """

@@ -359,7 +359,7 @@ def test_a_run_that_lost_its_scheduler_goes_on_without_it(
     killed(there.scheduler)
     _, told = process.communicate(timeout=120)
     assert process.returncode == 1
-    gone = f"toy: the Dask scheduler at {there.address} does not answer; what was finished is kept, and "
+    gone = f"toy: the Dask scheduler at {there.address} does not answer; what was finished is kept"
     assert told.startswith(gone)
     assert told.count("\n") == 1
     assert dse.load_result(out).certificate.stopped.startswith("error")

@@ -13,7 +13,7 @@
     Optuna's samplers, asked for designs.
 `judges`, `workers`, `cluster`, `versions`
     Evaluation of batches over threads, processes or a Dask cluster; the same code on all of them.
-`outcome`, `tally`, `convergence`
+`outcome`, `tally`, `convergence`, `reproduction`
     The kept designs, counts over all designs, and the course of the search.
 `diagnosis`, `inert_variables`
     Why designs have no value; variables that change nothing.

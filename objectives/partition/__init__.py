@@ -1,4 +1,4 @@
-"""Which basic blocks of a program belong on an accelerator, and what that gains.
+"""The basic blocks of a program to move to an accelerator, and the gain of moving them.
 
 Source: T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance Estimation for the Exploration
 of CPU-Accelerator Architectures", 2010. The estimate and the greedy partitioner are the paper's;

@@ -312,7 +312,7 @@ def test_a_source_that_does_not_tell_of_io_says_so(tmp_path: Path) -> None:
     path = tmp_path / "old.json"
     path.write_text(JPEG.read_text().replace(', "io": false', "").replace(', "io": true', ""))
     old: Dataflow = load_dataflow(path)
-    assert any("input or output is not told" in text for text in old.missing)
+    assert any("which functions do input or output is not known" in text for text in old.missing)
     assert "read_stream" in old.candidates
 
 

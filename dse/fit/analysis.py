@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -162,6 +162,7 @@ def _values(
         # Slopes mean something in a linear law only: their intervals are taken at β = 1.
         free = tuple(each and i != EXPONENT for i, each in enumerate(wide.free))
         line = _best(best.points, best.weight, Law(free, wide.values), shape, best.ratio)
+        line = replace(line, freedom=best.freedom)  # the noise is still that of the widest law
         slope, here = float(line.law[INDEX] - line.law[GAIN]), fit[INDEX] - fit[GAIN]
         name = "accelerated_time_per_byte"
         values[name], spans[name] = _plain(LINE, here, interval(line, LINE, slope))

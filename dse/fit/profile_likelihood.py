@@ -17,7 +17,7 @@ import numpy as np
 from scipy import optimize, stats
 
 from dse.fit.law import COORDINATES, EXPONENT, GAIN, INDEX, Points, times
-from dse.fit.least_squares import EXPONENTS, Condition, minimize
+from dse.fit.least_squares import EXPONENTS, Condition, minimize, residuals
 from dse.model.quantity import Array
 
 BREAK_EVEN, HALF, LINE = -1, -2, -3
@@ -26,7 +26,9 @@ _STIFFNESSES = (2.0, 100.0)
 """Of a condition that laws are held to, in the weight of a point: a soft one leads to where a
 stiff one on its own gets stuck, and the stiff one holds to a thousandth of the noise."""
 _SMALL = 1e-4  # in logarithms: a step from which the width is extrapolated
-_ROUNDING = 1e-20  # of the squared change by a small step, in standard deviations
+_ABSENT = 1e-3
+"""In standard deviations: a term with less effect on all times is absent. A fit leaves an absent
+term with about 1e-6, and rounding decides which times change with it."""
 _FAR = 30.0  # in logarithms: beyond any size that was measured
 _NEAR = 5e-4  # of the distance from the value, at which an end is found
 _GRID = 40  # sizes at which a crossing is tried that the best law does not have
@@ -130,16 +132,17 @@ def possible_sizes(best: Best, place: int) -> tuple[float, float] | None:
 def threshold(best: Best, place: int, value: float) -> float:
     """Return how many standard deviations the loss may rise by."""
     host, device = (max(freedom, 1) for freedom in best.freedom)
-    share = 1.0 if host < device else 0.0  # of the host; the fewer, if unknown
-    moved = best.hold(place, value + _SMALL, best.law)[1]
     points = best.points
+    slopes = residuals(points, best.law, best.weight)[1]
+    if place >= 0 and np.linalg.norm(np.nan_to_num(slopes[:, place])) < _ABSENT:
+        return float(stats.t.ppf(0.975, min(host, device)))
+    moved = best.hold(place, value + _SMALL, best.law)[1]
     before, after = (
         times(law, points.size, points.returned, points.accelerated)[0] for law in (best.law, moved)
     )
     change = (best.weight * (after / before - 1.0)) ** 2
-    if change.sum() > _ROUNDING:  # else the term is absent at the best
-        share = float(change[~points.accelerated].sum() / change.sum())
-    return float(stats.t.ppf(0.975, 1.0 / (share**2 / host + (1.0 - share) ** 2 / device)))
+    on_host = float(change[~points.accelerated].sum() / change.sum())
+    return float(stats.t.ppf(0.975, 1.0 / (on_host**2 / host + (1.0 - on_host) ** 2 / device)))
 
 
 def _end(best: Best, place: int, value: float, side: float, limit: float) -> float:
@@ -152,7 +155,11 @@ def _end(best: Best, place: int, value: float, side: float, limit: float) -> flo
     def rise(target: float) -> float:
         nonlocal law
         if target not in rises:
-            risen, found = best.hold(place, target, law)
+            # Of two valleys of the loss, the last law may be in the higher one.
+            starts = (law,) if law is best.law else (law, best.law)
+            risen, found = min(
+                (best.hold(place, target, start) for start in starts), key=lambda held: held[0]
+            )
             rises[target] = risen - limit
             if risen < limit:
                 law = found  # the next law is near the last one that the times allow

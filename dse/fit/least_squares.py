@@ -109,9 +109,25 @@ def minimize(
         return start, float((evaluate(np.zeros(0)) ** 2).sum())
     # MINPACK's first step is at most 100 times as long as the start: here about 1, e in a time. A
     # longer one may lead to where all times are infinite, the residuals constant, the slopes zero.
-    found = optimize.least_squares(
+    found = _descend(evaluate, derive, np.full(int(free.sum()), _FIRST_STEP / 100.0))
+    if condition is None:
+        # The loss may have two valleys. A trust region takes shorter steps from the same start and
+        # may end in the lower one.
+        careful = optimize.least_squares(evaluate, np.zeros(int(free.sum())), derive)
+        other = _descend(evaluate, derive, careful.x)
+        found = min(found, other, key=lambda each: float(each.cost))
+    evaluate(found.x)
+    return law, 2.0 * float(found.cost)
+
+
+@np.errstate(all="ignore")
+def _descend(
+    evaluate: Callable[[Array], Array], derive: Callable[[Array], Array], start: Array
+) -> optimize.OptimizeResult:
+    """Return the end of MINPACK's descent from a start."""
+    return optimize.least_squares(
         evaluate,
-        np.full(int(free.sum()), _FIRST_STEP / 100.0),
+        start,
         derive,
         method="lm",
         ftol=_TOLERANCE,
@@ -119,11 +135,8 @@ def minimize(
         gtol=_TOLERANCE,
         max_nfev=_MAX_STEPS,
     )
-    evaluate(found.x)
-    return law, 2.0 * float(found.cost)
 
 
-@np.errstate(all="ignore")
 def _visible(points: Points, start: Array, free: Mask) -> Array:
     """Return a start whose free terms can be seen in the times: an absent term has no slope."""
     shortest, longest = np.log(_VISIBLE * points.time.min()), float(np.log(points.size.max()))

@@ -46,16 +46,22 @@ def tables() -> dict[str, type[Table]]:
 
 def keys(names: list[str]) -> str:
     """Return the keys of some tables as a table of Markdown."""
-    lines = ["| key | value | default | what |", "|---|---|---|---|"]
+    lines = ["| key | value | default | meaning |", "|---|---|---|---|"]
     for name in names:
-        for key, field in tables()[name].model_fields.items():
+        for key, field in own_fields(tables()[name]).items():
             cells = (f"`{key}`", value(field), default(field), field.description or "")
             lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
     return "\n".join(lines)
 
 
+def own_fields(table: type[Table]) -> dict[str, FieldInfo]:
+    """Return the fields of a table without those of the origin table, which the page shows once."""
+    inherited = schema.OriginTable.model_fields if table is not schema.OriginTable else {}
+    return {key: field for key, field in table.model_fields.items() if key not in inherited}
+
+
 def default(field: FieldInfo) -> str:
-    """Return what a key is if it is absent."""
+    """Return the default of a key."""
     if field.is_required():
         return "required"
     given = field.get_default(call_default_factory=True)
@@ -65,12 +71,12 @@ def default(field: FieldInfo) -> str:
 
 
 def value(field: FieldInfo) -> str:
-    """Return in words what may stand behind a key."""
+    """Describe the values that a key may have."""
     return _ranged(_kind(field.annotation), field.metadata)
 
 
 def _kind(given: Any) -> str:
-    """Return in words what values a type has."""
+    """Describe the values of a type."""
     if isinstance(given, type) and issubclass(given, Table):
         return "table"
     if given in _PLAIN:
@@ -95,7 +101,7 @@ def _kind(given: Any) -> str:
 
 
 def _ranged(words: str, metadata: list[Any]) -> str:
-    """Return words for a type with the range that its values must be in."""
+    """Add the allowed range to the description of a type."""
     every = [each for one in metadata for each in (*getattr(one, "metadata", ()), one)]
     ends = {type(each): each for each in every}
     said = [

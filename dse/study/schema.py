@@ -59,9 +59,9 @@ NO_SOURCE = "no_source"
 class OriginTable(Table):
     """Where an input value is from."""
 
-    provenance: Provenance = Field("assumed", description="how well it is founded")
+    provenance: Provenance = Field("assumed", description="the kind of its source")
     source: StrictStr = Field(
-        "", validate_default=True, description="its reference; not of derived and assumed"
+        "", validate_default=True, description="the reference; not for derived and assumed values"
     )
 
     @field_validator("source")
@@ -86,12 +86,12 @@ class UncertainTable(OriginTable):
     """A number that is not known exactly."""
 
     between: Ends | None = Field(None, description="[low, high]: only these bounds are known")
-    uniform: Ends | None = Field(None, description="[low, high]: each number alike")
+    uniform: Ends | None = Field(None, description="[low, high]: all numbers equally likely")
     normal: Number | None = Field(None, description="the mean; with deviation")
-    deviation: Number | None = Field(None, description="of normal: the standard deviation")
+    deviation: Number | None = Field(None, description="the standard deviation of normal")
     lognormal: Number | None = Field(None, description="the median; with factor")
     factor: StrictInt | StrictFloat | None = Field(
-        None, description="of lognormal: the factor of one standard deviation"
+        None, description="the factor of one standard deviation of lognormal"
     )
     triangular: Annotated[list[Number], Field(min_length=3, max_length=3)] | None = Field(
         None, description="[low, likeliest, high]"
@@ -131,7 +131,7 @@ class UncertaintyTable(Table):
     """The samples of uncertain inputs."""
 
     samples: StrictInt = Field(
-        512, ge=2, le=100_000, description="of all uncertain inputs together, by search.seed"
+        512, ge=2, le=100_000, description="the number of samples; search.seed decides them"
     )
 
 
@@ -143,7 +143,7 @@ class ModelUse(Table):
 
     use: StrictStr = Field(description="module:function, or file.py:function in its folder")
     rename: dict[str, Name] = Field(
-        default_factory=dict, description="the model's own name = name in this study"
+        default_factory=dict, description="name in the model = name in this study"
     )
 
 
@@ -151,16 +151,16 @@ class CatalogRow(Table):
     """The input values of one catalog row, as constants."""
 
     catalog: StrictStr = Field(description="a catalog's name, or file.toml in the study's folder")
-    row: StrictStr = Field(description="the row's name")
+    row: StrictStr = Field(description="the entry's name")
     rename: dict[str, Name] = Field(
-        default_factory=dict, description="the row's own name = name in this study"
+        default_factory=dict, description="name in the entry = name in this study"
     )
     override: dict[str, Numeric] = Field(
         default_factory=dict,
-        description="input values that the study itself gives, by their names in it",
+        description="values that replace those of the entry, by their names in the study",
     )
     uncertain: StrictBool = Field(
-        False, description="drawn as a fit left the row: its input values vary together"
+        False, description="sample the values of the entry together, as dse fit wrote them"
     )
 
 
@@ -169,10 +169,10 @@ class ResourceFile(OriginTable):
 
     file: StrictStr = Field(description="a file or folder, relative to the study")
     exclude: list[StrictStr] = Field(
-        default_factory=list, description="names of parts that may not be chosen"
+        default_factory=list, description="names of parts that cannot be selected"
     )
     include: list[StrictStr] = Field(
-        default_factory=list, description="names of parts that may, though something says no"
+        default_factory=list, description="names of parts that can be selected in spite of a rule"
     )
 
 
@@ -182,7 +182,10 @@ class RealTable(Table):
     real: Annotated[list[Number], Field(min_length=2, max_length=2, description="[low, high]")]
     log: StrictBool = Field(False, description="spread evenly in the logarithm")
     steps: StrictInt | None = Field(
-        None, ge=1, le=10_000_000, description="values on an even grid; without it, a continuum"
+        None,
+        ge=1,
+        le=10_000_000,
+        description="the number of evenly spaced values; if absent, continuous",
     )
 
 
@@ -206,16 +209,18 @@ class CatalogTable(Table):
     """One row of a catalog; a row sets all its quantities together."""
 
     catalog: StrictStr = Field(description="a catalog's name, or file.toml in the study's folder")
-    options: list[StrictStr] | None = Field(None, min_length=1, description="rows; all if absent")
+    options: list[StrictStr] | None = Field(
+        None, min_length=1, description="entries; all if absent"
+    )
     rename: dict[str, Name] = Field(
-        default_factory=dict, description="the rows' own name = name in this study"
+        default_factory=dict, description="name in the entries = name in this study"
     )
     override: dict[str, dict[str, Numeric]] = Field(
         default_factory=dict,
-        description="by row: input values that the study itself gives, by their names in it",
+        description="by entry: values that replace those of the entry, by their names in the study",
     )
     uncertain: StrictBool = Field(
-        False, description="drawn as fits left the rows: their input values vary together"
+        False, description="sample the values of each entry together, as dse fit wrote them"
     )
 
 
@@ -234,8 +239,8 @@ class SubsetsTable(Table):
     of: list[StrictStr] | None = Field(
         None, min_length=1, max_length=12, description="names of parts; all if absent"
     )
-    least: StrictInt = Field(0, ge=0, description="parts chosen at least")
-    most: StrictInt | None = Field(None, ge=1, description="parts chosen at most")
+    least: StrictInt = Field(0, ge=0, description="the minimum number of parts")
+    most: StrictInt | None = Field(None, ge=1, description="the maximum number of parts")
 
 
 _VARIABLES: dict[str, type[Table]] = {
@@ -332,7 +337,9 @@ class ObjectiveTable(Table):
     maximize: StrictStr | None = Field(None, description="the quantity; or minimize, one of both")
     minimize: StrictStr | None = Field(None, description="the quantity")
     name: StrictStr | None = Field(
-        None, min_length=1, description="of the column; the quantity and its conditions if absent"
+        None,
+        min_length=1,
+        description="the name of the column; the quantity and its conditions if absent",
     )
     at: dict[str, Numeric] = Field(
         default_factory=dict, description="inputs bound only for this objective"
@@ -344,11 +351,11 @@ class ObjectiveTable(Table):
         Literal["mean", "min", "max", "harmonic mean", "quantile", "worst", "regret"] | Share | None
     ) = Field(None, description='how scenarios become one number; a fraction such as "95 %"')
     quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = Field(
-        None, description='which one, for reduce = "quantile": from 0 to 1'
+        None, description='the level for reduce = "quantile"'
     )
     weights: WeightsTable = Field(
         default_factory=list,
-        description="of a mean: how much each scenario counts, as one list or as one an input",
+        description="the weights of scenarios in a mean: one list, or one list per input",
     )
 
 
@@ -356,15 +363,17 @@ class ConstraintTable(Table):
     """A condition for designs: bounds on a quantity, or a relation between quantities."""
 
     quantity: StrictStr | None = Field(None, description="the bounded quantity; or relation")
-    at_most: Number | None = Field(None, description="its greatest value")
-    at_least: Number | None = Field(None, description="its least value")
+    at_most: Number | None = Field(None, description="the maximum")
+    at_least: Number | None = Field(None, description="the minimum")
     relation: StrictStr | None = Field(None, description='such as "lanes * streams <= 64"')
-    name: StrictStr | None = Field(None, min_length=1, description="in messages and the report")
+    name: StrictStr | None = Field(
+        None, min_length=1, description="the name in messages and the report"
+    )
     at: dict[str, Numeric] = Field(
         default_factory=dict, description="inputs bound only for this constraint"
     )
     reduce: ConstraintReduce | None = Field(
-        None, description="what must keep it: the mean of the samples, the worst or a share"
+        None, description="the samples that must satisfy it: their mean, the worst, or a fraction"
     )
 
 
@@ -374,8 +383,8 @@ class SearchTable(Table):
     method: StrictStr = Field(
         "auto", description="auto, exhaustive, bound, evolution, guided or Optuna's name"
     )
-    evaluations: StrictInt | None = Field(None, ge=1, description="designs to evaluate at most")
-    seed: StrictInt = Field(0, ge=0, le=2**32 - 1, description="of everything random")
+    evaluations: StrictInt | None = Field(None, ge=1, description="the maximum number of designs")
+    seed: StrictInt = Field(0, ge=0, le=2**32 - 1, description="the seed of all random numbers")
     generation: StrictInt | None = Field(
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
@@ -404,7 +413,7 @@ class TargetTable(Table):
     )
     least: StrictStr | None = Field(
         None,
-        description="the minimized objective that is to be as little as can be; each if absent",
+        description="the minimized objective to make as small as possible; all if absent",
     )
 
 
@@ -414,10 +423,10 @@ class RunTable(Table):
     workers: StrictInt | None = Field(None, ge=1, le=1024, description="all cores if absent")
     on_error: Literal["stop", "skip"] = Field(
         "stop",
-        description="at a design that a model raises for: end the run, or go on without the design",
+        description="if a model raises for a design: end the run, or continue without the design",
     )
     processes: StrictBool = Field(
-        False, description="for models that never release the interpreter"
+        False, description="use processes: for models that hold the interpreter's lock"
     )
     chunk: StrictInt = Field(65_536, ge=1, le=2**24, description="designs evaluated at once")
     storage: StrictStr | None = Field(None, description="an Optuna database URL")
@@ -433,7 +442,7 @@ class BottleneckTable(Table):
         10.0, description="by which an input is improved"
     )
     threshold: Annotated[StrictInt | Finite, Field(gt=0)] = Field(
-        0.2, description="the share by which an objective must then improve"
+        0.2, description="the fraction by which an objective must then improve"
     )
 
 
@@ -441,17 +450,19 @@ class RegionsTable(Table):
     """The axis of the optimization regions."""
 
     axis: StrictStr = Field(description="an input that no model gives")
-    low: Number = Field(description="where it begins")
-    high: Number = Field(description="where it ends")
+    low: Number = Field(description="the start of the axis")
+    high: Number = Field(description="the end of the axis")
     objective: StrictStr | None = Field(None, description="the first one if absent")
 
 
 class CurveTable(Table):
     """Quantities to draw along an input, for the designs that matter most."""
 
-    name: StrictStr = Field(min_length=1, description="of the picture")
+    name: StrictStr = Field(min_length=1, description="the title of the picture")
     axis: StrictStr = Field(description="an input that no model gives")
-    values: list[Number] | None = Field(None, min_length=2, description="its values; or as follows")
+    values: list[Number] | None = Field(
+        None, min_length=2, description="the values of the input; or integer or real"
+    )
     integer: Annotated[list[StrictInt], Field(min_length=2, max_length=2)] | None = Field(
         None, description="[low, high]: whole numbers between them"
     )
@@ -459,7 +470,9 @@ class CurveTable(Table):
         None, description="[low, high]: numbers between them"
     )
     log: StrictBool = Field(False, description="spread evenly in the logarithm")
-    quantities: list[StrictStr] = Field(min_length=1, max_length=8, description="the lines")
+    quantities: list[StrictStr] = Field(
+        min_length=1, max_length=8, description="the quantities to draw"
+    )
     at: dict[str, Number] = Field(
         default_factory=dict, description="inputs bound only for this curve"
     )

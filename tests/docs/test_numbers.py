@@ -95,7 +95,7 @@ def test_accelerometer() -> None:
 
 def test_sharing() -> None:
     for load, period, printed, exact, *_ in read_table(
-        "docs/sharing.md", "## Figure 2 of the paper"
+        "docs/sharing_figures.md", "## Figure 2 of the paper"
     ):
         rate = float(load) / (8 * 10e-9)
         shared = round_robin(8, 4, 4, int(period), rate, 10e-9)
@@ -123,7 +123,7 @@ def workloads() -> Workloads:
 
 def test_partition() -> None:
     programs, architecture = workloads(), Architecture()
-    rows = {row[0]: row for row in read_table("docs/partition.md", "## What comes out")}
+    rows = {row[0]: row for row in read_table("docs/partition.md", "## Results")}
     assert list(rows) == list(programs.names)
     for name, graphs in zip(programs.names, programs.graphs, strict=True):
         graph = graphs[0]

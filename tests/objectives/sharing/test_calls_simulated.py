@@ -1,4 +1,4 @@
-"""Calls of several elements against the simulation, and the table that docs/sharing_figures.md prints."""
+"""Calls of several elements against the simulation, and the table of docs/sharing_figures.md."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -6,12 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from dse.evaluate.conflicts import conflicts
-from dse.evaluate.constraint import Constraint
+from dse.evaluate.criteria import Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.evaluate.space import Space, Values
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.wiring import Wiring, conflicts
 from dse.model import Model, Quantity
 from dse.study.library import models
 

@@ -313,7 +313,7 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     it compares designs with the front: random ones, neighbours of the front, and extreme values.
     """
     from dse.api import load_result
-    from dse.evaluate.repeatability import RepeatabilityError
+    from dse.evaluate.audit import RepeatabilityError
     from dse.model.values import plural
     from dse.result.folder import study_of
     from dse.result.refutation import recheck, refute

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dse.evaluate.audit import audit
+from dse.evaluate.audit import RepeatabilityError, audit
 from dse.evaluate.failures import DesignError
-from dse.evaluate.repeatability import RepeatabilityError
 from dse.evaluate.trace import steps
 from dse.evaluate.wiring import ModelError
 from dse.explain.feasibility import find_unprofitable

@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from dse.cli import main
-from dse.evaluate.conditions import Reduction
-from dse.evaluate.constraint import Constraint
+from dse.evaluate.criteria import Constraint, Objective, Reduction
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Integer, Real, Space, Values, Variable
 from dse.evaluate.wiring import Wiring
 from dse.model import Model, Quantity

@@ -1,9 +1,9 @@
-"""The audit: models checked against the contract on designs of a study, before a search.
+"""The audit: models checked against their contract, on designs of the study.
 
 A search evaluates each design once, in any batch. This needs two properties: equal inputs give
 equal outputs, and the outputs of a design do not depend on other designs in the batch. The audit
-thus runs each model twice on the sample, and one by one on some designs. Values should also be
-inside the declared domains; values outside them stay as they are, and are noted.
+before a search thus runs each model twice on a sample, one by one on some designs, and on a large
+batch in two threads. After a search, designs of the result are evaluated again in another way.
 """
 
 from __future__ import annotations
@@ -20,16 +20,150 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluator, concatenate
-from dse.evaluate.moved import contradictions
-from dse.evaluate.prefilter import Prefilter
-from dse.evaluate.repeatability import RepeatabilityError, compare
+from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter, concatenate
+from dse.evaluate.failures import describe_design, evaluate_designs
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import ModelError
 from dse.model.contract import ContractError, Model
-from dse.model.quantity import Array, Quantity
+from dse.model.pairs import contradiction
+from dse.model.quantity import Array, Quantity, Resource
 from dse.model.values import show
-from dse.problems import Problem
+from dse.problems import DseError, Problem
+
+# Designs evaluated again --------------------------------------------------------------------------
+
+
+_ALONE = 8
+"""Designs that are evaluated one by one: a call costs as much for one design as for fifty."""
+_BATCH = 48
+"""Designs per batch: faults of large batches begin at 50 to 1,000 rows."""
+ROUNDING = 1e-12
+"""Relative difference that is rounding: vector and scalar code differ in the last bits."""
+_DIAGNOSED_ROWS = 4_096
+"""Rows of the batch that shows which model of several is at fault."""
+
+
+class RepeatabilityError(DseError):
+    """A design gave other values when it was evaluated again."""
+
+
+def evaluate_differently(evaluator: Evaluator, points: Points) -> Evaluated:
+    """Evaluate designs in this thread, some one by one, the others in small batches.
+
+    Objectives of designs that a constraint excludes stay NaN: a model may raise for such a design.
+    """
+    evaluator = replace(evaluator, screens=True)
+    count = len(next(iter(points.values())))
+    batches = [
+        evaluate_designs(evaluator, {n: v[low:high] for n, v in points.items()}, low)
+        for low, high in _cuts(count)
+    ]
+    return concatenate(batches) if batches else Evaluated.empty(evaluator)
+
+
+def _cuts(count: int) -> Iterator[tuple[int, int]]:
+    low = 0
+    while low < count:
+        high = min(low + (1 if low < _ALONE else _BATCH), count)
+        yield low, high
+        low = high
+
+
+def compare(
+    evaluator: Evaluator,
+    points: Points,
+    recorded: Evaluated,
+    again: Evaluated,
+    numbers: NDArray[np.int64] | None,
+    where: str = "in the search",
+) -> None:
+    """Compare the recorded values of designs with the values of a second evaluation.
+
+    Objectives of designs that a constraint excludes may be missing in either.
+
+    Raises
+    ------
+    RepeatabilityError
+        Naming the model, the design and both values.
+    """
+    excluded = np.any(evaluator.violations(recorded.constrained) > 0, axis=1, keepdims=True)
+    known = ~excluded | ~(np.isnan(recorded.objectives) | np.isnan(again.objectives))
+    wrong = _differ(recorded.objectives, again.objectives) & known
+    for row, k in np.argwhere(wrong)[:1].tolist():
+        objective = evaluator.objectives[k]
+        values = recorded.objectives[row, k], again.objectives[row, k]
+        texts = [show_exactly(float(v), objective.unit) for v in values]
+        _refuse(evaluator, points, row, numbers, objective.quantity, objective.name, texts, where)
+    for k, constraint in enumerate(evaluator.constraints):
+        one, other = recorded.constrained[:, k], again.constrained[:, k]
+        differ = _differ(one, other)
+        if constraint.relation is not None:  # a difference of two sides, which is near 0 by chance
+            differ &= (constraint.violation(one) > 0) != (constraint.violation(other) > 0)
+        for row in np.flatnonzero(differ)[:1].tolist():
+            texts = [show_exactly(float(v[row]), constraint.unit) for v in (one, other)]
+            quantity = constraint.names[0]
+            _refuse(evaluator, points, row, numbers, quantity, constraint.name, texts, where)
+
+
+def _differ(one: Array, other: Array) -> NDArray[np.bool_]:
+    with np.errstate(all="ignore"):
+        return np.asarray(~np.isclose(one, other, rtol=ROUNDING, atol=0.0, equal_nan=True))
+
+
+def _refuse(
+    evaluator: Evaluator,
+    points: Points,
+    row: int,
+    numbers: NDArray[np.int64] | None,
+    quantity: str,
+    name: str,
+    values: list[str],
+    where: str,
+) -> None:
+    design = {n: v[row : row + 1] for n, v in points.items()}
+    model = _model_at_fault(evaluator, design, quantity)
+    number = "the design" if numbers is None else f"design {numbers[row]}"
+    raise RepeatabilityError(
+        f"{model} does not give the same value twice: '{name}' of {number} "
+        f"({describe_design(evaluator, points, row)}) was {values[0]} {where} and is "
+        f"{values[1]} when the design is evaluated again. {explain_rule(evaluator)}"
+    )
+
+
+def explain_rule(evaluator: Evaluator) -> str:
+    """Return the rule that a model has broken, in words."""
+    declared = any(m.monotonic or m.lower_bounds for m in evaluator.wiring.models)
+    why = (
+        "The outputs of a model must depend only on its inputs: not on other designs of the batch, "
+        "other threads, earlier calls, the time or the environment."
+    )
+    return f"{why} Its declarations must hold." if declared else why
+
+
+def show_exactly(value: float, unit: str) -> str:
+    """Return a value with all its digits and its unit."""
+    return f"{value!r} {unit}".removesuffix(" 1").removesuffix(" ")
+
+
+def _model_at_fault(evaluator: Evaluator, design: Points, quantity: str) -> str:
+    """Return the first model on the way to a quantity that depends on its batch, or all models."""
+    wiring = evaluator.wiring
+    requests = [r for r in evaluator.requests() if r[0] == quantity][:1]
+    many = {n: np.repeat(v, _DIAGNOSED_ROWS) for n, v in design.items()}
+    names = list(dict.fromkeys(key[0] for key in wiring.runs(requests)))
+    try:
+        runs = [wiring.done(requests, evaluator.space.columns(p)) for p in (design, many, design)]
+    except ModelError:
+        runs = []
+    for key in wiring.runs(requests) if runs else ():
+        first, *others = (run[key] for run in runs)
+        if any(_differ(first[n], other[n]).any() for other in others for n in first):
+            return key[0]
+    return names[0] if len(names) == 1 else f"one of the models {', '.join(names)}"
+
+
+# Models before a search ---------------------------------------------------------------------------
+
 
 _SIZES = (2, 16, 64)  # designs of a sample; the first is taken whatever it costs
 _MAX_SECONDS = 0.2  # that larger ones may take
@@ -345,3 +479,44 @@ def _first(marked: NDArray[np.bool_]) -> int:
 def _close(first: Any, second: Any) -> bool:
     with np.errstate(all="ignore"):
         return bool(np.allclose(first, second, rtol=_ROUNDING, atol=0, equal_nan=True))
+
+
+# Declarations of monotonicity ---------------------------------------------------------------------
+
+
+def contradictions(evaluator: Evaluator, points: Points) -> dict[str, str]:
+    """Return the declarations that some designs contradict, in words, by input and output."""
+    wiring = evaluator.wiring
+    models = {model.name: model for model in wiring.models}
+    columns = evaluator.space.columns(points)
+    found: dict[str, str] = {}
+    for name, bound in wiring.runs(evaluator.requests()):
+        model = models[name]
+        if not model.monotonic:
+            continue
+        with suppress(Exception, SystemExit):  # the search reports what a model raises
+            given = wiring.given(model, dict(bound), columns)
+            told = _contradicted(model, given, len(next(iter(points.values()))))
+            found |= {f"moves of {n}": f"{model.name}: {text}" for n, text in told.items()}
+    return found
+
+
+def _contradicted(model: Model, given: dict[str, object], count: int) -> dict[str, str]:
+    rng = np.random.default_rng(0)
+    fixed = {n: v for n, v in given.items() if isinstance(model.inputs[n], Resource)}
+    varied: dict[str, Array] = {}
+    for name, value in given.items():
+        if name not in fixed:
+            column = np.asarray(value, dtype=np.float64)
+            column = column[rng.integers(len(column))] if column.ndim > 1 else column
+            varied[name] = np.broadcast_to(column, (count,))
+    found: dict[str, str] = {}
+    one = {**fixed, **varied}
+    before = model(one)
+    for moved, column in varied.items():
+        if any(moved in moves for moves in model.monotonic.values()):
+            other = {**one, moved: rng.permutation(column)}
+            told = contradiction(model, moved, (one, other), (before, model(other)))
+            if told is not None:
+                found.setdefault(*told)
+    return found

@@ -1,4 +1,4 @@
-"""Input values at the limits of their ranges: each changed by itself, in one batch of samples."""
+"""Evaluators with changed inputs: uncertain ones at their middles, or one at a time at a limit."""
 
 from __future__ import annotations
 
@@ -8,23 +8,53 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dse.evaluate.constraint import Constraint
+from dse.evaluate.criteria import Constraint, Objective, scenarios
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.nominal import without_samples
-from dse.evaluate.objective import Objective
 from dse.evaluate.samples import (
     SAMPLE,
     Sampled,
     Spread,
     Uncertain,
     Uncertainty,
+    certain,
     option_of,
     sample_conditions,
 )
 from dse.evaluate.space import Choice, Space
 from dse.model.quantity import Array
 
+# Uncertain inputs at their middles ----------------------------------------------------------------
+
+
 _Asked = TypeVar("_Asked", Objective, Constraint)
+
+
+def fix_at_middles(evaluator: Evaluator) -> Evaluator:
+    """Return an evaluator whose objectives and constraints use no samples."""
+    return replace(
+        evaluator,
+        objectives=tuple(without_samples(o) for o in evaluator.objectives),
+        constraints=tuple(without_samples(c) for c in evaluator.constraints),
+    )
+
+
+def without_samples(asked: _Asked) -> _Asked:
+    """Return an objective or a constraint with its scenarios, each uncertain input at its middle.
+
+    Its reduction remains for the scenarios of ``over``.
+    """
+    if SAMPLE not in asked.conditions:
+        return asked
+    conditions = certain(asked.conditions)
+    each, reduction = scenarios(conditions), asked.reduction
+    several = any(isinstance(bound, tuple) for bound in conditions.values())
+    if reduction is not None:
+        weights = reduction.weights[:each]
+        reduction = replace(reduction, weights=weights, skipped=0) if several else None
+    return replace(asked, conditions=conditions, reduction=reduction)
+
+
+# One input at a time ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Samples of uncertain inputs, as scenarios that are the same for every design.
+"""Uncertain inputs: their distributions, and samples as scenarios that are equal for all designs.
 
 A sample is one number for each uncertain input. Conditions that hold `SAMPLE` ask for the samples,
 which are one more axis of scenarios; without it each uncertain input is its middle. So a model that
@@ -7,16 +7,184 @@ no uncertain input affects is run once, whatever the number of samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import math
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from types import FrameType
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.distributions import Distribution
-from dse.evaluate.sobol import sobol_points
 from dse.model.quantity import Array
+
+# Distributions ------------------------------------------------------------------------------------
+
+
+Kind = Literal["between", "uniform", "normal", "lognormal", "triangular"]
+_INSIDE = 2.0**-40  # from 0 and 1, where a normal distribution has no quantile
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution of a number; the part outside the domain of its quantity is cut off.
+
+    Parameters
+    ----------
+    kind : str
+        ``"between"`` is an interval: only its bounds are known. Its samples are uniform.
+    numbers : tuple of float
+        In the quantity's unit: both bounds; mean and standard deviation of ``"normal"``; median and
+        the factor of one standard deviation of ``"lognormal"``; minimum, mode and maximum of
+        ``"triangular"``.
+    domain : tuple of float
+        The minimum and the maximum of the quantity.
+    """
+
+    kind: Kind
+    numbers: tuple[float, ...]
+    domain: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def middle(self) -> float:
+        """The number that represents the distribution: its mean, median or mode."""
+        match self.kind:
+            case "between" | "uniform":
+                return self.numbers[0] / 2 + self.numbers[1] / 2
+            case "triangular":
+                return self.numbers[1]
+            case _:
+                return self.numbers[0]
+
+    @property
+    def is_interval(self) -> bool:
+        """Whether only its limits are known."""
+        return self.kind == "between"
+
+    @property
+    def cut_off(self) -> float:
+        """The fraction of the distribution that is outside the domain."""
+        low, high = (float(self._below(end)) for end in self.domain)
+        return 1.0 - (high - low)
+
+    def __call__(self, share: Array) -> Array:
+        """Return the quantiles at these probabilities.
+
+        Parameters
+        ----------
+        share : ndarray
+            From 0 to 1.
+        """
+        low, high = (self._below(end) for end in self.domain)
+        inside = low + np.clip(share, _INSIDE, 1.0 - _INSIDE) * (high - low)
+        return np.clip(self._quantile(inside), *self.domain)
+
+    def _below(self, value: float) -> float:
+        """Return the probability below a number."""
+        from scipy.special import ndtr
+
+        match self.kind:
+            case "normal":
+                mean, deviation = self.numbers
+                return float(ndtr((value - mean) / deviation))
+            case "lognormal":
+                if value <= 0:
+                    return 0.0
+                median, factor = self.numbers
+                return float(ndtr((math.log(value) - math.log(median)) / math.log(factor)))
+            case _:
+                return 0.0 if value <= self.numbers[0] else 1.0  # its bounds are in the domain
+
+    def _quantile(self, share: Array) -> Array:
+        from scipy.special import ndtri
+
+        match self.kind:
+            case "normal":
+                mean, deviation = self.numbers
+                return np.asarray(mean + deviation * ndtri(share))
+            case "lognormal":
+                median, factor = self.numbers
+                return np.asarray(median * np.exp(math.log(factor) * ndtri(share)))
+            case "triangular":
+                return _triangular(share, *self.numbers)
+            case _:
+                low, high = self.numbers
+                return np.asarray(low + share * (high - low))
+
+
+def _triangular(share: Array, low: float, mode: float, high: float) -> Array:
+    rising = low + np.sqrt(share * (high - low) * (mode - low))
+    falling = high - np.sqrt((1.0 - share) * (high - low) * (high - mode))
+    turn = (mode - low) / (high - low) if high > low else 0.0
+    return np.where(share < turn, rising, falling)
+
+
+# Sobol points -------------------------------------------------------------------------------------
+
+
+def sobol_points(dimensions: int, count: int, rng: np.random.Generator) -> Array:
+    """Return scrambled Sobol points (count, dimensions): the cube evenly covered.
+
+    They are the first points of the next power of two. Owen, Scrambling Sobol' and
+    Niederreiter-Xing points, Journal of Complexity 1998.
+    """
+    from scipy.stats import qmc  # slow to import
+
+    load_direction_numbers()
+    sobol = qmc.Sobol(dimensions, rng=rng)
+    return np.asarray(sobol.random_base2((count - 1).bit_length())[:count])
+
+
+@functools.lru_cache(maxsize=1)
+def load_direction_numbers() -> None:
+    """Load scipy's table, once.
+
+    scipy swallows an exception while it loads the table, and all points are equal from then on. A
+    signal handler may raise such an exception. Signals thus wait here.
+
+    Raises
+    ------
+    RuntimeError
+        If the table is damaged: something else began to load it and was interrupted.
+    """
+    from scipy.stats import qmc
+
+    with _signals_held():
+        points = qmc.Sobol(2, scramble=False).random_base2(2)
+    if len(np.unique(points, axis=0)) < len(points):
+        raise RuntimeError("the direction numbers of scipy.stats.qmc.Sobol are not loaded whole")
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Keep SIGINT and SIGTERM until the end; handlers run in the main thread only."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+
+    def hold(number: int, _: FrameType | None) -> None:
+        caught.append(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = {n: signal.getsignal(n) for n in numbers}
+    for number in numbers:
+        signal.signal(number, hold)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        for held in caught:
+            signal.raise_signal(held)
+
+
+# Samples ------------------------------------------------------------------------------------------
+
 
 SAMPLE = "sample of the uncertain inputs"
 """The condition that numbers the samples, from 0; no quantity has such a name."""

@@ -1,4 +1,4 @@
-"""Search spaces: variables that are numbers or catalog rows, as arrays of designs.
+"""Search spaces: variables that are numbers or catalog entries, as arrays of designs.
 
 A *design* is one value for each variable. Finite spaces number their designs by mixed radix, the
 last variable fastest. A range of numbers is thus decoded in a few vectorised steps.
@@ -9,13 +9,315 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.variables import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.model.quantity import Array
+
+# Variables ----------------------------------------------------------------------------------------
+
+
+SUBSET = "parts chosen"
+"""The word for an option of a variable that selects named parts."""
+
+Positions: TypeAlias = NDArray[np.int64]
+"""Indices into a variable's values, from 0."""
+
+
+@dataclass(frozen=True)
+class Real:
+    """A number between two bounds, on a grid of `steps` values if that is given.
+
+    Parameters
+    ----------
+    low, high : float
+        Bounds, both included.
+    log : bool
+        Spread evenly in the logarithm.
+    steps : int, optional
+        How many evenly spread values; continuous if it is None.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    steps: int | None = None
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are; None for a continuum."""
+        return self.steps
+
+    def levels(self) -> Array:
+        """Return the values of the grid, ascending; read-only."""
+        return self._grid
+
+    @cached_property
+    def _grid(self) -> Array:
+        if self.steps is None:
+            raise ValueError("a continuous variable has no levels")
+        spread = np.geomspace if self.log else np.linspace
+        grid = np.asarray(spread(self.low, self.high, self.steps), dtype=np.float64)
+        grid[-1], grid[0] = self.high, self.low  # to the last bit
+        grid.flags.writeable = False  # it is kept
+        return grid
+
+    def at(self, position: Positions) -> Array:
+        """Return the values at these positions of the grid."""
+        return self.levels()[position]
+
+    def place(self, unit: Array) -> Positions:
+        """Return positions on the grid for coordinates in [0, 1]."""
+        return _level(unit, len(self.levels()))
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that represent these indices."""
+        return _middle(position, len(self.levels()))
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions of the nearest values of the grid."""
+        return _nearest(self.levels(), values)
+
+    def from_unit(self, unit: Array) -> Array:
+        """Return values for coordinates in [0, 1]."""
+        if self.steps is not None:
+            return self.at(self.place(unit))
+        if self.log:
+            values = np.exp(np.log(self.low) + unit * (np.log(self.high) - np.log(self.low)))
+        else:
+            values = self.low * (1.0 - unit) + self.high * unit
+        values = np.clip(values, self.low, self.high)
+        # exact bounds: optima are often there
+        return np.where(unit <= 0.0, self.low, np.where(unit >= 1.0, self.high, values))
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these values."""
+        if self.steps is not None:
+            return self.middle(self.position(values))
+        if self.high == self.low:
+            return np.zeros(np.shape(values))
+        ends = np.array([self.low, self.high])
+        if self.log:
+            values, ends = np.log(values), np.log(ends)
+        # halved: the widest range must not overflow
+        return np.asarray((values / 2 - ends[0] / 2) / (ends[1] / 2 - ends[0] / 2))
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number between two bounds, both included, in steps from the lower one.
+
+    Parameters
+    ----------
+    low, high : int
+        Bounds; the highest value is the last step that is not beyond `high`.
+    step : int
+        From one value to the next.
+    log : bool
+        Whether samplers spread evenly in the logarithm; the values are the same.
+    """
+
+    low: int
+    high: int
+    step: int = 1
+    log: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return (self.high - self.low) // self.step + 1
+
+    def levels(self) -> Array:
+        """Return the values, ascending."""
+        return self.at(np.arange(self.count))
+
+    def at(self, position: Positions) -> Array:
+        """Return the values at these positions."""
+        return np.asarray(position, dtype=np.float64) * self.step + self.low
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions of the nearest values; of the lesser one of two."""
+        steps = np.ceil((np.asarray(values) - self.low) / self.step - 0.5)
+        return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
+
+    def place(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        if not self.log:
+            return _level(unit, self.count)
+        values = np.exp(np.log(self.low) + unit * np.log((self.high + 1) / self.low))
+        steps = (np.floor(values) - self.low) / self.step  # cut below: // takes three times as long
+        return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that represent these indices."""
+        if not self.log:
+            return _middle(position, self.count)
+        values = self.at(position)
+        return np.asarray(np.log((values + 0.5) / self.low) / np.log((self.high + 1) / self.low))
+
+    def from_unit(self, unit: Array) -> Array:
+        """Return values for coordinates in [0, 1]."""
+        return self.at(self.place(unit))
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these values."""
+        return self.middle(self.position(values))
+
+
+@dataclass(frozen=True)
+class Values:
+    """One of a list of numbers, in the order given."""
+
+    values: tuple[float, ...]
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return len(self.values)
+
+    def levels(self) -> Array:
+        """Return the values in their order."""
+        return np.asarray(self.values, dtype=np.float64)
+
+    def at(self, position: Positions) -> Array:
+        """Return the values at these positions."""
+        return self.levels()[position]
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions of the nearest values."""
+        return _nearest(self.levels(), values)
+
+    def place(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        return _level(unit, self.count)
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that represent these indices."""
+        return _middle(position, self.count)
+
+    def from_unit(self, unit: Array) -> Array:
+        """Return values for coordinates in [0, 1]."""
+        return self.at(self.place(unit))
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these values."""
+        return self.middle(self.position(values))
+
+
+_EQUAL = 1e-9  # relative: a number that is written with fewer digits is the same value
+
+
+def held(
+    variable: Real | Integer | Values, values: NDArray[Any]
+) -> tuple[float, float, NDArray[np.bool_]]:
+    """Return the minimum and maximum of a variable, and which of some values it has."""
+    values = np.asarray(values, dtype=np.float64)
+    if isinstance(variable, Real) and variable.steps is None:
+        slack = _EQUAL * np.abs(values)
+        inside = (values >= variable.low - slack) & (values <= variable.high + slack)
+        return variable.low, variable.high, inside
+    levels = variable.levels()
+    near = variable.at(variable.position(values))
+    same = np.isclose(values, near, rtol=_EQUAL, atol=0.0)
+    return float(levels.min()), float(levels.max()), np.asarray(same)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several catalog entries, each of which sets several quantities together.
+
+    Parameters
+    ----------
+    rows : mapping of str to mapping of str to float
+        For each option, the quantities it sets, in their base units; all rows set the same ones.
+    about : str
+        The word for an option.
+    numbered : str
+        If input values of the entries are uncertain: the column of the options' indices.
+    """
+
+    rows: Mapping[str, Mapping[str, float]]
+    about: str = "option"
+    numbered: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many options there are."""
+        return len(self.rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The options in order."""
+        return tuple(self.rows)
+
+    def levels(self) -> Positions:
+        """Return the positions of the options."""
+        return np.arange(self.count)
+
+    def at(self, position: Positions) -> Positions:
+        """Return the indices themselves: a design contains the index of its option."""
+        return position
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the positions themselves."""
+        return np.asarray(values, dtype=np.int64)
+
+    def place(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        return _level(unit, self.count)
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that represent these indices."""
+        return _middle(position, self.count)
+
+    def from_unit(self, unit: Array) -> Positions:
+        """Return positions for coordinates in [0, 1]."""
+        return self.place(unit)
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these positions."""
+        return self.middle(self.position(values))
+
+    def columns(self, position: NDArray[np.int64]) -> dict[str, Array]:
+        """Return the quantities that the options at these positions set."""
+        quantities = next(iter(self.rows.values()))
+        found = {
+            name: np.array([row[name] for row in self.rows.values()], dtype=np.float64)[position]
+            for name in quantities
+        }
+        if self.numbered:
+            found[self.numbered] = np.asarray(position, dtype=np.float64)
+        return found
+
+
+Variable: TypeAlias = Real | Integer | Values | Choice
+
+
+def _middle(position: Positions, count: int) -> Array:
+    """Return the middles of the cells that values on a grid have of the unit interval."""
+    return np.asarray((position + 0.5) / count)
+
+
+def _level(unit: Array, count: int) -> Positions:
+    return np.minimum((unit * count).astype(np.int64), count - 1)
+
+
+def _nearest(levels: Array, values: NDArray[Any]) -> NDArray[np.int64]:
+    order = np.argsort(levels, kind="stable")
+    ascending = levels[order]
+    right = np.clip(np.searchsorted(ascending, values), 1, max(len(levels) - 1, 1))
+    if len(levels) == 1:
+        return np.zeros(len(values), dtype=np.int64)
+    left = right - 1
+    nearer_left = np.abs(values - ascending[left]) <= np.abs(ascending[right] - values)
+    return order[np.where(nearer_left, left, right)]
+
+
+# Spaces -------------------------------------------------------------------------------------------
+
 
 __all__ = ["SUBSET", "Choice", "Integer", "Points", "Real", "Space", "Values", "Variable"]
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.space import Points, Space
-from dse.evaluate.variables import Choice, Real, Values, Variable
+from dse.evaluate.space import Choice, Points, Real, Space, Values, Variable
 from dse.model.quantity import Array
 
 if TYPE_CHECKING:

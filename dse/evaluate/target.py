@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.objective import Objective
+from dse.evaluate.criteria import Objective
 from dse.model.grammar import (
     TURNED,
     Comparison,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dse.evaluate.conditions import Conditions, in_words
-from dse.evaluate.constraint import Constraint
+from dse.evaluate.criteria import Conditions, Constraint, in_words
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.samples import SAMPLE, Sampled
 from dse.evaluate.space import Choice

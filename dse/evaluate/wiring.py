@@ -10,12 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.conditions import Conditions
+from dse.evaluate.criteria import Conditions, Constraint, Reduction, in_words
 from dse.evaluate.samples import SAMPLE, Spread
 from dse.model.contract import ContractError, Model, changes_inputs
+from dse.model.grammar import Expression, Number
 from dse.model.quantity import Array, Quantity, Resource
+from dse.model.relation import Relation, scaled_name
+from dse.model.requirement import ModelRequirement
 from dse.model.units import UnitError, factor
-from dse.problems import DseError
+from dse.model.values import show
+from dse.problems import DseError, Problem
 
 Key = tuple[str, frozenset[tuple[str, float | tuple[float, ...]]]]
 """A model's name, with the conditions of the inputs that affect it."""
@@ -117,7 +121,7 @@ class Wiring:
                     try:
                         found[name] = factor(held, declaration.unit)
                     except UnitError:
-                        continue  # told by `dse.evaluate.conflicts`
+                        continue  # told by `dse.evaluate.wiring`
         return found
 
     @cached_property
@@ -361,3 +365,209 @@ def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
         return model(given)
     except (Exception, SystemExit) as error:
         raise ModelError(model.name, error) from error
+
+
+# Models that cannot be joined ---------------------------------------------------------------------
+
+
+_WHERE = "study.models"
+
+
+def conflicts(wiring: Wiring) -> list[Problem]:
+    """Return the outputs that two models give, the units that do not fit, and the circles."""
+    found: list[Problem] = []
+    for model in wiring.models:
+        found += _given_twice(wiring, model)
+        found += _misfits(wiring, model)
+    return found + _circles(wiring)
+
+
+def _given_twice(wiring: Wiring, model: Model) -> Iterator[Problem]:
+    for name in model.outputs:
+        first = wiring.producers[name]
+        if first is not model:
+            yield Problem(
+                _WHERE,
+                f"'{name}' is given twice: by {first.name} and by {model.name}",
+                'leave one out, or rename: { use = "…", rename = { '
+                f'{name} = "another_name" }} }}',
+            )
+
+
+def _misfits(wiring: Wiring, model: Model) -> Iterator[Problem]:
+    for name, declaration in model.inputs.items():
+        held = wiring.quantities.get(name)
+        if not isinstance(declaration, Quantity) or held is None:
+            continue
+        try:
+            factor(held.unit, declaration.unit)
+        except UnitError:
+            yield Problem(
+                _WHERE,
+                f"'{name}' is in {held.unit!r}, but {model.name} takes it in {declaration.unit!r}",
+                "rename one of them",
+            )
+
+
+def _circles(wiring: Wiring) -> list[Problem]:
+    done: set[str] = set()
+    found: list[Problem] = []
+
+    def visit(model: Model, path: tuple[Model, ...]) -> None:
+        if model in path:
+            circle = " → ".join(m.name for m in (*path[path.index(model) :], model))
+            message = f"the models need each other in a circle: {circle}"
+            found.append(Problem(_WHERE, message, "rename the quantity that closes it"))
+            return
+        if model.name in done:
+            return
+        for name in model.inputs:
+            producer = wiring.producers.get(name)
+            if producer is not None:
+                visit(producer, (*path, model))
+        done.add(model.name)
+
+    for model in wiring.models:
+        visit(model, ())
+    return found
+
+
+# Requirements of the models -----------------------------------------------------------------------
+
+
+def required_constraints(
+    wiring: Wiring, requests: Iterable[tuple[str, Conditions]]
+) -> tuple[tuple[Constraint, ...], tuple[str, ...]]:
+    """Return the requirements of the models that some requests run.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        Without conflicts.
+    requests : iterable of (str, mapping)
+        The quantities that a study needs, with the conditions of each.
+
+    Returns
+    -------
+    constraints : tuple of Constraint
+        The requirements whose quantities are all known.
+    unchecked : tuple of str
+        The other requirements, with the missing quantities, in words.
+    """
+    models = {model.name: model for model in wiring.models}
+    found: dict[object, Constraint] = {}
+    unchecked: dict[str, None] = {}
+    for name, conditions in requests:
+        for key, _ in wiring.runs([(name, conditions)]):
+            for requirement in models[key].requirements:
+                relation = _in_held_units(wiring, models[key], requirement, conditions)
+                needs = wiring.needs(sorted(relation.names), conditions)
+                shown = f"{requirement.about}: {relation.text}"
+                if needs.missing:
+                    lacking = ", ".join(needs.missing)
+                    told = f"{shown}, required by {requirement.by}: needs {lacking}"
+                    unchecked.setdefault(told)
+                    continue
+                bound = {n: v for n, v in conditions.items() if n in needs.names}
+                which = requirement.by, relation.text, frozenset(bound.items())
+                found.setdefault(which, _constraint(wiring, requirement, relation, bound))
+    return tuple(found.values()), tuple(unchecked)
+
+
+def _constraint(
+    wiring: Wiring, requirement: ModelRequirement, relation: Relation, bound: Conditions
+) -> Constraint:
+    at = in_words(bound, wiring.quantities)
+    name = f"{requirement.about}: {relation.text} {at}".strip() + f", required by {requirement.by}"
+    several = any(isinstance(value, tuple) for value in bound.values())
+    worst = Reduction("max") if several else None
+    return Constraint(name, "", "1", 0.0, True, relation, bound, at, worst, requirement.by)
+
+
+def _in_held_units(
+    wiring: Wiring, model: Model, requirement: ModelRequirement, conditions: Conditions
+) -> Relation:
+    """Return a requirement with its quantities in the units of the study.
+
+    The model declares it in its own units. A default replaces an input that has no source.
+    """
+    given = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
+    defaults = {n: v for each in (*wiring.models, model) for n, v in each.defaults.items()}
+    parts: dict[str, Expression] = {}
+    for name in requirement.relation.names:
+        declaration = model.quantities.get(name)
+        if name not in given and name in defaults:
+            parts[name] = Number(0, repr(float(defaults[name])))
+        elif declaration is not None:
+            scale, power = factor(wiring.quantities[name].unit, declaration.unit)
+            if scale != 1.0 or power:
+                parts[name] = scaled_name(name, scale, power)
+    return requirement.relation.replaced(parts)
+
+
+# Quantities without a value -----------------------------------------------------------------------
+
+
+def why_undefined(
+    wiring: Wiring, columns: Mapping[str, Array], quantity: str, conditions: Conditions
+) -> str:
+    """Return in words why a quantity of a design is not a number.
+
+    The models of the quantity run one after the other, as in the study. The first fault is an input
+    outside its domain, which is reported with the domain, or an output that is not a number
+    although every input of its model is in its domain.
+
+    Parameters
+    ----------
+    columns : mapping of str to ndarray, shape (1,)
+        The values of the design, as the space sets them.
+    quantity : str
+        The quantity without a value.
+    conditions : mapping
+        The conditions of the quantity.
+
+    Returns
+    -------
+    str
+        Empty if it has a value, or no fault is found.
+    """
+    models = {model.name: model for model in wiring.models}
+    wanted = wiring.needs([quantity], conditions).names
+    if quantity not in wiring.producers:
+        missing = np.isnan(np.asarray(columns.get(quantity, 0.0), dtype=np.float64)).any()
+        return f"{quantity} has no value in the table" if missing else ""
+    for name, bound in wiring.runs([(quantity, conditions)]):
+        model = models[name]
+        try:
+            given = wiring.given(model, dict(bound), columns)
+            if told := _outside(model, given):
+                return told
+            outputs = model(given)
+        except ModelError as error:
+            return str(error)
+        except (Exception, SystemExit) as error:  # whatever a model raises
+            return str(ModelError(name, error))
+        for output, values in outputs.items():
+            if output in wanted and np.isnan(values).any():
+                return (
+                    f"{output}, which {name} gives, is not a number, "
+                    "though every input of that model is in its domain"
+                )
+    return ""
+
+
+def _outside(model: Model, given: Mapping[str, Any]) -> str:
+    """Return the input of a model that is outside its domain, in words; empty if none is."""
+    for name, value in given.items():
+        declared = model.inputs[name]
+        if not isinstance(declared, Quantity):
+            continue
+        values = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        bad = values[~declared.contains(values)]
+        if bad.size:
+            unit = f" {declared.unit}" if declared.unit != "1" else ""
+            return (
+                f"{name} = {show(float(bad[0]), declared.unit)} is outside the domain "
+                f"{declared.domain()}{unit} of {model.name}"
+            )
+    return ""

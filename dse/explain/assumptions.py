@@ -15,12 +15,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.distributions import Distribution
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.input_ranges import InputRange, vary_one_at_a_time
-from dse.evaluate.nominal import fix_at_middles
-from dse.evaluate.samples import Source, Uncertainty
+from dse.evaluate.input_ranges import InputRange, fix_at_middles, vary_one_at_a_time
+from dse.evaluate.samples import Distribution, Source, Uncertainty
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.wiring import ModelError

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.model.amounts import amount
 from dse.model.quantity import Array
 from dse.model.values import listed, worded

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dse.evaluate.criteria import Objective, scenario
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective, scenario
 from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
 from dse.model.quantity import Array

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.conditions import Conditions
+from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import skip_errors
-from dse.evaluate.nominal import fix_at_middles
+from dse.evaluate.input_ranges import fix_at_middles
 from dse.evaluate.space import Points
-from dse.evaluate.undefined import why_undefined
+from dse.evaluate.wiring import why_undefined
 from dse.explain.advice import Advice, find_advice
 from dse.explain.benefit import describe_missing_benefit
 from dse.explain.breakdown import (

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.space import Points, Space
+from dse.evaluate.space import Points, Space, Variable
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.variables import Variable
 from dse.model.quantity import Array
 from dse.result.record import Result
 

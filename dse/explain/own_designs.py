@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.conditions import Conditions, in_words, scenario, scenarios
+from dse.evaluate.criteria import Conditions, in_words, scenario, scenarios
 from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.nominal import fix_at_middles
-from dse.evaluate.space import Choice, Points
+from dse.evaluate.input_ranges import fix_at_middles
+from dse.evaluate.space import Choice, Points, held
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.variables import held
 from dse.evaluate.wiring import Key, Wiring
 from dse.explain.explanation import Violation
 from dse.model.quantity import Array

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.explain.advice import select_keeping
 from dse.explain.assumptions import check_assumptions
 from dse.explain.benefit import are_beneficial, list_benefits, main_objective

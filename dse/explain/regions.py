@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.nominal import without_samples
-from dse.evaluate.objective import Objective
+from dse.evaluate.input_ranges import without_samples
 from dse.evaluate.wiring import Key
 from dse.explain.sensitivity import common_domain, gain_factor, improvable_inputs, improve_input
 from dse.model.quantity import Array, Quantity

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
+from dse.evaluate.space import Choice
 from dse.evaluate.table_space import TableSpace
-from dse.evaluate.variables import Choice
 from dse.model.quantity import Array
 from dse.model.section import Section, Table
 from dse.model.values import number, tell

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.conditions import Conditions, Reduction, scenarios
+from dse.evaluate.criteria import Conditions, Reduction, scenarios
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import is_nondominated, scaled
-from dse.evaluate.nominal import without_samples
+from dse.evaluate.input_ranges import without_samples
 from dse.evaluate.samples import sample_count
 from dse.evaluate.space import Points
 from dse.explain.discovery import Box, find_failure_box, sobol_indices

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import ignore_errors
-from dse.evaluate.objective import Objective
 from dse.evaluate.space import SUBSET, Choice, Space, Variable
 from dse.evaluate.wiring import Key, Wiring, among
 from dse.model.quantity import Array, Floats, Quantity

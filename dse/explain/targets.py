@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import ignore_errors
 from dse.evaluate.front import find_compromise
-from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Points, Space
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.target import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.front import scaled
-from dse.evaluate.objective import Objective
 from dse.explain.sensitivity import gain_factor
 from dse.model.amounts import amount
 from dse.model.quantity import Array

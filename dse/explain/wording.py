@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dse.evaluate.space import SUBSET, Choice, Space
-from dse.evaluate.variables import Integer, Values, Variable
+from dse.evaluate.space import SUBSET, Choice, Integer, Space, Values, Variable
 from dse.model.amounts import amount
 from dse.model.quantity import Quantity
 from dse.model.values import change, listed, worded

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.objective import Objective
+from dse.evaluate.criteria import Objective
 from dse.model.values import conditioned, decimals, infinite_word, prefixed, titled
 from dse.report.axes import Scale, evenly, scale_of, spans_decades
 from dse.result.record import Result

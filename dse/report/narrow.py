@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from dse.evaluate.variables import Real
+from dse.evaluate.space import Real
 from dse.model.units import UnitError, read
 from dse.result.record import Result
 

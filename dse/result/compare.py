@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.front import hypervolume, is_nondominated, scaled
-from dse.evaluate.objective import Objective
 from dse.model.values import as_data, titled
 from dse.problems import InputError, Problem
 from dse.result.differences import Difference, differences

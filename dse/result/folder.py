@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from dse.boundary import reader
-from dse.evaluate.conditions import Reduction
-from dse.evaluate.objective import Objective
+from dse.evaluate.criteria import Objective, Reduction
 from dse.problems import InputError, Problem, check_regular
 from dse.result.copies import noted_of, places_outside
 from dse.result.csv_files import read_designs, write_designs

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from dse.evaluate.objective import Objective
+from dse.evaluate.criteria import Objective
 from dse.model.quantity import Array
 from dse.model.values import plural
 from dse.problems import DseError, InputError, Problem, nearest

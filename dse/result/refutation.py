@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.audit import RepeatabilityError, compare, evaluate_differently
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.failures import evaluate_designs
-from dse.evaluate.repeatability import RepeatabilityError, compare, evaluate_differently
 from dse.evaluate.space import Points
 from dse.evaluate.table_space import TableSpace
 from dse.model.quantity import Array

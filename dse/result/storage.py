@@ -23,8 +23,8 @@ from optuna.storages._rdb import models as tables
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import Connection
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.evaluate.space import Points
 from dse.result.connection import (
     alone,

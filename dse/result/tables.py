@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dse.evaluate.constraint import Constraint, violations
+from dse.evaluate.criteria import Constraint, violations
 from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.space import SUBSET, Choice, Points
 from dse.evaluate.table_space import TableSpace

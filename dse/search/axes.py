@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.conditions import Conditions
+from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import SUBSET, Choice, Space
 from dse.evaluate.table_space import TableSpace

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dse.evaluate.conditions import Conditions
+from dse.evaluate.criteria import Conditions
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.undefined import why_undefined
+from dse.evaluate.wiring import why_undefined
 from dse.model.values import plural
 from dse.search.outcome import Outcome
 from dse.search.tally import Tally

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.prefilter import Prefilter
+from dse.evaluate.evaluator import Evaluator, Prefilter
 from dse.model.quantity import Array
 from dse.search.codes import Codes
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.prefilter import Prefilter
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.model.values import plural

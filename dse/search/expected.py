@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.prefilter import Prefilter
 from dse.model.quantity import Array
 from dse.search.axes import Axes, Places, reached
 from dse.search.kriging import Kriging, learned

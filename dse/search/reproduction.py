@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.audit import sample
-from dse.evaluate.evaluator import Evaluated, Evaluator
-from dse.evaluate.failures import describe_design
-from dse.evaluate.repeatability import (
+from dse.evaluate.audit import (
     ROUNDING,
     RepeatabilityError,
     compare,
     evaluate_differently,
     explain_rule,
+    sample,
     show_exactly,
 )
+from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.failures import describe_design
 from dse.evaluate.space import Points
 from dse.search.bound.cover import Cover, relaxed
 from dse.search.outcome import Outcome

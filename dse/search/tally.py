@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.constraint import Constraint, violations
+from dse.evaluate.criteria import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.model.quantity import Array, Quantity
 from dse.model.values import plural, show

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.sobol import sobol_points
+from dse.evaluate.samples import sobol_points
 from dse.evaluate.space import Choice, Space, Values
 from dse.model.quantity import Array
 

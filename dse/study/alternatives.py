@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dse.evaluate.variables import Choice
+from dse.evaluate.space import Choice
 from dse.evaluate.wiring import Wiring
 from dse.model.units import UnitError, read
 from dse.problems import InputError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.variables import Choice, held
+from dse.evaluate.space import Choice, held
 from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
 from dse.study.catalog import find_catalog, load_catalog

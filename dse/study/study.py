@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dse.evaluate.criteria import Conditions, Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Conditions, Objective
 from dse.evaluate.samples import Uncertainty, certain
+from dse.evaluate.space import Choice, Values
 from dse.evaluate.target import Target
-from dse.evaluate.variables import Choice, Values
 from dse.model.section import Writer
 from dse.model.units import UnitError, read
 from dse.problems import InputError, Problem, nearest

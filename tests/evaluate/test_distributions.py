@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.evaluate.distributions import Distribution as Law
+from dse.evaluate.samples import Distribution as Law
 from dse.explain.discovery import find_failure_box, sobol_indices
 
 

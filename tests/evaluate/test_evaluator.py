@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.evaluate.conditions import Reduction
+from dse.evaluate.criteria import Reduction
 from dse.evaluate.space import Choice, Integer, Values
 from tests.core_examples import constraint, evaluator, model, objective, relation
 

@@ -11,7 +11,7 @@ PROGRAM = """
 import builtins, os, signal, sys
 import numpy as np
 from scipy.stats import qmc
-from dse.evaluate.sobol import sobol_points
+from dse.evaluate.samples import sobol_points
 
 load = np.load
 def interrupted(*given, **named):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dse
-from dse.evaluate.nominal import fix_at_middles
+from dse.evaluate.input_ranges import fix_at_middles
 from dse.explain.robustness import assess_robustness
 from dse.model import Floats, Quantity
 from objectives import logca

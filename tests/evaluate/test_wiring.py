@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dse.evaluate.conflicts import conflicts
-from dse.evaluate.wiring import ModelError
+from dse.evaluate.wiring import ModelError, conflicts
 from tests.core_examples import model, wiring
 
 CALLS: list[str] = []

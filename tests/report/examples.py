@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from dse.api import StudyResult
+from dse.evaluate.criteria import Objective
 from dse.evaluate.front import is_nondominated
-from dse.evaluate.objective import Objective
 from dse.explain.advice import Advice
 from dse.explain.breakdown import Part
 from dse.explain.explanation import Explanation

@@ -15,8 +15,8 @@ import pytest
 
 import dse
 from dse.api import StudyResult
+from dse.evaluate.criteria import Objective
 from dse.evaluate.front import find_compromise
-from dse.evaluate.objective import Objective
 from dse.model.section import Heatmap
 from dse.model.values import prefixed
 from dse.problems import InputError

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dse.api import StudyResult
-from dse.evaluate.objective import Objective
+from dse.evaluate.criteria import Objective
 from dse.problems import InputError
 from dse.result.compare import Comparison, compare
 from dse.result.record import Certificate

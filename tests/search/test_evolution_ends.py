@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import dse
-from dse.evaluate.evaluator import Evaluated, Evaluator
+from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter
 from dse.evaluate.front import hypervolume, is_nondominated
-from dse.evaluate.prefilter import Prefilter
 from dse.evaluate.space import Integer, Real, Space
 from dse.model import Quantity
 from dse.search.base import Plan, Search, Start

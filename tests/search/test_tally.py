@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dse.evaluate.constraint import Constraint, violations
+from dse.evaluate.criteria import Constraint, violations
 from dse.evaluate.evaluator import Evaluated
 from dse.evaluate.space import Integer
 from dse.result.tables import SAMPLE, cuts_of

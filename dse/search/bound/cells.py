@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.variables import Choice, Real, Values, Variable
+from dse.evaluate.space import Choice, Real, Values, Variable
 from dse.model.quantity import Array, Quantity
 
 _FINEST = 30

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dse.evaluate.conditions import Conditions, Reduction
-from dse.evaluate.constraint import Constraint
-from dse.evaluate.variables import Integer, Real
+from dse.evaluate.criteria import Conditions, Constraint, Reduction
+from dse.evaluate.space import Integer, Real
 from dse.evaluate.wiring import Key
 from dse.model.contract import Model
 from dse.model.grammar import Call, Expression, Name

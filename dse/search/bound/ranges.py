@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.conditions import Conditions, reduced_end
-from dse.evaluate.constraint import Constraint
+from dse.evaluate.criteria import Conditions, Constraint, reduced_end
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.failures import skip_errors
 from dse.evaluate.samples import SAMPLE, Spread

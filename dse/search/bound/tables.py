@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.conditions import Conditions
+from dse.evaluate.criteria import Conditions
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Array
 from dse.search.bound.cells import Axis, Extremes, extremes

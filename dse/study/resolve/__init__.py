@@ -33,13 +33,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dse.evaluate.conflicts import conflicts
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.requirements import required_constraints
 from dse.evaluate.samples import Uncertainty
 from dse.evaluate.space import Space
 from dse.evaluate.target import Target
-from dse.evaluate.wiring import Wiring
+from dse.evaluate.wiring import Wiring, conflicts, required_constraints
 from dse.model.section import Writer
 from dse.study.findings import Findings, Place
 from dse.study.input_value import InputValue

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dse.evaluate.conditions import Conditions
-from dse.evaluate.constraint import Constraint
+from dse.evaluate.criteria import Conditions, Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.trace import reaches
 from dse.evaluate.wiring import Wiring

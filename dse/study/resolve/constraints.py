@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dse.evaluate.conditions import Conditions, Reduction
-from dse.evaluate.constraint import Constraint
-from dse.evaluate.objective import Objective
+from dse.evaluate.criteria import Conditions, Constraint, Objective, Reduction
 from dse.evaluate.target import EXAMPLE as TARGET_EXAMPLE
 from dse.evaluate.target import (
     Bound,

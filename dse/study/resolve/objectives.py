@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.conditions import Conditions, Reduction, chosen
-from dse.evaluate.objective import Direction, Objective
+from dse.evaluate.criteria import Conditions, Direction, Objective, Reduction, chosen
 from dse.model.values import plural
 from dse.problems import nearest
 from dse.study.findings import Place

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dse.evaluate.objective import Conditions, Objective
+from dse.evaluate.criteria import Conditions, Objective
 from dse.model.quantity import Array
 from dse.model.values import show
 from dse.problems import nearest

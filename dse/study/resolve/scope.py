@@ -158,7 +158,7 @@ def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
         if isinstance(quantity, Quantity):
             try:
                 scale, power = factor(held.unit, quantity.unit)
-            except UnitError:  # `dse.evaluate.conflicts` reports it
+            except UnitError:  # `dse.evaluate.wiring` reports it
                 continue
             if power == 0:
                 found.append((quantity, scale))

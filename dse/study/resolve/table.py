@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dse.evaluate.constraint import Constraint
+from dse.evaluate.criteria import Constraint, Objective
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.objective import Objective
 from dse.evaluate.space import Choice
 from dse.evaluate.table_space import TableSpace, variable_of
 from dse.evaluate.target import Target

@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dse.evaluate.conditions import Reduction, scenarios
-from dse.evaluate.constraint import Constraint
-from dse.evaluate.distributions import Distribution, Kind
-from dse.evaluate.objective import Objective
+from dse.evaluate.criteria import Constraint, Objective, Reduction, scenarios
 from dse.evaluate.samples import (
     SAMPLE,
+    Distribution,
+    Kind,
     Source,
     Spread,
     Uncertain,

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter, concatenate
+from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.failures import describe_design, evaluate_designs
 from dse.evaluate.space import Points, Space
 from dse.evaluate.wiring import ModelError
@@ -272,7 +272,7 @@ def _watched(evaluator: Evaluator, size: int) -> _Watch:
 def _wanted(evaluator: Evaluator, size: int) -> _Watch | None:
     """Run models on designs that no constraint on variables excludes; None if there are few."""
     points = sample(evaluator.space, _OVERSAMPLING * size)
-    rows = np.flatnonzero(Prefilter.of(evaluator).allowed(points))[:size]
+    rows = np.flatnonzero(evaluator.prefilter().evaluate(points).feasible)[:size]
     if len(rows) < size:
         return None
     watch = _Watch(evaluator, {n: v[rows] for n, v in points.items()}, size)
@@ -301,7 +301,7 @@ class _Watch:
     @cached_property
     def wanted(self) -> NDArray[np.bool_]:
         """Which designs meet the constraints that depend only on variables."""
-        return Prefilter.of(self.evaluator).allowed(self.points)
+        return self.evaluator.prefilter().evaluate(self.points).feasible
 
     def evaluate(self) -> None:
         """Evaluate the sample with a check of each model."""

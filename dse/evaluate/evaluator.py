@@ -128,17 +128,16 @@ class Evaluator:
 
     @property
     def signs(self) -> Array:
-        """One an objective: times the values, less is better everywhere."""
+        """1 or -1 for each objective: times the values, less is better everywhere."""
         return np.array([objective.sign for objective in self.objectives])
 
     @property
     def scenarios(self) -> int:
-        """The most scenarios of any target: arrays are that many times the designs."""
+        """The most scenarios of any criterion: arrays have so many rows."""
         return max((scenarios(conditions) for _, conditions in self.requests()), default=1)
 
     @property
-    def _together(self) -> int:
-        """The designs that are evaluated at once at most, as arrays have a row a scenario."""
+    def _block(self) -> int:
         return max(1, _CHUNK // self.scenarios)
 
     @cached_property
@@ -148,11 +147,34 @@ class Evaluator:
         A mean over scenarios stays between its terms, but need not be a whole number.
         """
         quantities = self.wiring.quantities
-        objectives = [quantities.get(o.quantity) for o in self.objectives]
-        for i, (objective, domain) in enumerate(zip(self.objectives, objectives, strict=True)):
+        domains = [quantities.get(o.quantity) for o in self.objectives]
+        for i, (objective, domain) in enumerate(zip(self.objectives, domains, strict=True)):
             if domain is not None and objective.reduction is not None:
-                objectives[i] = replace(domain, integer=False)
-        return (*objectives, *(quantities.get(c.quantity) for c in self.constraints))
+                domains[i] = replace(domain, integer=False)
+        return (*domains, *(quantities.get(c.quantity) for c in self.constraints))
+
+    def prefilter(self) -> Evaluator:
+        """Return an evaluator of only the constraints on variables, which no model affects.
+
+        Such as ``streams * engines_per_core <= 8``. Its feasible designs are worth a run of models.
+        """
+        owned = self.space.quantities()
+        constraints = (
+            constraint
+            for constraint in self.constraints
+            if not self.wiring.runs([(name, constraint.conditions) for name in constraint.names])
+            and any(n in owned and n not in constraint.conditions for n in constraint.names)
+        )
+        return replace(self, objectives=(), constraints=tuple(constraints))
+
+    def requests(self) -> list[tuple[str, Conditions]]:
+        """Return every quantity that an evaluation needs, with the inputs bound for it."""
+        return self._objective_requests() + [
+            (name, c.conditions) for c in self.constraints for name in c.names
+        ]
+
+    def _objective_requests(self) -> list[tuple[str, Conditions]]:
+        return [(o.quantity, o.conditions) for o in self.objectives]
 
     def evaluate(self, points: Points) -> Evaluated:
         """Evaluate designs.
@@ -165,6 +187,29 @@ class Evaluator:
         count = len(next(iter(points.values())))
         return self.evaluate_columns(self.space.columns(points), count)
 
+    def evaluate_columns(
+        self,
+        columns: Mapping[str, Array],
+        count: int,
+        known: Mapping[Key, Mapping[str, Array]] | None = None,
+    ) -> Evaluated:
+        """Evaluate designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
+        if not known and count > self._block:
+            return concatenate([self.evaluate_columns(*b) for b in self._blocks(columns, count)])
+        evaluation = Evaluation(self.wiring, columns, dict(known or {}))
+        constrained = self._constrained(evaluation, count)
+        amounts = self.violations(constrained)
+        allowed, excluded = (amounts <= 0).all(axis=1), (amounts > 0).any(axis=1)
+        if self.screens and excluded.any():
+            rows = np.flatnonzero(~excluded)
+            objectives = np.full((count, len(self.objectives)), np.nan, order="F")
+            if len(rows):
+                objectives[rows] = self._objectives(evaluation.among(rows, count), len(rows))
+        else:
+            objectives = self._objectives(evaluation, count)
+        feasible = allowed & ~np.isnan(objectives).any(axis=1)
+        return Evaluated(objectives, constrained, np.asarray(feasible))
+
     def objective_values(
         self,
         columns: Mapping[str, Array],
@@ -175,131 +220,39 @@ class Evaluator:
 
         `known` as in `Wiring.evaluate`.
         """
-        if not known and count > (most := self._together):
-            parts = _blocks(columns, count, most)
-            return np.concatenate([self.objective_values(*part) for part in parts])
-        answers = self.wiring.evaluate(self._objective_requests(), columns, known)
-        return self._objectives(iter(answers), count)
+        return replace(self, constraints=()).evaluate_columns(columns, count, known).objectives
 
     def objective_runs(
         self, columns: Mapping[str, Array], count: int
     ) -> dict[Key, Mapping[str, Array]]:
         """Return what `objective_values` runs, for `Wiring.unmoved`; nothing of many designs."""
-        if count > self._together:
+        if count > self._block:
             return {}
         return self.wiring.done(self._objective_requests(), columns)
 
-    def _objective_requests(self) -> list[tuple[str, Conditions]]:
-        return [(o.quantity, o.conditions) for o in self.objectives]
-
-    def requests(self) -> list[tuple[str, Conditions]]:
-        """Return every quantity that an evaluation needs, with the inputs bound for it."""
-        return self._objective_requests() + [
-            (name, c.conditions) for c in self.constraints for name in c.names
-        ]
-
-    def evaluate_columns(
-        self,
-        columns: Mapping[str, Array],
-        count: int,
-        known: Mapping[Key, Mapping[str, Array]] | None = None,
-    ) -> Evaluated:
-        """Evaluate designs given as columns by quantity name; `known` as in `Wiring.evaluate`."""
-        if not known and count > (most := self._together):
-            return concatenate([self.evaluate_columns(*p) for p in _blocks(columns, count, most)])
-        evaluation = Evaluation(self.wiring, columns, dict(known or {}))
-        constrained = self._constrained(evaluation, count)
-        amounts = self.violations(constrained)
-        allowed, excluded = (amounts <= 0).all(axis=1), (amounts > 0).any(axis=1)
-        if self.screens and excluded.any():
-            rows = np.flatnonzero(~excluded)
-            objectives = np.full((count, len(self.objectives)), np.nan, order="F")
-            if len(rows):
-                objectives[rows] = self._asked(evaluation.among(rows, count), len(rows))
-        else:
-            objectives = self._asked(evaluation, count)
-        feasible = allowed & ~np.isnan(objectives).any(axis=1)
-        return Evaluated(objectives, constrained, np.asarray(feasible))
-
-    def _constrained(self, evaluation: Evaluation, count: int) -> Array:
-        found = np.empty((count, len(self.constraints)), order="F")  # written by column
-        with np.errstate(all="ignore"):
-            for k, constraint in enumerate(self.constraints):
-                names = constraint.names
-                asked = evaluation.values((name, constraint.conditions) for name in names)
-                found[:, k] = constraint.value(dict(zip(names, asked, strict=True)), count)
-        return found
-
-    def _asked(self, evaluation: Evaluation, count: int) -> Array:
-        return self._objectives(iter(evaluation.values(self._objective_requests())), count)
-
-    def _objectives(self, answers: Iterator[Array], count: int) -> Array:
-        found = np.empty((count, len(self.objectives)), order="F")  # written by column
-        for i, objective in enumerate(self.objectives):
-            found[:, i] = objective.reduced(next(answers), count)
-        return found
-
     def violations(self, constrained: Array) -> Array:
-        """Return by how much designs violate each constraint; see `constraint.violations`."""
+        """Return by how much designs violate each constraint; see `criteria.violations`."""
         return violations(self.constraints, constrained)
 
+    def _blocks(
+        self, columns: Mapping[str, Array], count: int
+    ) -> Iterator[tuple[dict[str, Array], int]]:
+        for low in range(0, count, self._block):
+            some = slice(low, min(low + self._block, count))
+            yield {n: v[some] if np.ndim(v) else v for n, v in columns.items()}, some.stop - low
 
-def _blocks(
-    columns: Mapping[str, Array], count: int, most: int
-) -> Iterator[tuple[dict[str, Array], int]]:
-    """Yield designs in blocks, each with how many they are."""
-    for low in range(0, count, most):
-        some = slice(low, min(low + most, count))
-        yield {n: v[some] if np.ndim(v) else v for n, v in columns.items()}, some.stop - low
-
-
-# Constraints that need no model -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Prefilter:
-    """The constraints of an evaluator that need no model.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-        The evaluator with the space and the model graph.
-    constraints : tuple of Constraint
-        A relation such as ``streams * engines_per_core <= 8``, or a bound on a variable.
-    """
-
-    evaluator: Evaluator
-    constraints: tuple[Constraint, ...]
-
-    @classmethod
-    def of(cls, evaluator: Evaluator) -> Prefilter:
-        """Return the constraints that depend on a variable and on no model."""
-        wiring = evaluator.wiring
-        owned = evaluator.space.quantities()
-        found = [
-            constraint
-            for constraint in evaluator.constraints
-            if not wiring.runs([(name, constraint.conditions) for name in constraint.names])
-            and any(n in owned and n not in constraint.conditions for n in constraint.names)
-        ]
-        return cls(evaluator, tuple(found))
-
-    def allowed(self, points: Points) -> NDArray[np.bool_]:
-        """Return which designs violate no constraint; NaN is a violation."""
-        violation = self.violations(points)
-        return np.asarray((violation <= 0.0).all(axis=1))
-
-    def violations(self, points: Points) -> Array:
-        """Return the violation of each constraint (designs, constraints); see `violations`."""
-        count = len(next(iter(points.values())))
-        constrained = np.empty((count, len(self.constraints)))
-        if not self.constraints:
-            return constrained
-        columns = self.evaluator.space.columns(points)
+    def _constrained(self, evaluation: Evaluation, count: int) -> Array:
+        constrained = np.empty((count, len(self.constraints)), order="F")  # written by column
         with np.errstate(all="ignore"):
             for k, constraint in enumerate(self.constraints):
                 requests = [(name, constraint.conditions) for name in constraint.names]
-                answers = self.evaluator.wiring.evaluate(requests, columns)
-                values = dict(zip(constraint.names, answers, strict=True))
+                values = dict(zip(constraint.names, evaluation.values(requests), strict=True))
                 constrained[:, k] = constraint.value(values, count)
-        return violations(self.constraints, constrained)
+        return constrained
+
+    def _objectives(self, evaluation: Evaluation, count: int) -> Array:
+        values = evaluation.values(self._objective_requests())
+        objectives = np.empty((count, len(self.objectives)), order="F")  # written by column
+        for i, (objective, value) in enumerate(zip(self.objectives, values, strict=True)):
+            objectives[:, i] = objective.reduced(value, count)
+        return objectives

@@ -25,20 +25,55 @@ SUBSET = "parts chosen"
 
 Positions: TypeAlias = NDArray[np.int64]
 """Indices into a variable's values, from 0."""
+_EQUAL = 1e-9  # relative: a number that is written with fewer digits is the same value
 
 
 @dataclass(frozen=True)
-class Real:
-    """A number between two bounds, on a grid of `steps` values if that is given.
+class _Grid:
+    """What all variables share: indices of values, and the cells that these have in [0, 1]."""
+
+    @property
+    def count(self) -> Any:
+        """How many values there are; None for a continuum."""
+        raise NotImplementedError
+
+    def at(self, position: Positions) -> NDArray[Any]:
+        """Return the values at these indices."""
+        raise NotImplementedError
+
+    def position(self, values: NDArray[Any]) -> Positions:
+        """Return the indices of the nearest values."""
+        raise NotImplementedError
+
+    def place(self, unit: Array) -> Positions:
+        """Return the indices of the cells with these coordinates in [0, 1]."""
+        return np.asarray(np.minimum((unit * self.count).astype(np.int64), self.count - 1))
+
+    def middle(self, position: Positions) -> Array:
+        """Return the coordinates that represent these indices: the middles of their cells."""
+        return np.asarray((position + 0.5) / self.count)
+
+    def from_unit(self, unit: Array) -> NDArray[Any]:
+        """Return values for coordinates in [0, 1]."""
+        return self.at(self.place(unit))
+
+    def to_unit(self, values: NDArray[Any]) -> Array:
+        """Return coordinates in [0, 1] that decode to these values."""
+        return self.middle(self.position(values))
+
+
+@dataclass(frozen=True)
+class Real(_Grid):
+    """A number between two bounds, both included.
 
     Parameters
     ----------
     low, high : float
-        Bounds, both included.
+        The bounds.
     log : bool
-        Spread evenly in the logarithm.
+        Whether values are spread evenly in the logarithm.
     steps : int, optional
-        How many evenly spread values; continuous if it is None.
+        The number of evenly spread values; continuous if it is None.
     """
 
     low: float
@@ -66,25 +101,17 @@ class Real:
         return grid
 
     def at(self, position: Positions) -> Array:
-        """Return the values at these positions of the grid."""
+        """Return the values at these indices of the grid."""
         return self.levels()[position]
 
-    def place(self, unit: Array) -> Positions:
-        """Return positions on the grid for coordinates in [0, 1]."""
-        return _level(unit, len(self.levels()))
-
-    def middle(self, position: Positions) -> Array:
-        """Return the coordinates that represent these indices."""
-        return _middle(position, len(self.levels()))
-
     def position(self, values: NDArray[Any]) -> Positions:
-        """Return the positions of the nearest values of the grid."""
+        """Return the indices of the nearest values of the grid."""
         return _nearest(self.levels(), values)
 
     def from_unit(self, unit: Array) -> Array:
         """Return values for coordinates in [0, 1]."""
         if self.steps is not None:
-            return self.at(self.place(unit))
+            return super().from_unit(unit)
         if self.log:
             values = np.exp(np.log(self.low) + unit * (np.log(self.high) - np.log(self.low)))
         else:
@@ -96,7 +123,7 @@ class Real:
     def to_unit(self, values: NDArray[Any]) -> Array:
         """Return coordinates in [0, 1] that decode to these values."""
         if self.steps is not None:
-            return self.middle(self.position(values))
+            return super().to_unit(values)
         if self.high == self.low:
             return np.zeros(np.shape(values))
         ends = np.array([self.low, self.high])
@@ -107,15 +134,15 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Integer:
-    """A whole number between two bounds, both included, in steps from the lower one.
+class Integer(_Grid):
+    """A whole number between two bounds, in steps from the lower one.
 
     Parameters
     ----------
     low, high : int
-        Bounds; the highest value is the last step that is not beyond `high`.
+        The bounds, both included; the highest value is the last step that is not beyond `high`.
     step : int
-        From one value to the next.
+        The difference of neighbouring values.
     log : bool
         Whether samplers spread evenly in the logarithm; the values are the same.
     """
@@ -135,40 +162,32 @@ class Integer:
         return self.at(np.arange(self.count))
 
     def at(self, position: Positions) -> Array:
-        """Return the values at these positions."""
+        """Return the values at these indices."""
         return np.asarray(position, dtype=np.float64) * self.step + self.low
 
     def position(self, values: NDArray[Any]) -> Positions:
-        """Return the positions of the nearest values; of the lesser one of two."""
+        """Return the indices of the nearest values; of the lesser one of two."""
         steps = np.ceil((np.asarray(values) - self.low) / self.step - 0.5)
         return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
 
     def place(self, unit: Array) -> Positions:
-        """Return positions for coordinates in [0, 1]."""
+        """Return the indices of the cells with these coordinates in [0, 1]."""
         if not self.log:
-            return _level(unit, self.count)
+            return super().place(unit)
         values = np.exp(np.log(self.low) + unit * np.log((self.high + 1) / self.low))
         steps = (np.floor(values) - self.low) / self.step  # cut below: // takes three times as long
         return np.asarray(np.clip(steps, 0, self.count - 1).astype(np.int64))
 
     def middle(self, position: Positions) -> Array:
-        """Return the coordinates that represent these indices."""
+        """Return the coordinates that represent these indices: the middles of their cells."""
         if not self.log:
-            return _middle(position, self.count)
+            return super().middle(position)
         values = self.at(position)
         return np.asarray(np.log((values + 0.5) / self.low) / np.log((self.high + 1) / self.low))
 
-    def from_unit(self, unit: Array) -> Array:
-        """Return values for coordinates in [0, 1]."""
-        return self.at(self.place(unit))
-
-    def to_unit(self, values: NDArray[Any]) -> Array:
-        """Return coordinates in [0, 1] that decode to these values."""
-        return self.middle(self.position(values))
-
 
 @dataclass(frozen=True)
-class Values:
+class Values(_Grid):
     """One of a list of numbers, in the order given."""
 
     values: tuple[float, ...]
@@ -183,56 +202,22 @@ class Values:
         return np.asarray(self.values, dtype=np.float64)
 
     def at(self, position: Positions) -> Array:
-        """Return the values at these positions."""
+        """Return the values at these indices."""
         return self.levels()[position]
 
     def position(self, values: NDArray[Any]) -> Positions:
-        """Return the positions of the nearest values."""
+        """Return the indices of the nearest values."""
         return _nearest(self.levels(), values)
-
-    def place(self, unit: Array) -> Positions:
-        """Return positions for coordinates in [0, 1]."""
-        return _level(unit, self.count)
-
-    def middle(self, position: Positions) -> Array:
-        """Return the coordinates that represent these indices."""
-        return _middle(position, self.count)
-
-    def from_unit(self, unit: Array) -> Array:
-        """Return values for coordinates in [0, 1]."""
-        return self.at(self.place(unit))
-
-    def to_unit(self, values: NDArray[Any]) -> Array:
-        """Return coordinates in [0, 1] that decode to these values."""
-        return self.middle(self.position(values))
-
-
-_EQUAL = 1e-9  # relative: a number that is written with fewer digits is the same value
-
-
-def held(
-    variable: Real | Integer | Values, values: NDArray[Any]
-) -> tuple[float, float, NDArray[np.bool_]]:
-    """Return the minimum and maximum of a variable, and which of some values it has."""
-    values = np.asarray(values, dtype=np.float64)
-    if isinstance(variable, Real) and variable.steps is None:
-        slack = _EQUAL * np.abs(values)
-        inside = (values >= variable.low - slack) & (values <= variable.high + slack)
-        return variable.low, variable.high, inside
-    levels = variable.levels()
-    near = variable.at(variable.position(values))
-    same = np.isclose(values, near, rtol=_EQUAL, atol=0.0)
-    return float(levels.min()), float(levels.max()), np.asarray(same)
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(_Grid):
     """One of several catalog entries, each of which sets several quantities together.
 
     Parameters
     ----------
     rows : mapping of str to mapping of str to float
-        For each option, the quantities it sets, in their base units; all rows set the same ones.
+        For each option, the quantities that it sets, in base units; all set the same ones.
     about : str
         The word for an option.
     numbered : str
@@ -254,7 +239,7 @@ class Choice:
         return tuple(self.rows)
 
     def levels(self) -> Positions:
-        """Return the positions of the options."""
+        """Return the indices of the options."""
         return np.arange(self.count)
 
     def at(self, position: Positions) -> Positions:
@@ -262,50 +247,24 @@ class Choice:
         return position
 
     def position(self, values: NDArray[Any]) -> Positions:
-        """Return the positions themselves."""
+        """Return the indices themselves."""
         return np.asarray(values, dtype=np.int64)
 
-    def place(self, unit: Array) -> Positions:
-        """Return positions for coordinates in [0, 1]."""
-        return _level(unit, self.count)
-
-    def middle(self, position: Positions) -> Array:
-        """Return the coordinates that represent these indices."""
-        return _middle(position, self.count)
-
-    def from_unit(self, unit: Array) -> Positions:
-        """Return positions for coordinates in [0, 1]."""
-        return self.place(unit)
-
-    def to_unit(self, values: NDArray[Any]) -> Array:
-        """Return coordinates in [0, 1] that decode to these positions."""
-        return self.middle(self.position(values))
-
-    def columns(self, position: NDArray[np.int64]) -> dict[str, Array]:
-        """Return the quantities that the options at these positions set."""
-        quantities = next(iter(self.rows.values()))
-        found = {
+    def columns(self, position: Positions) -> dict[str, Array]:
+        """Return the quantities that the options at these indices set."""
+        columns = {
             name: np.array([row[name] for row in self.rows.values()], dtype=np.float64)[position]
-            for name in quantities
+            for name in next(iter(self.rows.values()))
         }
         if self.numbered:
-            found[self.numbered] = np.asarray(position, dtype=np.float64)
-        return found
+            columns[self.numbered] = np.asarray(position, dtype=np.float64)
+        return columns
 
 
 Variable: TypeAlias = Real | Integer | Values | Choice
 
 
-def _middle(position: Positions, count: int) -> Array:
-    """Return the middles of the cells that values on a grid have of the unit interval."""
-    return np.asarray((position + 0.5) / count)
-
-
-def _level(unit: Array, count: int) -> Positions:
-    return np.minimum((unit * count).astype(np.int64), count - 1)
-
-
-def _nearest(levels: Array, values: NDArray[Any]) -> NDArray[np.int64]:
+def _nearest(levels: Array, values: NDArray[Any]) -> Positions:
     order = np.argsort(levels, kind="stable")
     ascending = levels[order]
     right = np.clip(np.searchsorted(ascending, values), 1, max(len(levels) - 1, 1))
@@ -314,6 +273,21 @@ def _nearest(levels: Array, values: NDArray[Any]) -> NDArray[np.int64]:
     left = right - 1
     nearer_left = np.abs(values - ascending[left]) <= np.abs(ascending[right] - values)
     return order[np.where(nearer_left, left, right)]
+
+
+def held(
+    variable: Real | Integer | Values, values: NDArray[Any]
+) -> tuple[float, float, NDArray[np.bool_]]:
+    """Return the minimum and maximum of a variable, and which of some values it has."""
+    values = np.asarray(values, dtype=np.float64)
+    if isinstance(variable, Real) and variable.steps is None:
+        slack = _EQUAL * np.abs(values)
+        inside = (values >= variable.low - slack) & (values <= variable.high + slack)
+        return variable.low, variable.high, inside
+    levels = variable.levels()
+    near = variable.at(variable.position(values))
+    same = np.isclose(values, near, rtol=_EQUAL, atol=0.0)
+    return float(levels.min()), float(levels.max()), np.asarray(same)
 
 
 # Spaces -------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluator, Prefilter
+from dse.evaluate.evaluator import Evaluator
 from dse.model.quantity import Array
 from dse.search.codes import Codes
 
@@ -37,7 +37,7 @@ class Drawing:
 
     def __init__(self, evaluator: Evaluator, unit: Array) -> None:
         self._space = evaluator.space
-        self._rules = Prefilter.of(evaluator)
+        self._rules = evaluator.prefilter()
         self.exhausted = False
         self._seen = Codes()
         self._seen.add(np.unique(self._space.settled(unit)[1]))
@@ -101,7 +101,7 @@ class Drawing:
     def _allowed(self, unit: Array) -> NDArray[np.bool_]:
         if not self._rules.constraints:
             return np.ones(len(unit), dtype=bool)
-        return self._rules.allowed(self._space.from_unit(self._space.settled(unit)[0]))
+        return self._rules.evaluate(self._space.from_unit(self._space.settled(unit)[0])).feasible
 
     def _repaired(self, unit: Array, around: Array, rng: np.random.Generator) -> Array:
         """Return the allowed ones, and the others if they become so on the way to a parent."""
@@ -133,12 +133,13 @@ class Drawing:
         left[self._seen.every().astype(np.int64)] = False
         numbers = np.flatnonzero(left)
         if self._rules.constraints:
-            numbers = numbers[self._rules.allowed(self._space.from_index(numbers))]
+            numbers = numbers[self._rules.evaluate(self._space.from_index(numbers)).feasible]
         self.exhausted = len(numbers) <= count
         return self._space.to_unit(self._space.from_index(rng.permutation(numbers)[:count]))
 
     def _least(self, unit: Array, count: int) -> Array:
-        violation = self._rules.violations(self._space.from_unit(self._space.settled(unit)[0]))
+        points = self._space.from_unit(self._space.settled(unit)[0])
+        violation = self._rules.violations(self._rules.evaluate(points).constrained)
         worst = np.where(np.isfinite(violation), np.maximum(violation, 0.0), np.inf)
         scale = np.where(np.isfinite(worst), worst, 0.0).max(axis=0)
         total = (worst / np.where(scale > 0, scale, 1.0)).sum(axis=1)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter
+from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
@@ -91,7 +91,7 @@ class _Evolution:
         found = of_sample(self._evaluator, points, state.judged, self._plan.method)
         if found.complete:
             return found
-        names = [constraint.name for constraint in Prefilter.of(self._evaluator).constraints]
+        names = [constraint.name for constraint in self._evaluator.prefilter().constraints]
         if not names:
             return replace(found, ended=state.ended)
         relations = " and ".join(f"'{name}'" for name in names)

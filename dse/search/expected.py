@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter
+from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import is_nondominated
 from dse.model.quantity import Array
 from dse.search.axes import Axes, Places, reached
@@ -56,7 +56,7 @@ class Expected:
         self, evaluator: Evaluator, axes: Axes, lengths: Array | None, learned_from: int
     ) -> None:
         self._evaluator, self._axes = evaluator, axes
-        known = [c.name for c in Prefilter.of(evaluator).constraints]
+        known = [c.name for c in evaluator.prefilter().constraints]
         self._fed = [k for k, c in enumerate(evaluator.constraints) if c.name not in known]
         self._moves = [
             reached(evaluator, axes, o.quantity, o.conditions) for o in evaluator.objectives

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dse
-from dse.evaluate.evaluator import Evaluated, Evaluator, Prefilter
+from dse.evaluate.evaluator import Evaluated, Evaluator
 from dse.evaluate.front import hypervolume, is_nondominated
 from dse.evaluate.space import Integer, Real, Space
 from dse.model import Quantity
@@ -99,10 +99,10 @@ def test_all_that_a_relation_allows_is_the_whole_front() -> None:
 def test_a_constraint_is_known_beforehand_if_no_model_feeds_it() -> None:
     constraints = [constraint("cost", 60.0), constraint("lanes", 32.0), relation("lanes <= cost")]
     judge = evaluator(MIXED, [SPEED], [objective("speed"), objective("cost")], constraints)
-    rules = Prefilter.of(judge)
+    rules = judge.prefilter()
     assert [c.name for c in rules.constraints] == ["lanes <= 32"]
     points = judge.space.from_index(np.arange(0, judge.space.size or 0, 997))
-    assert np.array_equal(rules.allowed(points), points["lanes"] <= 32)
+    assert np.array_equal(rules.evaluate(points).feasible, points["lanes"] <= 32)
 
 
 PLANE = evaluator(

@@ -8,7 +8,7 @@ designs look them up. The results are equal to the last bit, because models are 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.space import Choice, Space
-from dse.evaluate.wiring import Key
+from dse.evaluate.space import Space
+from dse.evaluate.wiring import Key, among
 from dse.model.quantity import Array
 
 _MIN_REUSE = 4  # designs per row of a table; with fewer, its lookups cost more than the model
@@ -33,32 +33,28 @@ class Tabulated:
     ----------
     variables : tuple of str
         In the space's order, the last one fastest.
-    outputs : mapping of str to ndarray, shape (combinations,) or (scenarios, combinations)
+    rows : int
+        The number of combinations.
+    outputs : mapping of str to ndarray, shape (rows,) or (scenarios, rows)
         By quantity name.
     """
 
     variables: tuple[str, ...]
+    rows: int
     outputs: Mapping[str, Array]
 
 
-class Looked(Mapping[str, Array]):
-    """A model's outputs for some designs, looked up at the first use."""
+def combine_values(space: Space, variables: tuple[str, ...]) -> dict[str, Any]:
+    """Return the columns of all combinations of some variables, and one value of each other.
 
-    def __init__(self, table: Tabulated, rows: NDArray[np.int64]) -> None:
-        self._table, self._rows = table, rows
-        self._found: dict[str, Array] = {}
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._found:
-            output = self._table.outputs[name]
-            self._found[name] = np.take(output, self._rows, axis=-1)
-        return self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._table.outputs)
-
-    def __len__(self) -> int:
-        return len(self._table.outputs)
+    The others have no effect, but every name then has a value.
+    """
+    first = {n: v.from_unit(np.zeros(1)) for n, v in space.variables.items()}
+    columns: dict[str, Any] = {n: v[0] for n, v in space.columns(first).items()}
+    if variables:
+        part = Space({n: space.variables[n] for n in variables})
+        columns |= part.columns(part.from_index(np.arange(part.size or 0)))
+    return columns
 
 
 def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
@@ -69,60 +65,36 @@ def tabulate(evaluator: Evaluator) -> dict[Key, Tabulated]:
     ModelError
         If a model raises.
     """
-    space = evaluator.space
-    size = space.size
-    if size is None:
-        raise ValueError("a space with a continuous variable has no tables")
+    space, wiring = evaluator.space, evaluator.wiring
     owners = space.quantities()
-    found: dict[Key, Tabulated] = {}
-    for key in evaluator.wiring.runs(evaluator.requests()):
-        upstream = evaluator.wiring.upstream[key[0]]
-        used = {owners[q] for q in upstream if q in owners}
+    models = {model.name: model for model in wiring.models}
+    tables: dict[Key, Tabulated] = {}
+    for key in wiring.runs(evaluator.requests()):
+        used = {owners[q] for q in wiring.upstream[key[0]] if q in owners}
         variables = tuple(n for n in space.variables if n in used)
         rows = math.prod(space.variables[n].count or 1 for n in variables)
-        if rows * _MIN_REUSE > size or rows * evaluator.scenarios > _MAX_ROWS:
+        if rows * _MIN_REUSE > (space.size or 0) or rows * evaluator.scenarios > _MAX_ROWS:
             continue
-        found[key] = Tabulated(variables, _outputs(evaluator, key, variables, rows))
-    return found
-
-
-def _outputs(
-    evaluator: Evaluator, key: Key, variables: tuple[str, ...], rows: int
-) -> dict[str, Array]:
-    space = evaluator.space
-    part = Space({n: space.variables[n] for n in variables})
-    columns = part.columns(part.from_index(np.arange(rows))) if variables else {}
-    columns |= _first_of_the_rest(space, variables)
-    model = next(m for m in evaluator.wiring.models if m.name == key[0])
-    conditions = dict(key[1])
-    values = evaluator.wiring.evaluate([(name, conditions) for name in model.outputs], columns)
-    return {
-        name: np.ascontiguousarray(np.broadcast_to(value, (*np.shape(value)[:-1], rows)))
-        for name, value in zip(model.outputs, values, strict=True)
-    }
-
-
-def _first_of_the_rest(space: Space, variables: tuple[str, ...]) -> dict[str, Any]:
-    """Return one value for each variable without effect: every name then has a value."""
-    rest = Space({n: v for n, v in space.variables.items() if n not in variables})
-    if not rest.variables:
-        return {}
-    points = {
-        n: v.levels()[:1] if isinstance(v, Choice) else np.asarray(v.levels()[:1], dtype=np.float64)
-        for n, v in rest.variables.items()
-    }
-    return {name: values[0] for name, values in rest.columns(points).items()}
+        names, conditions = models[key[0]].outputs, dict(key[1])
+        columns = combine_values(space, variables)
+        values = wiring.evaluate([(name, conditions) for name in names], columns)
+        wide = (np.broadcast_to(value, (*np.shape(value)[:-1], rows)) for value in values)
+        outputs = dict(zip(names, map(np.ascontiguousarray, wide), strict=True))
+        tables[key] = Tabulated(variables, rows, outputs)
+    return tables
 
 
 def look_up(
     space: Space, tables: Mapping[Key, Tabulated], digits: Mapping[str, NDArray[np.int64]]
-) -> dict[Key, Looked]:
+) -> dict[Key, Mapping[str, Any]]:
     """Return the table entries of designs that are given by the indices of their values."""
     rows: dict[tuple[str, ...], NDArray[np.int64]] = {}
-    for table in tables.values():
+    entries: dict[Key, Mapping[str, Any]] = {}
+    for key, table in tables.items():
         if table.variables not in rows:
             index: Any = np.int64(0)
             for name in table.variables:
                 index = index * (space.variables[name].count or 1) + digits[name]
             rows[table.variables] = np.atleast_1d(np.asarray(index, dtype=np.int64))
-    return {key: Looked(table, rows[table.variables]) for key, table in tables.items()}
+        entries |= among({key: table.outputs}, rows[table.variables], table.rows)
+    return entries

@@ -9,7 +9,6 @@ from dse.evaluate.criteria import Conditions, Constraint, in_words
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.samples import SAMPLE, Sampled
 from dse.evaluate.space import Choice
-from dse.evaluate.wiring import Wiring
 from dse.model.contract import Model
 
 
@@ -69,7 +68,7 @@ def steps(evaluator: Evaluator) -> tuple[Step, ...]:
     for key, bound in wiring.runs(requests):
         conditions = dict(bound)
         mine = takes.setdefault(key, {})
-        for name in _inputs(wiring, models[key]):
+        for name in wiring.reads[key]:
             uses(name, conditions)
             origin, shown = _origin(evaluator, models[key], name, conditions)
             mine.setdefault(origin, {}).setdefault(shown)
@@ -81,11 +80,6 @@ def steps(evaluator: Evaluator) -> tuple[Step, ...]:
         )
         for key, mine in takes.items()
     )
-
-
-def _inputs(wiring: Wiring, model: Model) -> Iterable[str]:
-    clocked = any(power for _, power in wiring.conversions[model.name].values())
-    return (*model.inputs, "clock") if clocked and "clock" not in model.inputs else model.inputs
 
 
 def _origin(

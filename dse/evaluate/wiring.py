@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -88,46 +90,47 @@ class Wiring:
         return frozenset(self.quantities) | frozenset(self.resources)
 
     @cached_property
-    def upstream(self) -> dict[str, frozenset[str]]:
-        """For each model, every name that its outputs depend on."""
-        found: dict[str, frozenset[str]] = {}
-
-        def visit(model: Model, path: tuple[str, ...]) -> frozenset[str]:
-            if model.name in found:
-                return found[model.name]
-            names = set(model.inputs)
-            if any(power for _, power in self._factors(model).values()):
-                names.add("clock")
-            if not names.isdisjoint(self.spread):
-                names.add(SAMPLE)
-            for name in tuple(names):
-                producer = self.producers.get(name)
-                if producer is not None and producer.name not in (*path, model.name):
-                    names |= visit(producer, (*path, model.name))
-            found[model.name] = frozenset(names)
-            return frozenset(names)
-
-        for model in self.models:
-            visit(model, ())
-        return found
-
-    def _factors(self, model: Model) -> dict[str, tuple[float, int]]:
-        """Return for each input that is held in another unit: the factor and the clock's power."""
-        found = {}
-        for name, declaration in model.inputs.items():
-            if isinstance(declaration, Quantity):
-                held = self.quantities[name].unit
-                if held != declaration.unit:
-                    try:
-                        found[name] = factor(held, declaration.unit)
-                    except UnitError:
-                        continue  # told by `dse.evaluate.wiring`
-        return found
-
-    @cached_property
     def conversions(self) -> dict[str, dict[str, tuple[float, int]]]:
         """For each model, its inputs that are held in another unit: factor and clock's power."""
-        return {model.name: self._factors(model) for model in self.models}
+        conversions: dict[str, dict[str, tuple[float, int]]] = {m.name: {} for m in self.models}
+        for model in self.models:
+            for name, declaration in model.inputs.items():
+                held = self.quantities.get(name)
+                if isinstance(declaration, Quantity) and held and held.unit != declaration.unit:
+                    with suppress(UnitError):  # a conflict
+                        conversions[model.name][name] = factor(held.unit, declaration.unit)
+        return conversions
+
+    @cached_property
+    def reads(self) -> dict[str, dict[str, bool]]:
+        """For each model, the names that it reads, and whether each has a default.
+
+        A model that takes cycles as seconds reads the clock too.
+        """
+        reads = {m.name: {name: name in m.defaults for name in m.inputs} for m in self.models}
+        for model, conversions in self.conversions.items():
+            if any(power for _, power in conversions.values()):
+                reads[model]["clock"] = False
+        return reads
+
+    @cached_property
+    def upstream(self) -> dict[str, frozenset[str]]:
+        """For each model, every name that its outputs depend on."""
+        upstream: dict[str, frozenset[str]] = {}
+
+        def visit(model: Model) -> frozenset[str]:
+            if model.name not in upstream:
+                upstream[model.name] = frozenset()  # a circle ends here; `conflicts` reports it
+                names = set(self.reads[model.name])
+                if not names.isdisjoint(self.spread):
+                    names.add(SAMPLE)
+                producers = [self.producers[name] for name in names if name in self.producers]
+                upstream[model.name] = frozenset(names.union(*map(visit, producers)))
+            return upstream[model.name]
+
+        for model in self.models:
+            visit(model)
+        return upstream
 
     def needs(self, targets: Iterable[str], bound: Iterable[str] = ()) -> Need:
         """Return every name that these targets need, and the names without a source."""
@@ -147,10 +150,8 @@ class Wiring:
                 if not default:
                     missing.setdefault(name, by)
             elif first:
-                for inner in producer.inputs:
-                    visit(inner, producer.name, inner in producer.defaults)
-                if any(power for _, power in self.conversions[producer.name].values()):
-                    visit("clock", producer.name, False)
+                for inner, has_default in self.reads[producer.name].items():
+                    visit(inner, producer.name, has_default)
 
         for target in targets:
             visit(target, "", False)
@@ -218,10 +219,8 @@ class Wiring:
                 return
             relevant, key = self.relevant(producer, conditions)
             if key not in keys:
-                for inner in producer.inputs:
+                for inner in self.reads[producer.name]:
                     visit(inner, relevant)
-                if any(power for _, power in self.conversions[producer.name].values()):
-                    visit("clock", relevant)
                 keys[key] = None
 
         for name, conditions in requests:
@@ -249,7 +248,7 @@ class Evaluation:
 
     def among(self, rows: NDArray[np.intp], count: int) -> Evaluation:
         """Return the evaluation for some of its `count` designs, with the finished runs."""
-        columns = {name: _taken(value, rows, count) for name, value in self.columns.items()}
+        columns = _Rows(self.columns, rows, count)
         return Evaluation(self.wiring, columns, {**among(self.done, rows, count)})
 
     def values(self, requests: Iterable[tuple[str, Conditions]]) -> list[Any]:
@@ -298,33 +297,29 @@ def among(
     done: Mapping[Key, Mapping[str, Any]], rows: NDArray[np.intp], count: int
 ) -> dict[Key, Mapping[str, Any]]:
     """Return the outputs of runs on `count` designs for some of these, in any order, or often."""
-    return {key: _Among(outputs, rows, count) for key, outputs in done.items()}
+    return {key: _Rows(outputs, rows, count) for key, outputs in done.items()}
 
 
-class _Among(Mapping[str, Any]):
-    """A model's outputs for some designs, selected at the first use."""
+class _Rows(Mapping[str, Any]):
+    """Columns of some of `count` designs, selected at the first use."""
 
-    def __init__(self, outputs: Mapping[str, Any], rows: NDArray[np.intp], count: int) -> None:
-        self._outputs, self._rows, self._count = outputs, rows, count
-        self._found: dict[str, Any] = {}
+    def __init__(self, columns: Mapping[str, Any], rows: NDArray[Any], count: int) -> None:
+        self._columns, self._rows, self._count = columns, rows, count
+        self._selected: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._found:
-            self._found[name] = _taken(self._outputs[name], self._rows, self._count)
-        return self._found[name]
+        if name not in self._selected:
+            value = self._columns[name]
+            if self._count > 1 and np.ndim(value) and np.shape(value)[-1] == self._count:
+                value = np.take(value, self._rows, axis=-1)
+            self._selected[name] = value
+        return self._selected[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._outputs)
+        return iter(self._columns)
 
     def __len__(self) -> int:
-        return len(self._outputs)
-
-
-def _taken(value: Any, rows: NDArray[np.intp], count: int) -> Any:
-    """Return a column for some of the designs; a value for all designs stays as it is."""
-    if count > 1 and np.ndim(value) and np.shape(value)[-1] == count:
-        return np.take(value, rows, axis=-1)
-    return value
+        return len(self._columns)
 
 
 def _bound(given: float | tuple[float, ...]) -> Any:
@@ -370,66 +365,36 @@ def called(model: Model, given: Mapping[str, Any]) -> dict[str, Array]:
 # Models that cannot be joined ---------------------------------------------------------------------
 
 
-_WHERE = "study.models"
-
-
 def conflicts(wiring: Wiring) -> list[Problem]:
-    """Return the outputs that two models give, the units that do not fit, and the circles."""
-    found: list[Problem] = []
+    """Return the outputs that two models give, the units that do not fit, and a circle."""
+    problems: list[Problem] = []
     for model in wiring.models:
-        found += _given_twice(wiring, model)
-        found += _misfits(wiring, model)
-    return found + _circles(wiring)
-
-
-def _given_twice(wiring: Wiring, model: Model) -> Iterator[Problem]:
-    for name in model.outputs:
-        first = wiring.producers[name]
-        if first is not model:
-            yield Problem(
-                _WHERE,
-                f"'{name}' is given twice: by {first.name} and by {model.name}",
-                'leave one out, or rename: { use = "…", rename = { '
-                f'{name} = "another_name" }} }}',
-            )
-
-
-def _misfits(wiring: Wiring, model: Model) -> Iterator[Problem]:
-    for name, declaration in model.inputs.items():
-        held = wiring.quantities.get(name)
-        if not isinstance(declaration, Quantity) or held is None:
-            continue
-        try:
-            factor(held.unit, declaration.unit)
-        except UnitError:
-            yield Problem(
-                _WHERE,
-                f"'{name}' is in {held.unit!r}, but {model.name} takes it in {declaration.unit!r}",
-                "rename one of them",
-            )
-
-
-def _circles(wiring: Wiring) -> list[Problem]:
-    done: set[str] = set()
-    found: list[Problem] = []
-
-    def visit(model: Model, path: tuple[Model, ...]) -> None:
-        if model in path:
-            circle = " → ".join(m.name for m in (*path[path.index(model) :], model))
-            message = f"the models need each other in a circle: {circle}"
-            found.append(Problem(_WHERE, message, "rename the quantity that closes it"))
-            return
-        if model.name in done:
-            return
-        for name in model.inputs:
-            producer = wiring.producers.get(name)
-            if producer is not None:
-                visit(producer, (*path, model))
-        done.add(model.name)
-
-    for model in wiring.models:
-        visit(model, ())
-    return found
+        for name in model.outputs:
+            if (first := wiring.producers[name]) is not model:
+                told = f"'{name}' is given twice: by {first.name} and by {model.name}"
+                remedy = f'rename = {{ {name} = "another_name" }} }}'
+                remedy = f'leave one out, or rename: {{ use = "…", {remedy}'
+                problems.append(Problem("study.models", told, remedy))
+        for name, declaration in model.inputs.items():
+            held = wiring.quantities.get(name)
+            if isinstance(declaration, Quantity) and held is not None:
+                try:
+                    factor(held.unit, declaration.unit)
+                except UnitError:
+                    told = f"'{name}' is in {held.unit!r}, but {model.name} takes it in"
+                    told = f"{told} {declaration.unit!r}"
+                    problems.append(Problem("study.models", told, "rename one of them"))
+    needed = {
+        model.name: {wiring.producers[n].name for n in model.inputs if n in wiring.producers}
+        for model in wiring.models
+    }
+    try:
+        TopologicalSorter(needed).prepare()
+    except CycleError as error:
+        circle = " → ".join(reversed(error.args[1]))
+        message = f"the models need each other in a circle: {circle}"
+        problems.append(Problem("study.models", message, "rename the quantity that closes it"))
+    return problems
 
 
 # Requirements of the models -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.measured_accuracy import MEASURED, section
+from benchmarks.measured_accuracy import MEASURED, table_rows
 from dse.model.units import read
 from dse.study.catalog import load_catalog
 from dse.study.catalog import find_catalog
@@ -136,4 +136,4 @@ def test_partition() -> None:
 
 def test_accuracy() -> None:
     """The page of measured accuracy is written by its benchmark; one file is measured again."""
-    assert section(MEASURED / "cesa_aes.csv") in read_page("docs/accuracy.md")
+    assert table_rows(MEASURED / "cesa_aes.csv") in read_page("docs/accuracy.md")

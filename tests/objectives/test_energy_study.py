@@ -157,4 +157,4 @@ def test_what_the_document_says_of_a_host_that_waits() -> None:
         found = everything(2.0**20, AES, clock=1.16e9, **powers)
         assert cells == [f"{found['energy_break_even']:.1f} B", rounded(found["greenup"])]
     text = (ROOT / "docs" / "energy.md").read_text(encoding="utf-8")
-    assert f"pays in time from {break_even(**AES).break_even:.1f} B" in text
+    assert f"breaks even in time at {break_even(**AES).break_even:.1f} B" in text

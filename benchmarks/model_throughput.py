@@ -22,7 +22,8 @@ import numba
 import numpy as np
 
 from dse.model import Array
-from objectives.logca import Interface, Kernel, break_even, speedup
+from objectives.logca import Interface, break_even, speedup
+from objectives.quantities import Kernel
 
 THREADS = 2
 CHUNK = 65_536

@@ -133,7 +133,7 @@ def shared_aes(acceleration: int = 31, overlap: int | None = 64, buffers: int = 
                 {
                     "use": "objectives.sharing.schedule:printed_latency",
                 },
-                {"use": "objectives.sharing.exact:exact_latency", "rename": {"latency": "wait"}},
+                {"use": "objectives.sharing.latency:exact_latency", "rename": {"latency": "wait"}},
                 "objectives.sharing.load:engine_count",
                 "attached",
                 "objectives.machine:total_area",

@@ -183,14 +183,6 @@ def calls(count: int, seed: int) -> float:
     return float(sharing.call_latency(*engine, rate / elements, elements, 1.0).engine_time.sum())
 
 
-def blocking(count: int, seed: int) -> float:
-    """Take calls of 1 to 256 elements of a stream that is away for up to 10,000 clocks."""
-    *engine, _ = designs(count, seed)
-    rng = np.random.default_rng(seed)
-    elements, away = rng.integers(1, 257, count), rng.uniform(0, 1e4, count)
-    return float(sharing.blocking_interval(*engine, 1.0, elements, away).blocking_interval.sum())
-
-
 def optimum(count: int, seed: int) -> float:
     streams, depth, switch, _, rate = designs(count, seed)
     return float(
@@ -233,7 +225,6 @@ def main() -> None:
             "printed latency": (printed, 200_000),
             "exact latency": (exact, 20_000),
             "exact time of a call": (calls, 20_000),
-            "blocking interval": (blocking, 20_000),
             "Lambert W alone": (zeros, 20_000),
             "best schedule period": (optimum, 2_000),
             "99th percentile": (tail, 100),

@@ -20,9 +20,9 @@ from objectives.communication.analysis import (
     memory_wall,
     speedups,
 )
-from objectives.communication.law_text import Notation, law_text
-from objectives.communication.pictures import top_functions
-from objectives.communication.scaling import Count, fit_laws, law_table
+from objectives.communication.laws import Notation, law_text
+from objectives.communication.report import top_functions
+from objectives.communication.analysis import Count, fit_laws, law_table
 
 HERE = Path(__file__).parent
 PROFILES = HERE.parent / "studies" / "profiles"

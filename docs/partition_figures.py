@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 from objectives.partition.blocks import decide
 from objectives.partition.estimate import cpu_time, estimate, theoretical_time
 from objectives.partition.quantities import Architecture
-from objectives.partition.workloads import Workloads
+from objectives.partition.quantities import Workloads
 
 DOCS = Path(__file__).parent
 WORKLOADS = Workloads.load(DOCS.parent / "studies" / "profiles")

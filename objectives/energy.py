@@ -22,9 +22,9 @@ from typing import Annotated, NamedTuple, TypeAlias
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
-from objectives.logca import Granularity, Interface, Kernel
+from objectives.logca import Interface
 from objectives.power_law import arrays, crossings, gain
-from objectives.quantities import Acceleration, Lanes
+from objectives.quantities import Acceleration, Granularity, Kernel, Lanes
 
 
 def _time(about: str, symbol: str = "") -> Quantity:

@@ -6,9 +6,28 @@ itself: ``Annotated[Array, LANES]``.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from dse.model import Floats, Quantity
+from dse.problems import Problem
+
+
+def problems_in(values: Mapping[str, Any], declared: Mapping[str, object]) -> list[Problem]:
+    """Return a problem for each value outside the domain of its quantity.
+
+    >>> problems_in({"latency": -1.0}, {"latency": Quantity("cycle", "latency", low=0)})[0].message
+    'is -1.0'
+    """
+    problems = []
+    for name, value in values.items():
+        quantity = declared.get(name)
+        if isinstance(quantity, Quantity) and not quantity.contains_all(value):
+            unit = "" if quantity.unit == "1" else f" {quantity.unit}"
+            allowed = f"{quantity.about}: {quantity.domain()}{unit}"
+            problems.append(Problem(name, f"is {value!r}", allowed))
+    return problems
+
 
 # ------------------------------------------------------------------------- the offload of a kernel
 

@@ -21,7 +21,7 @@ from dse.profile.document import (
     Transfer,
     Unaccounted,
 )
-from objectives.communication.tree import CallTree
+from objectives.communication.dataflow import CallTree
 
 INPUT = "(input)"
 ADDRESSES = 24

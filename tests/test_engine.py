@@ -14,8 +14,7 @@ from dse.model import Quantity, declared
 from dse.model.units import read
 from dse.study.catalog import find_catalog, load_catalog
 from dse.testing import check_model
-from objectives.machine.engine import Elements, Engine, engine
-from objectives.machine.lanes import LanesFor, lanes_for
+from objectives.machine.engine import Elements, Engine, LanesFor, engine, lanes_for
 
 # Hall, Olson and Chamberlain, Electronics 10(6):665, 2021, public-domain data set, C-slowed: C,
 # clock period [ns], slices; 6-input LUTs of a slice (two 4-input ones are 1.25 of them); largest

@@ -5,47 +5,45 @@ Bottlenecks", 2010. Assumptions: docs/communication.md.
 
 Modules:
 
-* ``dataflow``: the work of functions, and the data between them; ``tree``: calling contexts;
-* ``readers``: dataflows from profiles; ``contexts``: calling contexts from a call graph;
-* ``movable``: functions that can move, and why others stay on the host;
+* ``dataflow``: calling contexts, functions that can move, and the data between functions;
+* ``readers``: dataflows from profiles;
 * ``quantities``: the quantities of the models, and records of them;
-* ``split``: the work of accelerators and host; ``designs``: this for many designs at once;
-* ``acceleration``: the time, speedup and bounds of accelerators; ``area``: their area;
-* ``model``: :func:`offload_functions`, the model for chosen functions;
+* ``split``: the work of accelerators and host;
+* ``acceleration``: time, speedup, bounds and area of accelerators: :func:`offload_functions`;
 * ``calls``: functions as calls of a shared engine, and the program around them;
-* ``selection``: a constraint that leaves out equal selections;
-* ``setting``: the machine for which functions are rated;
-* ``verdict``: :func:`verdicts`, the benefit of each function;
-* ``cut``: :func:`best_cut`, the best functions of a call tree; ``within``: in a given area;
-* ``analysis``: the time of a program by part, and its limits;
-* ``laws``: laws of growth from counts; ``law_text``: their text; ``scaling``: laws of a program;
-* ``report``: sections of the report; ``pictures``: their pictures.
+* ``verdict``: :func:`verdicts`, the benefit of each function, and :func:`best_cut`, the best
+  functions of a call tree;
+* ``analysis``: the time of a program by part, its limits, and its growth;
+* ``laws``: laws of growth from counts, and their text;
+* ``report``: sections of the report.
 """
 
 from objectives.communication.acceleration import (
     Acceleration,
+    Areas,
     Ceilings,
+    Offloading,
     acceleration,
+    accelerator_area,
     ceilings,
+    idle_functions,
+    offload_functions,
 )
-from objectives.communication.area import Areas, accelerator_area
 from objectives.communication.calls import (
     FunctionCalls,
     ProgramRun,
     function_calls,
     program_run,
 )
-from objectives.communication.cut import Cut, best_cut
-from objectives.communication.dataflow import Dataflow, Dataflows
-from objectives.communication.model import Offloading, offload_functions
+from objectives.communication.dataflow import CallTree, Dataflow, Dataflows
 from objectives.communication.quantities import AreaCosts
 from objectives.communication.readers import from_profile, load_dataflow, load_dataflows
-from objectives.communication.selection import idle_functions
-from objectives.communication.setting import Setting
-from objectives.communication.tree import CallTree
 from objectives.communication.verdict import (
     Change,
+    Cut,
+    Setting,
     Verdict,
+    best_cut,
     kept_table,
     verdict,
     verdict_table,

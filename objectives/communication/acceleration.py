@@ -26,11 +26,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Floats, Quantity, model, monotonic
-from objectives.communication.dataflow import Dataflows
-from objectives.communication.designs import Work, design_work, product
-from objectives.communication.quantities import Accelerators, Costs, Programs, Selection
-from objectives.quantities import Workload
+from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
+from objectives.communication.dataflow import Dataflow, Dataflows
+from objectives.communication.quantities import Accelerators, AreaCosts, Costs, Programs, Selection
+from objectives.communication.split import Work, design_work, outermost, product
+from objectives.quantities import AREA, AREA_INTERFACE, Workload
 
 
 class Parts(NamedTuple):
@@ -227,3 +227,189 @@ def _alike(values: Sequence[Array], shape: tuple[int, ...] = ()) -> list[Array]:
     """Return arrays of one shape."""
     shape = np.broadcast_shapes(shape, *(np.shape(v) for v in values))
     return [np.broadcast_to(v, shape).copy()[()] for v in values]
+
+
+# --------------------------------------------------------------------------------------------- area
+
+_BITS = 8.0  # of a byte
+
+
+@dataclass(frozen=True, eq=False)
+class Areas:
+    """What `accelerator_area` gives."""
+
+    area: Annotated[Array, AREA]
+    area_engine: Annotated[Array, Quantity("LUT", "computation", low=0, part_of="area")]
+    area_store: Annotated[Array, Quantity("LUT", "stores", low=0, part_of="area")]
+    area_interface: Annotated[Array, AREA_INTERFACE]
+    working_set: Annotated[Array, Quantity("B", "data that the accelerators' stores hold", low=0)]
+
+
+@model
+@monotonic(
+    area="+computation_factor +communication_factor +keeps_data +instruction_area"
+    " +memory_area_per_bit +bank_area +interface_area"
+)
+@np.errstate(all="ignore")
+def accelerator_area(
+    dataflow: Programs,
+    selection: Selection,
+    accelerators: Accelerators,
+    costs: AreaCosts,
+    workload: Workload = 0.0,
+) -> Areas:
+    """Return the area of the accelerators, a proxy for comparing designs.
+
+    Computation: code × the factor at which it computes × `instruction_area`, since parallel
+    operators make the speed. Stores: `memory_area_per_bit` for the `working_set`, and for each
+    store `bank_area` × communication factor, since banks make its speed. Interfaces: one an
+    accelerator.
+
+    The working set is the data that the largest call touches, or the whole run if data is kept. A
+    shared store keeps the data between accelerators: the sum, limited by the program's data.
+
+    The area is a sum of products of non-negative inputs: it rises with each factor and each cost. A
+    shared store makes one of several, and larger.
+    """
+    return areas_of(design_work(dataflow, workload, selection), accelerators, costs)
+
+
+@np.errstate(all="ignore")
+def areas_of(work: Work, accelerators: Accelerators, costs: AreaCosts) -> Areas:
+    """Return the area of work that is split, elementwise."""
+    shared = np.asarray(accelerators.shared_store) == 1.0
+    stores = np.where(shared, np.minimum(work.accelerators, 1.0), work.accelerators)
+    held = stored(work, accelerators)
+    banks = product(stores, accelerators.communication_factor * np.asarray(costs.bank_area))
+    parts = np.broadcast_arrays(
+        product(parallel_code(work, accelerators.computation_factor), costs.instruction_area),
+        _BITS * held * costs.memory_area_per_bit + banks,
+        product(work.accelerators, costs.interface_area),
+        held,
+    )
+    area = parts[0] + parts[1] + parts[2]
+    return Areas(area[()], *(part.copy()[()] for part in parts))
+
+
+def stored(work: Work, accelerators: Accelerators) -> Array:
+    """Return the bytes that the accelerators' stores hold."""
+    shared = np.asarray(accelerators.shared_store) == 1.0
+    keeps = np.asarray(accelerators.keeps_data) == 1.0
+    alone = np.where(keeps, work.working_set, work.call_working_set)
+    return np.where(shared, np.minimum(work.working_set, work.whole_working_set), alone)
+
+
+def parallel_code(work: Work, factor: Floats) -> Array:
+    """Return the code × the factor at which it computes, in instructions."""
+    instructions, waiting = work.of_units("instructions"), work.of_units("waiting")
+    bound = np.where(waiting > 0, instructions / waiting, np.inf)
+    each = product(work.of_units("code"), np.minimum(np.asarray(factor)[..., None], bound))
+    return np.asarray(each.sum(axis=-1) + 0.0 * work.calls)
+
+
+# ---------------------------------------------------------------------------------- all in one call
+
+
+@dataclass(frozen=True, eq=False)
+class Offloading(Acceleration, Ceilings, Areas):
+    """What `offload_functions` gives."""
+
+
+@composed_of(acceleration, ceilings, accelerator_area)
+def offload_functions(
+    dataflow: Programs,
+    selection: Selection,
+    accelerators: Accelerators,
+    areas: AreaCosts,
+    costs: Costs,
+    workload: Workload = 0.0,
+) -> Offloading:
+    """Return what accelerating some functions of a program, each with all it calls, gives.
+
+    Parameters
+    ----------
+    dataflow : Dataflows
+        The programs; in a study the path of a profile or of a folder.
+    selection : array_like
+        The accelerated candidates: bit k is for ``dataflow.candidates[k]``, the functions by
+        computation with everything called. A function below an accelerated one belongs to it.
+        ``dataflow.selection(names)`` gives the number, ``dataflow.chosen(number)`` the names.
+    computation_factor, communication_factor, medium_factor : array_like
+        Speed of computing in an accelerator and of its store over the host's, and of the shared
+        medium over the speed of `latency_per_byte`; above 0, may be infinite.
+    shared_store : array_like
+        1: data between accelerators stays in one store of all; 0: it goes over the medium.
+    keeps_data : array_like
+        1: an accelerator keeps what it fetched and wrote until it is written again, and its store
+        holds all that it touches in the run; 0: each call fetches its data.
+    workload : array_like
+        Which program, from 0.
+    instruction_time, byte_time : array_like
+        [cycle/instruction], [cycle/B] on the host.
+    overhead, latency, latency_per_byte : array_like
+        Of a call of an accelerator [cycle], [cycle], and of the medium [cycle/B], as in LogCA.
+    instruction_area, memory_area_per_bit, bank_area, interface_area : array_like
+        [LUT/instruction], [LUT/bit], [LUT], [LUT].
+
+    Returns
+    -------
+    Offloading
+        The outputs of :func:`acceleration`, :func:`ceilings` and :func:`accelerator_area`; NaN
+        if a selection or a workload names what is not there.
+    """
+
+
+# ------------------------------------------------------------------ selections without idle choices
+
+_IdleFunctions = Annotated[
+    Array,
+    Quantity("1", "chosen functions without an accelerator", low=0, integer=True),
+]
+
+
+class Idle(NamedTuple):
+    """What `idle_functions` gives."""
+
+    idle_functions: _IdleFunctions
+
+
+@model
+def idle_functions(dataflow: Programs, selection: Selection, workload: Workload = 0.0) -> Idle:
+    """Count the chosen functions that are only below other chosen ones, or that do not run.
+
+    A study that wants each design once requires that there are none (``at_most = 0``).
+
+    Parameters
+    ----------
+    dataflow : Dataflows
+        The programs.
+    selection, workload : array_like
+        See :func:`objectives.communication.offload_functions`.
+
+    Returns
+    -------
+    Idle
+        NaN if a selection or a workload names what is not there.
+    """
+    which, chosen = np.broadcast_arrays(
+        np.asarray(workload, dtype=np.float64), np.asarray(selection, dtype=np.float64)
+    )
+    pairs, place = np.unique(np.stack([which.ravel(), chosen.ravel()]), axis=1, return_inverse=True)
+    counts = np.array([_idle(dataflow, w, s) for w, s in pairs.T], dtype=np.float64)
+    return Idle(counts[place.reshape(-1)].reshape(which.shape)[()])
+
+
+def _idle(dataflow: Dataflows, workload: float, selection: float) -> float:
+    known = 0 <= workload < len(dataflow.programs)
+    if not (known and 0 <= selection < 2.0 ** len(dataflow.candidates)):
+        return np.nan
+    program, names = dataflow.programs[int(workload)], dataflow.chosen(int(selection))
+    return float(len(names) - len(accelerated(program, names)))
+
+
+def accelerated(program: Dataflow, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the functions that get an accelerator, in the order given."""
+    own = set(program.names[: program.functions])
+    nodes = outermost(program, [program.position(name) for name in names if name in own])
+    held = {program.names[program.tree.function[node]] for node in nodes}
+    return tuple(name for name in names if name in held)

@@ -19,9 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, model, requires
-from objectives.communication.acceleration import computing, placed
-from objectives.communication.area import parallel_code, stored
-from objectives.communication.designs import design_work, product
+from objectives.communication.acceleration import computing, parallel_code, placed, stored
 from objectives.communication.quantities import (
     Accelerators,
     ByteTime,
@@ -31,6 +29,7 @@ from objectives.communication.quantities import (
     Selection,
     StoreCosts,
 )
+from objectives.communication.split import design_work, product
 from objectives.quantities import CALL_RATE, Workload
 
 _BITS = 8.0  # of a byte

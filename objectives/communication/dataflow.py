@@ -1,9 +1,4 @@
-"""The computation of a program's functions, and the data between them.
-
-M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
-2010, section IV: invocations, arithmetic and logical instructions, and the bytes that one function
-wrote and another read. :func:`objectives.communication.readers.load_dataflow` reads it from files.
-"""
+"""The tree of calling contexts, and how much of a function works for another."""
 
 from __future__ import annotations
 
@@ -13,11 +8,296 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dse.model import Array
 from dse.problems import InputError, Problem, nearest
-from objectives.communication.movable import Kinds, bound, excluding, staying, wrappers
-from objectives.communication.tree import CallTree, shares_inside
+
+# --------------------------------------------------------------------------------- calling contexts
+
+
+@dataclass(frozen=True, eq=False)
+class CallTree:
+    """The tree of calling contexts; a recursion is folded into the context it returns to.
+
+    Parameters
+    ----------
+    parent : ndarray of int, shape (nodes,)
+        Position of the caller's node, which comes first; -1 for a root.
+    function : ndarray of int, shape (nodes,)
+        Position of the function in `Dataflow.names`; once at most on the way from a root.
+    invocations : ndarray, shape (nodes,)
+        With recursive ones.
+    calls : ndarray, shape (nodes,)
+        Without recursive ones: how often the context was entered.
+    computation : ndarray, shape (nodes,)
+        The node's own [instruction].
+    recursions : tuple of (int, int, float)
+        Calls from a node that are counted at it or at a node above: both positions, how many.
+    outermost : ndarray, shape (nodes,), optional
+        Of the calls, those while no other one of the function lived; all if it is not told.
+    """
+
+    parent: NDArray[np.int64]
+    function: NDArray[np.int64]
+    invocations: Array
+    calls: Array
+    computation: Array
+    recursions: tuple[tuple[int, int, float], ...] = ()
+    outermost: Array | None = None
+
+    @functools.cached_property
+    def inclusive(self) -> Array:
+        """Computation with everything called, shape (nodes,) [instruction]."""
+        return self.totals(self.computation)
+
+    @functools.cached_property
+    def own_share(self) -> Array:
+        """Each node's part in its function, by own computation, shape (nodes,)."""
+        return self.shares(self.computation)
+
+    @functools.cached_property
+    def inclusive_share(self) -> Array:
+        """Each node's part in its function, by computation with everything called."""
+        return self.shares(self.inclusive)
+
+    @functools.cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes right below each node."""
+        found: list[list[int]] = [[] for _ in self.parent]
+        for node, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:
+                found[parent].append(node)
+        return tuple(map(tuple, found))
+
+    def below(self, node: int) -> list[int]:
+        """Return a node and all below it."""
+        found = [node]
+        for each in found:
+            found += self.children[each]
+        return found
+
+    def totals(self, values: Array) -> Array:
+        """Return each node's value summed with the values of the nodes below it."""
+        total = np.array(values, dtype=np.float64)
+        for node in range(len(total) - 1, -1, -1):
+            if self.parent[node] >= 0:
+                total[self.parent[node]] += total[node]
+        return total
+
+    def shares(self, values: Array) -> Array:
+        """Return each node's part in its function by values, by invocations if these are 0."""
+        size = int(self.function.max(initial=-1)) + 1
+        share = np.zeros(len(self.function))
+        for weight in (values, self.invocations, np.ones(len(self.function))):
+            sums = np.bincount(self.function, weights=weight, minlength=size)[self.function]
+            open_ = (np.bincount(self.function, weights=share, minlength=size) == 0)[self.function]
+            np.divide(weight, sums, out=share, where=open_ & (sums > 0))
+        return share
+
+    def way(self, node: int) -> list[int]:
+        """Return a node and those above it, up to its root."""
+        found = [node]
+        while self.parent[found[-1]] >= 0:
+            found.append(int(self.parent[found[-1]]))
+        return found
+
+
+def shares_inside(tree: CallTree, size: int) -> Array:
+    """Return the part of each function (row) that is at or below another (column), shape (n, n)."""
+    inside = np.zeros((size, size))
+    for node, share in enumerate(tree.own_share):
+        for above in tree.way(node):
+            inside[tree.function[node], tree.function[above]] += share
+    return np.minimum(inside, 1.0)
+
+
+def inclusive_transfers(transfers: Array, inside: Array) -> tuple[Array, Array]:
+    """Estimate the transfers into and out of functions with everything they call.
+
+    For sources that do not measure them. Of the bytes from i to j as much as possible stays inside
+    if both work in part for f: ``max(0, inside[j, f] − inside[i, f])`` of them come in. Data
+    that several invocations below f read counts for each.
+
+    Parameters
+    ----------
+    transfers, inside : ndarray, shape (n, n)
+        See :class:`Dataflow`.
+
+    Returns
+    -------
+    into, out : ndarray, shape (n, n)
+        `transfers_into` and `transfers_out`.
+    """
+    size = len(transfers)
+    into, out = np.zeros((size, size)), np.zeros((size, size))
+    for f in range(size):
+        more = inside[None, :, f] - inside[:, None, f]
+        into[:, f] = (transfers * np.maximum(more, 0.0)).sum(axis=1)
+        out[f, :] = (transfers * np.maximum(-more, 0.0)).sum(axis=0)
+    return into, out
+
+
+def callbacks(tree: CallTree, contexts: Sequence[int]) -> dict[int, float]:
+    """Return the calls from inside of contexts to functions that live above, by function.
+
+    Parameters
+    ----------
+    tree : CallTree
+        The tree.
+    contexts : sequence of int
+        Positions, none below another.
+    """
+    top = np.full(len(tree.parent), -1)
+    for context in contexts:
+        top[tree.below(context)] = context
+    found: dict[int, float] = {}
+    for source, to, count in tree.recursions:
+        if 0 <= to < top[source]:
+            found[int(tree.function[to])] = found.get(int(tree.function[to]), 0.0) + count
+    return found
+
+
+# -------------------------------------------------------------------------- functions that may move
+
+_OWN = 0.01  # fraction of the work of a function with its callees: less is not its own work
+
+
+class Kinds(NamedTuple):
+    """The known properties of functions, by name."""
+
+    excluded: frozenset[str] = frozenset({"main"})
+    """Functions that stay on the host, with their callers: ``main``, and the excluded ones."""
+    included: frozenset[str] = frozenset()
+    """They may move, whatever speaks against it; with it so may what calls them."""
+    library: frozenset[str] = frozenset()
+    """Library functions, whose computation is not known."""
+    system: frozenset[str] = frozenset()
+    """Functions that headers of the system or of the compiler define."""
+    io: frozenset[str] = frozenset()
+    """Library functions that do input or output."""
+
+
+def staying(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
+    """Return why functions stay on the host, by name; functions that may move are left out.
+
+    Parameters
+    ----------
+    tree : CallTree
+        The calling contexts.
+    names : sequence of str
+        The functions, as the tree numbers them.
+    kinds : Kinds
+        What is known of them.
+    """
+    found = bound(tree, names, kinds)
+    found |= dict.fromkeys(kinds.system, "not the program's own: a header of the system defines it")
+    found |= dict.fromkeys(kinds.library, "a library function: its computation is not known")
+    found |= dict.fromkeys(kinds.excluded, "the study excludes it") | {
+        "main": "the program's frame"
+    }
+    return {n: why for n, why in found.items() if n not in kinds.included}
+
+
+def bound(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
+    """Return why functions cannot be part of an accelerator, not even called by its function."""
+    callers = set(tree.parent.tolist())
+    roots = {
+        names[f]
+        for v, f in enumerate(tree.function.tolist())
+        if tree.parent[v] < 0 and v in callers
+    }
+    found = dict.fromkeys(roots, "a root of the call tree: no function calls it")
+    found |= dict.fromkeys(kinds.excluded, "the study excludes it")
+    found |= {
+        name: f"calls {way[-1]}, which no accelerator is for"
+        for name, way in _ways(tree, names, kinds.excluded, kinds.included).items()
+    }
+    found |= {
+        name: f"does I/O: {_told(way)}"
+        for name, way in _ways(tree, names, kinds.io, kinds.included).items()
+        if name not in kinds.library
+    }
+    return {n: why for n, why in found.items() if n not in kinds.included}
+
+
+def excluding(tree: CallTree, names: Sequence[str], kinds: Kinds) -> dict[str, str]:
+    """Return the functions that the study excludes or that call such, and the excluded one."""
+    named = kinds.excluded - {"main"}
+    found = {name: way[-1] for name, way in _ways(tree, names, named, kinds.included).items()}
+    return found | {name: name for name in named}
+
+
+def wrappers(
+    tree: CallTree, names: Sequence[str], kinds: Kinds, own: Array, movable: Iterable[str]
+) -> dict[str, str]:
+    """Return the functions that hand their work to one other that may move, and that one.
+
+    Such a function calls the other at most once per call. Of its work, with everything that it
+    calls, at most a hundredth is outside the other. In a chain of such functions each maps to the
+    last.
+
+    Parameters
+    ----------
+    own : ndarray, shape (nodes,)
+        Work of each context itself, in any unit.
+    movable : iterable of str
+        The functions that may move.
+    """
+    can, found = set(movable), dict[str, str]()
+    work = tree.totals(own)
+    contexts: dict[int, list[int]] = {}
+    for node, function in enumerate(tree.function.tolist()):
+        contexts.setdefault(function, []).append(node)
+    for function, nodes in contexts.items():
+        called: dict[str, list[int]] = {}
+        for node in (child for v in nodes for child in tree.children[v]):
+            called.setdefault(names[tree.function[node]], []).append(node)
+        if names[function] not in can - kinds.included or not called:
+            continue
+        most = max(called, key=lambda name: work[called[name]].sum())
+        once = tree.calls[called[most]].sum() <= tree.calls[nodes].sum()
+        part = work[called[most]].sum() / max(work[nodes].sum(), 1.0)
+        if most in can and once and part >= 1.0 - _OWN:
+            found[names[function]] = most
+    for name in found:
+        while found[name] in found and found[name] != name:
+            found[name] = found[found[name]]
+    return found
+
+
+def _told(way: Sequence[str]) -> str:
+    """Return a way in words; of a long one its first and last steps.
+
+    >>> _told(["close", "flush", "put", "write"])
+    'close > … > put > write'
+    """
+    return " > ".join(way if len(way) < 4 else (way[0], "…", *way[-2:]))
+
+
+def _ways(
+    tree: CallTree, names: Sequence[str], to: frozenset[str], included: frozenset[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the shortest way by calls from each function down to one of `to`, itself left out.
+
+    No way goes on above a function that may move all the same.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for node, function in enumerate(tree.function.tolist()):
+        if names[function] not in to - included:
+            continue
+        way: tuple[str, ...] = (names[function],)
+        for above in tree.way(node)[1:]:
+            name = names[tree.function[above]]
+            if name in included:
+                break
+            if name not in to and len(way) < len(found.get(name, (*way, ""))):
+                found[name] = way
+            way = (name, *way)
+    return found
+
+
+# ------------------------------------------------------------------------ the dataflow of a program
 
 MAX_CANDIDATES = 20
 _INCLUDE = "if it may move all the same, name it under include"

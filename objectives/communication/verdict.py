@@ -1,24 +1,100 @@
-"""The benefit of accelerating a function, the bounds of its accelerator, and the changes it needs.
-
-M. A. Kim, S. A. Edwards, "Computation vs. Memory Systems: Pinning Down Accelerator Bottlenecks",
-2010, sections I and II: is an accelerator bound by computing or by communicating, and is the
-function a good candidate. The break-even follows M. S. B. Altaf, D. A. Wood, "LogCA", ISCA 2017,
-equation 5, with its parameters derived from the program.
-"""
+"""The machine for which functions are rated: factors, costs of calls, and the required speedup."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
+import numpy as np
 import pandas as pd
 
+from dse.model import Array, Quantity, declared
 from dse.model.values import number, plural
-from objectives.communication.dataflow import Dataflow
-from objectives.communication.setting import Setting
-from objectives.communication.split import called_back, outermost, split, whole
+from dse.problems import InputError, Problem
+from objectives.communication.acceleration import Parts, placed, time_parts
+from objectives.communication.dataflow import CallTree, Dataflow
+from objectives.communication.quantities import (
+    Accelerators,
+    CommunicationFactor,
+    ComputationFactor,
+    Costs,
+)
+from objectives.communication.split import Split, called_back, outermost, split, whole, work_of
 from objectives.power_law import crossings, gain
+
+# -------------------------------------------------------------------------------------- the machine
+
+LeastSpeedup: TypeAlias = Annotated[float, Quantity("1", "required speedup", low=1, below=np.inf)]
+
+
+@dataclass(frozen=True)
+class Setting(Costs, Accelerators):
+    """Numbers with the meanings and domains of :func:`objectives.communication.offload_functions`.
+
+    Parameters
+    ----------
+    computation_factor, communication_factor, medium_factor : float
+        Speed of an accelerator's computing, of its store and of the shared medium.
+    shared_store : float
+        1: accelerators share a store; 0: each has its own.
+    keeps_data : float
+        1: they keep what they fetched and wrote; 0: each call fetches it.
+    instruction_time, byte_time : float
+        [cycle/instruction], [cycle/B].
+    overhead, latency, latency_per_byte : float
+        [cycle], [cycle], [cycle/B].
+    least_speedup : float
+        An accelerator for a function is beneficial if the whole program becomes faster than this,
+        ≥ 1. The default is one percent, because the model leaves out effects of that size.
+
+    Raises
+    ------
+    InputError
+        If numbers are outside their domains; all such at once.
+    """
+
+    computation_factor: ComputationFactor = 10.0
+    communication_factor: CommunicationFactor = 10.0
+    least_speedup: LeastSpeedup = 1.01
+
+    def __post_init__(self) -> None:
+        problems = []
+        for name, quantity in declared(Setting).items():
+            value = getattr(self, name)
+            if isinstance(quantity, Quantity) and not quantity.contains_all(value):
+                unit = "" if quantity.unit == "1" else f" {quantity.unit}"
+                allowed = f"{quantity.about}: {quantity.domain()}{unit}"
+                problems.append(Problem(name, f"{value!r} cannot be", allowed))
+        if problems:
+            raise InputError("setting", problems)
+
+    def parts(self, work: Split) -> Parts:
+        """Return the parts of T1 [cycle] of work that is split."""
+        parts = time_parts(work_of([work]), self, self)
+        return Parts(*(part[0] for part in parts))
+
+    def waiting(self, work: Split) -> float:
+        """Return the accelerators' computing that no parallel hardware shortens [cycle]."""
+        return float(self.instruction_time * sum(unit.waiting for unit in work.units))
+
+    def parallel(self, work: Split) -> float:
+        """Return the accelerators' computing if nothing had to wait [cycle]."""
+        return float(
+            self.instruction_time * work.accelerator_instructions / self.computation_factor
+        )
+
+    def medium_bytes(self, work: Split) -> float:
+        """Return the bytes over the shared medium of work that is split."""
+        return float(placed(work_of([work]), self)[1][0])
+
+    def time(self, work: Split) -> float:
+        """Return T1 [cycle] of work that is split."""
+        return float(sum(self.parts(work)))
+
+
+# ----------------------------------------------------------------------------------------- verdicts
 
 Knob = Literal["computation", "store", "medium", "interface", "calls", "everything"]
 _SENTENCES: dict[Knob, str] = {
@@ -279,3 +355,82 @@ def _over(a: float, b: float) -> float:
     if b == 0:
         return 1.0 if a == 0 else math.inf
     return a / b
+
+
+# ------------------------------------------------------------------------------------- the best cut
+
+
+class Cut(NamedTuple):
+    """The contexts that :func:`best_cut` accelerates."""
+
+    contexts: tuple[int, ...]
+    """Positions in `dataflow.tree`, none below another."""
+    paths: tuple[str, ...]
+    """The same as names from the root, joined by ``" > "``."""
+    functions: tuple[str, ...]
+    """The functions accelerated in these contexts."""
+    saved: float
+    """Time that the accelerators save, each counted on its own [cycle]."""
+    speedup: float
+    """Of the program with all of them, by the model."""
+
+
+def best_cut(dataflow: Dataflow, setting: Setting | None = None) -> Cut:
+    """Return the contexts whose acceleration saves most, none below another.
+
+    The saving of a set is taken as the sum of the savings of its members by themselves. Bytes
+    between two members then count as crossing twice. The model
+    (:func:`objectives.communication.offload_functions`) counts them once or, in a shared store, as
+    local; `speedup` comes from the model for the set.
+
+    Functions that save less than `setting.least_speedup` requires are left out: first such
+    functions of the best set, then of the best set without them, until none is left.
+    """
+    setting = setting or Setting()
+    tree = dataflow.tree
+    total = setting.time(whole(dataflow))
+    required = total * (1.0 - 1.0 / setting.least_speedup)
+    saved = np.zeros(len(tree.parent))
+    candidates = [dataflow.position(name) for name in dataflow.candidates]
+    for node in np.flatnonzero(np.isin(tree.function, candidates)).tolist():
+        saved[node] = total - setting.time(split(dataflow, (node,)))
+    while True:
+        contexts = best_antichain(tree, saved)
+        chosen = list(contexts)
+        sums = np.bincount(tree.function[chosen], saved[chosen], len(dataflow.names))
+        too_little = [f for f in tree.function[chosen].tolist() if sums[f] <= required]
+        if not too_little:
+            break
+        saved[np.isin(tree.function, too_little)] = 0.0
+    time = setting.time(split(dataflow, contexts))
+    names = [[dataflow.names[tree.function[v]] for v in tree.way(node)] for node in contexts]
+    return Cut(
+        contexts,
+        tuple(" > ".join(reversed(way)) for way in names),
+        tuple(dict.fromkeys(way[0] for way in names)),
+        float(saved[chosen].sum()),
+        total / time if time else (1.0 if not total else float("inf")),
+    )
+
+
+def best_antichain(tree: CallTree, values: Array) -> tuple[int, ...]:
+    """Return the nodes of the largest sum of values (nodes,), none below another.
+
+    A node is taken if its value is above the best of the nodes below it. Ties therefore go down; no
+    node without a gain is taken.
+    """
+    size = len(tree.parent)
+    best, below = np.zeros(size), np.zeros(size)
+    for node in range(size - 1, -1, -1):  # callees come after their callers
+        best[node] = max(values[node], below[node])
+        if tree.parent[node] >= 0:
+            below[tree.parent[node]] += best[node]
+    chosen: list[int] = []
+    open_nodes = np.flatnonzero(tree.parent < 0).tolist()
+    while open_nodes:
+        node = open_nodes.pop()
+        if values[node] > below[node]:
+            chosen.append(node)
+        else:
+            open_nodes += tree.children[node]
+    return tuple(sorted(chosen))

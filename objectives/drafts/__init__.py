@@ -4,16 +4,14 @@ A draft is a function that returns the text of a study; comments in it name its 
 
 Modules:
 
-* ``example``: :func:`example`, a draft that needs no input;
 * ``program``: :func:`communication` and :func:`offload`, drafts from a program's profile;
 * ``blocks``: :func:`partition`, a draft for the basic blocks of a profile;
-* ``kernel``: :func:`kernel`, a draft from entries of catalogs;
+* ``kernel``: :func:`kernel`, a draft from entries of catalogs, and :func:`example`, without any;
 * ``text``: the text of drafts: templates, comments and lists.
 """
 
 from objectives.drafts.blocks import partition
-from objectives.drafts.example import example
-from objectives.drafts.kernel import kernel
+from objectives.drafts.kernel import example, kernel
 from objectives.drafts.program import communication, offload
 
 __all__ = ["communication", "example", "kernel", "offload", "partition"]

@@ -111,3 +111,12 @@ def _rows(interfaces: Sequence[tuple[str, str]], costs: Mapping[str, Costs]) -> 
         figures = ", ".join(f"{key} = {costs[name][key]:.6g}" for key in _TERMS)
         lines += [comment(said), f"{quoted(name)} = {{ {figures} }}"]
     return "\n".join(lines)
+
+
+def example(name: str) -> str:
+    """Return a small annotated study.
+
+    >>> "objectives.logca:offload" in example("aes")
+    True
+    """
+    return filled("example", name=quoted(name))

@@ -1,28 +1,36 @@
 """The parts of a machine, and the costs of a call on it: the system of docs/system.md.
 
-* :func:`engine`: clock, data rate and area of a C-slowed engine (:mod:`objectives.machine.engine`);
-* :func:`lanes_for`: lanes from an acceleration (:mod:`objectives.machine.lanes`);
-* :func:`requests`: calls of a stream from its data rate (:mod:`objectives.machine.requests`);
-* :func:`link`: calls of several streams on a link (:mod:`objectives.machine.link`);
-* :func:`turnaround`, :func:`call_interval`, :func:`offload_terms`: calls back to back, and LogCA's
-  terms of them (:mod:`objectives.machine.calls`);
-* :func:`call_time`: a call under load (:mod:`objectives.machine.latency`);
-* :func:`call_break_even`: granularity from which calls are beneficial
-  (:mod:`objectives.machine.breakeven`);
-* :func:`call_buffers`: memory of calls in flight (:mod:`objectives.machine.buffers`);
-* :func:`total_area`: the area of all of it (:mod:`objectives.machine.area`);
-* ``interface``: the overhead and latency of an interface; ``quantities``: quantities of the models.
+Modules:
+
+* ``quantities``: quantities that one model gives and another takes, and the costs of an interface;
+* ``engine``: clock, data rate and area of a C-slowed engine, and lanes from an acceleration;
+* ``calls``: requests, the link, calls back to back, LogCA's terms of them, and calls under load;
+* ``breakeven``: the granularity from which calls are beneficial;
+* ``area``: the area of all of it, and the memory of calls in flight.
 """
 
-from objectives.machine.area import Area, total_area
+from objectives.machine.area import Area, CallBuffers, call_buffers, total_area
 from objectives.machine.breakeven import CallBreakEven, call_break_even
-from objectives.machine.buffers import CallBuffers, call_buffers
-from objectives.machine.calls import call_interval, offload_terms, turnaround
-from objectives.machine.engine import Engine, engine, engine_clock, engine_rate, engine_size
-from objectives.machine.lanes import LanesFor, lanes_for
-from objectives.machine.latency import CallTime, call_time
-from objectives.machine.link import Link, link
-from objectives.machine.requests import Requests, requests
+from objectives.machine.calls import (
+    CallTime,
+    Link,
+    Requests,
+    call_interval,
+    call_time,
+    link,
+    offload_terms,
+    requests,
+    turnaround,
+)
+from objectives.machine.engine import (
+    Engine,
+    LanesFor,
+    engine,
+    engine_clock,
+    engine_rate,
+    engine_size,
+    lanes_for,
+)
 
 __all__ = [
     "Area",

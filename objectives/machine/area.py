@@ -12,21 +12,23 @@ waits in a secondary memory.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
-from objectives.machine.interface import SharedLink
-from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA
+from objectives.machine.quantities import BUFFER_BITS, ENGINE_AREA, REGISTER_AREA, SharedLink
 from objectives.quantities import (
     AREA,
     AREA_INTERFACE,
+    CallsInFlight,
     Engines,
     InterfaceArea,
     Lanes,
     MemoryAreaPerBit,
     PipelineDepth,
+    Streams,
 )
 
 
@@ -116,3 +118,37 @@ def total_area(
     arrays = [np.multiply(p, n, dtype=np.float64) for p, n in zip(parts, each, strict=True)]
     total = arrays[0] + arrays[1] + arrays[2] + arrays[3] + arrays[4] + arrays[5]
     return Area(total, *arrays)
+
+
+# ---------------------------------------------------------------------- memory of outstanding calls
+
+_BITS = 8.0  # of a byte
+
+
+@dataclass(frozen=True, eq=False)
+class CallBuffers:
+    """What `call_buffers` gives."""
+
+    buffer_bits: Annotated[Array, BUFFER_BITS]
+
+
+@model
+@monotonic(
+    buffer_bits="+buffered_granularity +calls_in_flight +streams",
+)
+def call_buffers(
+    buffered_granularity: Annotated[
+        Floats, Quantity("B", "largest call that the buffers hold", low=0, typical=(16, 1e6))
+    ],
+    calls_in_flight: CallsInFlight,
+    streams: Streams,
+) -> CallBuffers:
+    """Return the memory for the data of the calls in flight of all streams of an engine.
+
+    Assumption: an engine works in place. A call's result then needs no memory but its data.
+
+    >>> float(call_buffers(1024.0, calls_in_flight=2, streams=8).buffer_bits)
+    131072.0
+    """
+    held = np.multiply(calls_in_flight, streams, dtype=np.float64)
+    return CallBuffers(_BITS * held * buffered_granularity)

@@ -1,38 +1,159 @@
-"""Calls of a stream back to back: how often one ends, and what LogCA's terms are of that.
-
-A stream may have q calls in flight. Back to back, its calls follow each other as fast as the
-slowest of four lets them: the thread's set-up, its share of the link, its slots of the engine, and
-the window, which lets q calls pass in the time of one. This is the asynchronous form of offloads
-(Sriraman and Dhanotia, Accelerometer: Understanding Acceleration Opportunities for Data Center
-Overheads at Hyperscale, ASPLOS 2020), with contention for link and engine. For LogCA, overhead and
-latency are then the parts that do not overlap (Altaf and Wood, LogCA: A Performance Model for
-Hardware Accelerators, IEEE Computer Architecture Letters 14(2), 2015, section 2).
-"""
+"""The calls of a stream, from its data rate."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from dse.model import Array, Quantity, Requirement, model, monotonic, requires
-from objectives.machine.interface import InterfaceLatency, SetUp
+from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
 from objectives.machine.quantities import (
     CALL_INTERVAL,
+    LINK_INTERVAL,
+    LINK_TIME,
+    LINK_WAIT_TIME,
     SET_UP_TIME,
     TRAVEL_TIME,
     TURNAROUND_TIME,
     CallRate,
     EngineInterval,
+    EngineTime,
+    EngineTimeAlone,
+    InterfaceLatency,
     LinkInterval,
     LinkTime,
+    LinkTimePerByte,
     LinkWaitTime,
+    SetUp,
     SetUpTime,
+    SharedLink,
     StreamInterval,
 )
 from objectives.power_law import arrays, power
-from objectives.quantities import Granularity, Kernel
+from objectives.quantities import (
+    CALL_RATE,
+    STREAM_DATA_RATE,
+    CallsInFlight,
+    Granularity,
+    Kernel,
+    Streams,
+    TotalStreams,
+)
+from objectives.queues import constant_service_wait
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """What `requests` gives."""
+
+    call_rate: Annotated[Array, CALL_RATE]
+
+
+@model
+@monotonic(
+    call_rate="+stream_data_rate -granularity",
+)
+def requests(
+    stream_data_rate: Annotated[Floats, STREAM_DATA_RATE], granularity: Granularity
+) -> Requests:
+    """Return the calls of one stream a second: its data rate over the data of a call.
+
+    >>> float(requests(4e6, 1000.0).call_rate)
+    4000.0
+    """
+    return Requests(np.asarray(stream_data_rate, dtype=np.float64) / granularity)
+
+
+# ----------------------------------------------------------------------------------------- the link
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """What `link` gives."""
+
+    link_time: Annotated[Array, LINK_TIME]
+    link_utilization: Annotated[
+        Array, Quantity("1", "offered load of all streams of the link over what it carries", low=0)
+    ]
+    link_wait_time: Annotated[Array, LINK_WAIT_TIME]
+    link_interval: Annotated[Array, LINK_INTERVAL]
+
+
+@requires(
+    Requirement(
+        "link_utilization < 1", "the link carries the calls of all the streams that meet on it"
+    )
+)
+@model
+@monotonic(
+    link_time="+granularity =call_rate +interface_latency_per_byte =shared_link =streams"
+    " =total_streams",
+    link_utilization="+granularity +call_rate +interface_latency_per_byte +shared_link +streams"
+    " +total_streams",
+    link_wait_time="+granularity +call_rate +interface_latency_per_byte +shared_link +streams"
+    " +total_streams",
+    link_interval="+granularity +call_rate +interface_latency_per_byte +shared_link +streams"
+    " +total_streams",
+)
+def link(
+    granularity: Granularity,
+    call_rate: CallRate,
+    interface_latency_per_byte: LinkTimePerByte,
+    shared_link: SharedLink,
+    streams: Streams,
+    total_streams: TotalStreams,
+) -> Link:
+    """Return how long calls wait for the link and occupy it, and its load.
+
+    With occupancy ``x = l · g`` and load ``ρ = link_streams · Λ · x`` the wait is ``ρx / 2(1 − ρ)``
+    (M/D/1). A stream that always has a call waiting gets what the others leave: a call each
+    ``x / (1 − ρ_others)``.
+
+    Each rises with the occupancy, with the calls and with the streams that meet: wait and interval
+    rise with the load and are inf from 1 on.
+
+    Parameters
+    ----------
+    granularity : float or ndarray
+        Data of a call [B].
+    call_rate : float or ndarray
+        Of one stream [call/cycle of the host].
+    interface_latency_per_byte : float or ndarray
+        Occupancy of the link for each byte [cycle/B].
+    shared_link : float or ndarray
+        1: `total_streams` meet on the link; 0: the `streams` of one engine do.
+    streams, total_streams : float or ndarray
+        Streams that share one engine, and streams on the chip.
+
+    Returns
+    -------
+    Link
+        Times in cycles. The wait is inf if the load reaches 1; the interval is inf if the load of
+        the other streams does.
+
+    >>> crowded = link(1000.0, 1e-5, 0.5, shared_link=1, streams=8, total_streams=64)
+    >>> float(crowded.link_utilization), float(crowded.link_wait_time)
+    (0.32, 117.6)
+    """
+    meeting = meeting_streams(shared_link, streams, total_streams)
+    time = np.asarray(np.multiply(interface_latency_per_byte, granularity, dtype=np.float64))
+    alone = time * call_rate
+    load = meeting * alone
+    free = np.maximum(1.0 - (meeting - 1.0) * alone, 0.0)
+    with np.errstate(all="ignore"):
+        interval = np.where(free > 0, time / free, np.inf)
+        wait = np.where(time > 0, time * constant_service_wait(load), 0.0)
+    return Link(time, load, wait, interval)
+
+
+def meeting_streams(shared_link: Floats, streams: Floats, total_streams: Floats) -> Array:
+    """Return how many streams' calls meet on a link."""
+    own = np.minimum(np.asarray(streams, dtype=np.float64), total_streams)
+    return np.where(np.equal(shared_link, 1.0), total_streams, own)
+
+
+# ------------------------------------------------------------------------------- calls back to back
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,3 +317,120 @@ def offload_terms(
         overhead = np.minimum(set_up, exposed)
         rest = np.where(exposed < np.inf, exposed - overhead, np.inf)
         return Terms(overhead, rest, c * power(size, b) / share)
+
+
+# --------------------------------------------------------------------------------- calls under load
+
+
+def _part(about: str) -> Quantity:
+    return Quantity("cycle", about, low=0, part_of="call_time")
+
+
+@dataclass(frozen=True, eq=False)
+class CallTime:
+    """What `call_time` gives."""
+
+    call_time: Annotated[
+        Array,
+        Quantity(
+            "cycle",
+            "mean time from the arrival of a request to the end of its call, under load",
+            low=0,
+            better="lower",
+            label="call response time",
+        ),
+    ]
+    call_queue_time: Annotated[
+        Array, _part("wait for the thread, the window and earlier calls at the engine")
+    ]
+    call_set_up_time: Annotated[Array, _part("set-up on the host")]
+    call_link_time: Annotated[Array, _part("wait for the link, and its use")]
+    call_travel_time: Annotated[Array, _part("travel to the engine and back")]
+    call_engine_time: Annotated[Array, _part("at the engine, without the wait for earlier calls")]
+
+
+class _Least(NamedTuple):
+    call_time: Annotated[Array, Quantity("cycle", "never a shorter time", low=0)]
+
+
+_RISES = (
+    "+set_up_time +link_time +link_wait_time +interface_latency +engine_time_alone +engine_time"
+)
+
+
+@model
+@monotonic(call_time=_RISES + " +call_rate")
+def _without_window(
+    call_rate: CallRate,
+    set_up_time: SetUpTime,
+    link_time: LinkTime,
+    link_wait_time: LinkWaitTime,
+    interface_latency: InterfaceLatency,
+    engine_time_alone: EngineTimeAlone,
+    engine_time: EngineTime,
+) -> _Least:
+    """Return what the time is if the window lets every call pass."""
+    around = np.add(set_up_time, interface_latency) + np.add(link_time, link_wait_time)
+    with np.errstate(all="ignore"):
+        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
+        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
+        engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
+    return _Least(around + engine_time_alone + np.maximum(thread, engine))
+
+
+@lower_bound(call_time=_without_window)
+@model
+@monotonic(call_time=_RISES)
+def call_time(
+    call_rate: CallRate,
+    calls_in_flight: CallsInFlight,
+    set_up_time: SetUpTime,
+    link_time: LinkTime,
+    link_wait_time: LinkWaitTime,
+    interface_latency: InterfaceLatency,
+    engine_time_alone: EngineTimeAlone,
+    engine_time: EngineTime,
+    stream_interval: StreamInterval,
+) -> CallTime:
+    """Return the mean time of a call under load, and its parts.
+
+    It rises with each part of the way, and with the waits, which rise with load and service. The
+    time at the engine alone is added, and taken from the wait there at most once. Without the
+    window it is not longer. The window's wait rises with rate and pace as well, but for rounding:
+    under light load nothing else is left of it.
+
+    Parameters
+    ----------
+    call_rate : float or ndarray
+        Of one stream [call/cycle].
+    calls_in_flight : float or ndarray
+        q.
+    set_up_time, link_time, link_wait_time, interface_latency : float or ndarray
+        [cycle].
+    engine_time_alone, engine_time : float or ndarray
+        Mean time at the engine without earlier calls of the stream, and with earlier calls that
+        come at `call_rate` [cycle].
+    stream_interval : float or ndarray
+        Pace b of a stream that always has a request [cycle]. The window's wait is the wait of M/D/q
+        with a service of q · b, because calls behind others meet the schedule in their own phase.
+
+    Returns
+    -------
+    CallTime
+        All in cycles; inf if thread, window or engine cannot carry the calls.
+    """
+    way = (
+        np.asarray(set_up_time, dtype=np.float64),
+        np.add(link_wait_time, link_time, dtype=np.float64),
+        np.asarray(interface_latency, dtype=np.float64),
+    )
+    around = way[0] + way[1] + way[2]
+    with np.errstate(all="ignore"):
+        thread = set_up_time * constant_service_wait(np.multiply(call_rate, set_up_time))
+        thread = np.where(np.equal(set_up_time, 0), 0.0, thread)
+        pace = np.asarray(stream_interval, dtype=np.float64)
+        window = constant_service_wait(call_rate * pace, calls_in_flight) * calls_in_flight * pace
+        engine = np.maximum(np.subtract(engine_time, engine_time_alone), 0.0)
+    queue = np.maximum(np.maximum(thread, window), engine)
+    worked = np.broadcast_to(engine_time_alone, queue.shape).astype(np.float64)
+    return CallTime(around + worked + queue, queue, *way, worked)

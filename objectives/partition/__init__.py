@@ -6,20 +6,15 @@ the optimum is this package's (docs/partition.md).
 
 Modules:
 
-* ``quantities``: the quantities of the models, and records of them;
-* ``workloads``: the programs that ``dse profile`` has profiled, as an input of the models;
-* ``model``: :func:`optimal` and :func:`greedy`, the models of a study;
+* ``quantities``: the quantities of the models, records of them, and the profiled programs;
 * ``graph``: a profile as a graph of blocks;
-* ``estimate``: the time of a mapping of blocks, for any number of architectures at once;
-* ``problem``: graph and architecture as an optimization problem;
-* ``reduce``: a smaller problem with the same optimum;
-* ``flow``: maximum flows; ``cut``: the optimum without a bound on area, as a minimum cut;
+* ``estimate``: the time of a mapping of blocks;
+* ``problem``: graph and architecture as an optimization problem, and the paper's partitioner;
+* ``cut``: the optimum without a bound on area, as a minimum cut, and smaller problems;
 * ``branch``: the optimum with a bound on area, by branch and bound; ``milp``: as a linear program;
 * ``solve``: the best partition, and the front of area against time;
-* ``solved``: a store of partitions that are used again;
-* ``greedy``: the paper's partitioner;
+* ``model``: :func:`optimal` and :func:`greedy`, the models of a study;
 * ``blocks``: the blocks that move, and groups that are only beneficial together;
-* ``compare``: organisations and partitioners compared;
 * ``report``, ``moved``: sections of the report.
 """
 
@@ -40,16 +35,15 @@ from objectives.partition.model import (
     optimal,
 )
 from objectives.partition.problem import PartitionProblem, problem_of
-from objectives.partition.quantities import Architecture
+from objectives.partition.quantities import Architecture, Workloads
 from objectives.partition.solve import (
+    NODE_LIMIT,
     AreaFront,
     Partition,
     area_front,
     best_partition,
     greedy_partition,
 )
-from objectives.partition.solved import NODE_LIMIT
-from objectives.partition.workloads import Workloads
 
 __all__ = [
     "NODE_LIMIT",

@@ -13,8 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from objectives.partition.graph import Graph, Indices
 from objectives.partition.problem import PartitionProblem, problem_of
 from objectives.partition.quantities import Architecture
-from objectives.partition.solve import Partition
-from objectives.partition.solved import solved_best, solved_greedy
+from objectives.partition.solve import Partition, solved_best, solved_greedy
 
 
 class Group(NamedTuple):

@@ -12,21 +12,18 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import time
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from objectives.partition.cut import Whole
-from objectives.partition.greedy import greedy_choice
+from objectives.partition.cut import Whole, reduced
 from objectives.partition.milp import PROVEN, Solved, solve_program
-from objectives.partition.problem import PartitionProblem
-from objectives.partition.reduce import reduced
+from objectives.partition.problem import PartitionProblem, greedy_choice
 
 LARGE = 12_000
 """Members of sets above which branches are faster than one mixed-integer program."""
-_SMALL = 3_000  # members of a branch that is such a program
+SMALL = 3_000  # members of a branch that is such a program
 
 Selection = NDArray[np.bool_]
 
@@ -75,11 +72,10 @@ class Search:
         self._number = itertools.count()
         self._open(problem, size, 0.0, self.moved, 0.0)
 
-    def solve(self, nodes: int | None = None, seconds: float | None = None) -> Solved:
-        """Return the best set, proven unless it took too many branches or too long."""
-        end = np.inf if seconds is None else time.monotonic() + seconds
+    def solve(self, nodes: int | None = None) -> Solved:
+        """Return the best set, proven unless it took too many branches."""
         for _ in itertools.count() if nodes is None else range(nodes):
-            if not self._branches or time.monotonic() > end:
+            if not self._branches:
                 break
             branch = heapq.heappop(self._branches)
             if branch.bound >= self.change - self.rounding:
@@ -124,7 +120,7 @@ class Search:
         rest, left = problem.beyond(sets.low), size - float(problem.area[sets.low].sum())
         done, there = change + problem.value(sets.low), moved | problem.moved(sets.low)
         self._offer(rest, greedy_choice(rest, left), done, there)
-        if len(problem.tie) <= _SMALL:
+        if len(problem.tie) <= SMALL:
             solved = solve_program(problem, size)
             self._offer(problem, solved.chosen, change, moved)
             self._lost = min(self._lost, change + solved.bound)

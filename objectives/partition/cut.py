@@ -17,9 +17,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, maximum_flow
 
 from dse.model import Array
-from objectives.partition.flow import Network
 from objectives.partition.graph import Indices
 from objectives.partition.problem import PartitionProblem
 
@@ -139,3 +140,110 @@ def _split(problem: PartitionProblem, nodes: NDArray[np.int64]) -> Sequence[NDAr
         *_split(problem.restricted(part), nodes[part]),
         *_split(problem.beyond(part), nodes[~part]),
     ]
+
+
+# ------------------------------------------------------------------------------------ maximum flows
+
+_FLOW_BITS = 29  # SciPy adds flow and capacity in 31
+
+
+class Network:
+    """Arcs between nodes, of which the last two are the source and the sink.
+
+    Parameters
+    ----------
+    nodes : int
+        Source and sink among them.
+    tail, head : ndarray of int, shape (arcs,)
+        Where arcs begin and end; several between two nodes add up.
+    """
+
+    def __init__(self, nodes: int, tail: Indices, head: Indices) -> None:
+        self.nodes, self.tail, self.head = nodes, tail, head
+        ways = np.concatenate([tail * nodes + head, head * nodes + tail])
+        keys, place = np.unique(ways, return_inverse=True)
+        self._place = place[: len(tail)]
+        self._row, self._column = (x.astype(np.int32) for x in (keys // nodes, keys % nodes))
+        self._first = np.searchsorted(self._row, np.arange(nodes + 1)).astype(np.int32)
+        # One matrix for all capacities: SciPy's checks of a new one take longer than a small flow.
+        empty = np.zeros(len(keys), np.int32)
+        arrays = empty, self._column, self._first
+        self._matrix = csr_array(arrays, shape=(nodes, nodes))
+
+    def sink_side(self, capacity: Indices) -> NDArray[np.bool_]:
+        """Return the sink's side of the minimum cut that has the fewest nodes there.
+
+        Parameters
+        ----------
+        capacity : ndarray of int, shape (arcs,)
+            Of each arc, not negative; between two nodes they sum to less than 2**62.
+        """
+        source, sink = self.nodes - 2, self.nodes - 1
+        free = np.zeros(len(self._row), np.int64)
+        np.add.at(free, self._place, capacity)
+        ends = (capacity[self.tail == source].sum(), capacity[self.head == sink].sum())
+        left = int(min(ends))
+        leaving = slice(self._first[source], self._first[source + 1])
+        while left:
+            shift = max(0, left.bit_length() - _FLOW_BITS)
+            part = (np.minimum(free, left) >> shift).astype(np.int32)
+            self._matrix.data = part
+            flow = maximum_flow(self._matrix, source, sink).flow.data.astype(np.int64)
+            free -= flow << shift
+            left = min(left - (int(flow[leaving].sum()) << shift), len(free) << shift)
+            if not shift:
+                break
+        return self._reaching_sink(free)
+
+    def _reaching_sink(self, free: Indices) -> NDArray[np.bool_]:
+        """Return the nodes from which an arc with free capacity leads to the sink, step by step."""
+        open_arc = free > 0
+        tail, head = self._row[open_arc], self._column[open_arc]
+        reached = np.zeros(self.nodes, bool)
+        reached[self.nodes - 1] = True
+        while len(new := tail[reached[head] & ~reached[tail]]):
+            reached[new] = True
+        return reached
+
+
+# ----------------------------------------------------------- a smaller problem of the same optimum
+#
+# * A block outside the optimum with no bound on area is not in the optimum with one: the time is
+#   submodular. Leaving the block out therefore costs nothing and frees area.
+# * A block larger than the accelerator stays on the CPU.
+# * If a moved block always gains by going back to the CPU unless a certain neighbour is moved too,
+#   it is moved only with that neighbour. Blocks that so require each other, in a circle, are one.
+#
+# The smallest of the optima has all three properties at once.
+
+_LARGEST = 64  # nodes of a set whose pairs are looked at
+
+
+def reduced(problem: PartitionProblem, size: float) -> PartitionProblem:
+    """Return a smaller problem with the same optimum within a size."""
+    count = -1
+    while count != len(problem):
+        count = len(problem)
+        fitting = problem.restricted(problem.area <= size)
+        useful = fitting.restricted(minimum_cut(fitting))
+        problem = useful.contracted(_inseparable(useful))
+    return problem
+
+
+def _inseparable(problem: PartitionProblem) -> Indices:
+    """Return a label (0, 1, …) for each node; nodes of one label are moved together or not."""
+    count, sizes = len(problem), problem.sizes
+    small = (sizes <= _LARGEST)[problem.tie]
+    tie, node = problem.tie[small], problem.node[small]
+    # the maximum cost of moving a node back: every neighbour is moved
+    cost = problem.cost - np.bincount(problem.node, problem.all_gain[problem.tie], minlength=count)
+    # and the part that is lost with a neighbour: a set of two also costs, all others may be met
+    lost = problem.all_gain + np.where(sizes == 2, problem.any_cost, 0.0)
+    inside = csr_array((np.ones(len(tie)), (node, tie)), shape=(count, len(sizes)))
+    weighed = csr_array((lost[tie], (node, tie)), shape=(count, len(sizes)))
+    together = (weighed @ inside.T).tocoo()
+    one, two = together.coords
+    wish = (cost[one] + together.data >= 0) & (one != two)
+    graph = csr_array((np.ones(int(wish.sum())), (one[wish], two[wish])), shape=(count, count))
+    _, label = connected_components(graph, directed=True, connection="strong")
+    return np.asarray(label, np.int64)

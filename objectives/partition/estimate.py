@@ -10,8 +10,7 @@ and the read for lines that the other core left unwritten (docs/partition.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,22 +24,22 @@ from objectives.partition.quantities import Architecture
 class Crossing(NamedTuple):
     """Cycles that a core adds if it is the first to touch data that the other one holds."""
 
-    dirty_to_accelerator: Array
+    dirty_to_accelerator: float
     """The accelerator touches a line that the CPU wrote."""
-    clean_to_accelerator: Array
+    clean_to_accelerator: float
     """… that the CPU brought in unchanged."""
-    dirty_to_cpu: Array
+    dirty_to_cpu: float
     """The CPU touches a line that the accelerator wrote."""
-    clean_to_cpu: Array
+    clean_to_cpu: float
     """… that the accelerator brought in."""
 
 
 class Latencies(NamedTuple):
-    """What memory costs under an organisation, in cycles; arrays that broadcast."""
+    """The costs of memory under an organisation, in cycles."""
 
-    cpu: tuple[Array, Array, Array]
+    cpu: tuple[float, float, float]
     """An access of the CPU that the simulated caches answered from L1, L2 and main memory."""
-    accelerator: tuple[Array, Array, Array]
+    accelerator: tuple[float, float, float]
     """The same for the accelerator."""
     level1: Crossing
     """A crossing of a line in L1."""
@@ -49,7 +48,7 @@ class Latencies(NamedTuple):
 
 
 def latencies(architecture: Architecture) -> Latencies:
-    """Return what memory costs; NaN if the latencies of the levels do not ascend.
+    """Return what memory costs.
 
     * The penalty is added to accesses that the shared cache answers, of either core. Main memory
       is not a cache and has none.
@@ -60,130 +59,45 @@ def latencies(architecture: Architecture) -> Latencies:
     * Additions to the paper: data that only the other core has in its private L1 is read from the
       next level, and from the one after it if that is private and does not have it either. A core
       without caches reads at the shared level anyway.
-    * If blocks are charged in pairs, only lines in L1 count, and are read from the shared level.
     """
-    a = architecture
-    l1, l2, memory = (
-        np.asarray(x, dtype=np.float64)
-        for x in (a.level1_latency, a.level2_latency, a.memory_latency)
-    )
-    l1 = np.where((l1 <= l2) & (l2 <= memory), l1, np.nan)
-    level = np.asarray(a.shared_level)
-    cpu1 = l1 + np.where(level == 1, a.shared_penalty, 0.0)
-    cpu2 = l2 + np.where(level == 2, a.shared_penalty, 0.0)
-    shared = np.where(level == 1, cpu1, np.where(level == 2, cpu2, memory))
-    cached = (np.asarray(a.accelerator_cache) == 1) | (level == 1)
-    floor = np.where(cached, 0.0, shared)
-    apart = (level == 3) & (np.asarray(a.pairwise_crossings) == 0)  # two caches of each core
-    write_back = np.where(level == 1, 0.0, shared)
-    read = np.where(level == 1, 0.0, shared - l1)
+    a, level = architecture, int(architecture.shared_level)
+    l1, l2, memory = float(a.level1_latency), float(a.level2_latency), float(a.memory_latency)
+    penalty = float(a.shared_penalty)
+    cpu = (l1 + penalty * (level == 1), l2 + penalty * (level == 2), memory)
+    shared = cpu[level - 1]
+    cached = a.accelerator_cache == 1 or level == 1
+    in_level1 = {1: (0.0, 0.0), 2: (shared - l1, shared), 3: (l2 - l1, 0.0)}[level]
+    in_level2 = (memory - l2, shared) if level == 3 else (0.0, 0.0)
     return Latencies(
-        cpu=(cpu1, cpu2, memory),
-        accelerator=(np.maximum(cpu1, floor), np.maximum(cpu2, floor), np.maximum(memory, floor)),
-        level1=_crossing(np.where(apart, l2 - l1, read), np.where(apart, 0.0, write_back), cached),
-        level2=_crossing(
-            np.where(apart, memory - l2, 0.0), np.where(apart, write_back, 0.0), cached
-        ),
+        cpu,
+        cpu if cached else (max(cpu[0], shared), max(cpu[1], shared), max(memory, shared)),
+        _crossing(*in_level1, cached),
+        _crossing(*in_level2, cached),
     )
 
 
-def _crossing(read: Array, write_back: Array, cached: Array) -> Crossing:
-    to_accelerator = np.where(cached, read, 0.0)
+def _crossing(read: float, write_back: float, cached: bool) -> Crossing:
+    """Return the costs of a crossing; `cached` says whether the accelerator has caches."""
     return Crossing(
-        dirty_to_accelerator=write_back + to_accelerator,
-        clean_to_accelerator=to_accelerator,
-        dirty_to_cpu=np.where(cached, write_back, 0.0) + read,
-        clean_to_cpu=read,
+        write_back + (read if cached else 0.0),
+        read if cached else 0.0,
+        (write_back if cached else 0.0) + read,
+        read,
     )
 
 
 class Estimate(NamedTuple):
     """The time of a partitioned program and its parts, in cycles."""
 
-    accelerated_time: Array
-    execution_time: Array
-    memory_time: Array
-    control_time: Array
-    register_time: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Totals:
-    """The totals of a mapping of blocks, whatever the architecture.
-
-    Parameters
-    ----------
-    operations : tuple of tuple of float
-        Instructions on registers of CPU and accelerator, by class.
-    cpu_hits, accelerator_hits : tuple of float
-        Accesses by level.
-    controls : float
-        Transfers of control.
-    registers : Registers
-        Values that are passed.
-    crossings : tuple of Crossing
-        How many of lines in L1, and in L2: each core once.
-    pairs : Crossing
-        How many of lines in L1: each reader once.
-    """
-
-    operations: tuple[tuple[float, ...], tuple[float, ...]]
-    cpu_hits: tuple[float, ...]
-    accelerator_hits: tuple[float, ...]
-    controls: float
-    registers: Registers
-    crossings: tuple[Crossing, Crossing]
-    pairs: Crossing
-
-
-def totals(graph: Graph, moved: NDArray[np.bool_]) -> Totals:
-    """Return what a mapping adds up to.
-
-    Parameters
-    ----------
-    graph : Graph
-        The program.
-    moved : ndarray of bool, shape (blocks,)
-        Which blocks are on the accelerator.
-    """
-    cpu = ~moved
-    apart = moved[graph.controls.source] != moved[graph.controls.target]
-    passed = moved[graph.registers.source] != moved[graph.registers.target]
-    in_one, in_two, pairs = _crossed(graph.crossings, moved)
-    return Totals(
-        operations=(_counts(graph.operations[cpu]), _counts(graph.operations[moved])),
-        cpu_hits=_counts(graph.hits[cpu]),
-        accelerator_hits=_counts(graph.hits[moved]),
-        controls=float(graph.controls.transfers[apart].sum()),
-        registers=Registers(*(column[passed] for column in graph.registers)),
-        crossings=(in_one, in_two),
-        pairs=pairs,
-    )
-
-
-def _counts(rows: Array) -> tuple[float, ...]:
-    return tuple(rows.sum(axis=0).tolist())
-
-
-def _crossed(c: Crossings, moved: NDArray[np.bool_]) -> tuple[Crossing, Crossing, Crossing]:
-    """Return the crossings of each core in L1 and in L2, and of each reader in L1."""
-    there = np.append(moved, False)  # the last: what never ran here
-    readers = np.bincount(c.row, minlength=len(c.level))
-    on_accelerator = np.bincount(c.row, there[c.reader], minlength=len(c.level))
-    inward = np.where(there[c.source], 0.0, on_accelerator)
-    outward = np.where(there[c.source], readers - on_accelerator, 0.0)
-
-    def counted(level: int, into: Array, out: Array) -> Crossing:
-        at = c.level == level
-        sums = (float(n[at] @ w[at]) for w in (into, out) for n in (c.dirty, c.clean))
-        return Crossing(*sums)  # type: ignore[arg-type]  # numbers, for one mapping
-
-    once = (np.minimum(inward, 1.0), np.minimum(outward, 1.0))
-    return counted(1, *once), counted(2, *once), counted(1, inward, outward)
+    accelerated_time: float
+    execution_time: float
+    memory_time: float
+    control_time: float
+    register_time: float
 
 
 def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture) -> Estimate:
-    """Return the time of a mapping (Kenter et al. 2010, section II-A), for any architectures.
+    """Return the time of a mapping (Kenter et al. 2010, section II-A).
 
     Parameters
     ----------
@@ -192,57 +106,72 @@ def estimate(graph: Graph, moved: NDArray[np.bool_], architecture: Architecture)
     moved : ndarray of bool, shape (blocks,)
         Which blocks are on the accelerator.
     architecture : Architecture
-        Numbers, or arrays that broadcast.
+        Numbers, no arrays.
 
     Returns
     -------
     Estimate
-        Cycles, of the architecture's broadcast shape.
+        Cycles.
     """
-    sums, a = totals(graph, moved), architecture
-    memory = latencies(a)
-    execution = _sum(sums.operations[0], a.cpu_costs) * np.asarray(a.cpu_efficiency)
-    execution = execution + (
-        _sum(sums.operations[1], a.accelerator_costs) * np.asarray(a.accelerator_efficiency)
+    a, cpu, memory = architecture, ~moved, latencies(architecture)
+    controls, registers = graph.controls, graph.registers
+    execution = _sum(graph.operations[cpu], a.cpu_costs) * float(a.cpu_efficiency)
+    execution += _sum(graph.operations[moved], a.accelerator_costs) * float(
+        a.accelerator_efficiency
     )
-    access = _sum(sums.cpu_hits, memory.cpu)
-    access = access + _sum(sums.accelerator_hits, memory.accelerator)
-    crossing = np.where(
-        np.asarray(a.pairwise_crossings) == 1,
-        _sum(sums.pairs, memory.level1),
-        _sum(sums.crossings[0], memory.level1) + _sum(sums.crossings[1], memory.level2),
+    access = _sum(graph.hits[cpu], memory.cpu) + _sum(graph.hits[moved], memory.accelerator)
+    crossing = _crossing_time(graph.crossings, moved, memory)
+    factor = float(a.interface_latency_factor)
+    passages = controls.transfers[moved[controls.source] != moved[controls.target]].sum()
+    passed = moved[registers.source] != moved[registers.target]
+    parts = (
+        execution,
+        access + crossing,
+        float(passages) * (float(a.control_latency) * factor),
+        _register_time(
+            Registers(*(column[passed] for column in registers)),
+            float(a.register_push_latency) * factor,
+            float(a.register_pull_latency) * factor,
+        ),
     )
-    factor = np.asarray(a.interface_latency_factor)
-    control = sums.controls * (np.asarray(a.control_latency) * factor)
-    push, pull = (
-        np.asarray(x) * factor for x in (a.register_push_latency, a.register_pull_latency)
-    )
-    parts = (execution, access + crossing, control, register_time(sums.registers, push, pull))
-    columns = [np.array(c) for c in np.broadcast_arrays(*parts)]
-    return Estimate(sum(columns[1:], columns[0]), *columns)
+    return Estimate(sum(parts[1:], parts[0]), *parts)
 
 
-def _sum(counts: Sequence[Floats], costs: Sequence[Floats]) -> Array:
-    return np.asarray(sum(n * np.asarray(cost) for n, cost in zip(counts, costs, strict=True)))
-
-
-def register_time(registers: Registers, push: Floats, pull: Floats) -> Array:
+def _register_time(registers: Registers, push: float, pull: float) -> float:
     """Return the time to pass values, each pushed or pulled, whichever is faster over the run.
 
-    The ratio of their rates decides for which values pushing is faster. Any number of latencies
-    therefore costs one search each.
+    The ratio of its rates decides how a value is passed: those of the smallest ratios are pushed.
     """
-    push, pull = np.asarray(push, dtype=np.float64), np.asarray(pull, dtype=np.float64)
     rate = registers.defined / registers.used
     order = np.argsort(rate, kind="stable")
-    pushed = np.concatenate([[0.0], np.cumsum((registers.values * registers.defined)[order])])
-    pulled = np.concatenate([[0.0], np.cumsum((registers.values * registers.used)[order])])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        faster = np.searchsorted(rate[order], np.where(push > 0, pull / push, np.inf), "right")
-    return np.asarray(pushed[faster] * push + (pulled[-1] - pulled[faster]) * pull)
+    pushed = np.cumsum(np.append(0.0, (registers.values * registers.defined)[order]))
+    pulled = np.cumsum(np.append(0.0, (registers.values * registers.used)[order]))
+    count = np.searchsorted(rate[order], pull / push if push > 0 else np.inf, "right")
+    return float(pushed[count] * push + (pulled[-1] - pulled[count]) * pull)
 
 
-def cpu_time(graph: Graph, architecture: Architecture) -> Array:
+def _sum(rows: Array, costs: Iterable[Floats]) -> float:
+    """Return the columns' sums times their costs."""
+    counts = rows.sum(axis=0).tolist()
+    return float(sum(n * float(cost) for n, cost in zip(counts, costs, strict=True)))
+
+
+def _crossing_time(c: Crossings, moved: NDArray[np.bool_], memory: Latencies) -> float:
+    """Return the time of crossings: whichever core has the owner, the other one pays once."""
+    there = np.append(moved, False)  # the last: what never ran here
+    readers = np.bincount(c.row, minlength=len(c.level))
+    on_accelerator = np.bincount(c.row, there[c.reader], minlength=len(c.level))
+    inward = ~there[c.source] & (on_accelerator > 0)
+    outward = there[c.source] & (on_accelerator < readers)
+    time = 0.0
+    for level, costs in ((1, memory.level1), (2, memory.level2)):
+        into, out = inward & (c.level == level), outward & (c.level == level)
+        counts = (c.dirty[into], c.clean[into], c.dirty[out], c.clean[out])
+        time += sum(float(n.sum()) * cost for n, cost in zip(counts, costs, strict=True))
+    return time
+
+
+def cpu_time(graph: Graph, architecture: Architecture) -> float:
     """Return the time of the program on a CPU that shares no caches, in cycles."""
     alone = architecture._replace(shared_level=3.0)  # no penalty: nothing is shared
     return estimate(graph, np.zeros(len(graph), bool), alone).accelerated_time
@@ -251,20 +180,20 @@ def cpu_time(graph: Graph, architecture: Architecture) -> Array:
 def block_times(graph: Graph, architecture: Architecture) -> Array:
     """Return the time of each block on a CPU that shares no caches, in cycles, shape (blocks,).
 
-    They add up to :func:`cpu_time`. Of an architecture of numbers, no arrays.
+    They add up to :func:`cpu_time`.
     """
-    memory = np.array(latencies(architecture._replace(shared_level=3.0)).cpu, dtype=np.float64)
-    costs = np.array(architecture.cpu_costs, dtype=np.float64) * architecture.cpu_efficiency
+    memory = np.array(latencies(architecture._replace(shared_level=3.0)).cpu)
+    costs = np.array(architecture.cpu_costs, dtype=np.float64) * float(architecture.cpu_efficiency)
     return np.asarray(graph.operations @ costs + graph.hits @ memory)
 
 
-def theoretical_time(graph: Graph, architecture: Architecture) -> Array:
+def theoretical_time(graph: Graph, architecture: Architecture) -> float:
     """Return the paper's baseline: every instruction on the accelerator, memory as for the CPU.
 
     Area, communication, added memory latencies, and that some blocks cannot move are neglected
     (section III-A). Casts are free here as well.
     """
     a = architecture
-    access = _sum(_counts(graph.hits), latencies(a._replace(shared_level=3.0)).cpu)
-    operations = _sum(_counts(graph.operations), a.accelerator_costs)
-    return np.asarray(operations * np.asarray(a.accelerator_efficiency) + access)
+    access = _sum(graph.hits, latencies(a._replace(shared_level=3.0)).cpu)
+    operations = _sum(graph.operations, a.accelerator_costs)
+    return operations * float(a.accelerator_efficiency) + access

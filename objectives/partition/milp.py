@@ -55,7 +55,6 @@ def solve_program(
     size: float,
     *,
     nodes: int | None = None,
-    seconds: float | None = None,
 ) -> Solved:
     """Return the nodes that save most within an area.
 
@@ -67,8 +66,6 @@ def solve_program(
         Instructions that fit.
     nodes : int, optional
         Limit of the branch-and-bound tree: the same wherever it runs.
-    seconds : float, optional
-        Limit of time. The result then depends on the machine.
 
     Returns
     -------
@@ -85,8 +82,6 @@ def solve_program(
         solver.setOptionValue(option, value)
     if nodes is not None:
         solver.setOptionValue("mip_max_nodes", nodes)
-    if seconds is not None:
-        solver.setOptionValue("time_limit", seconds)
     solver.passModel(_program(problem, size, scale))
     solver.run()
     info = solver.getInfo()

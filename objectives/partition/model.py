@@ -17,10 +17,9 @@ from objectives.partition.quantities import (
     Architecture,
     CacheConfiguration,
     Profiles,
+    Workloads,
 )
-from objectives.partition.solve import Partition
-from objectives.partition.solved import REMEMBERED, solved_best, solved_greedy
-from objectives.partition.workloads import Workloads
+from objectives.partition.solve import REMEMBERED, Partition, solved_best, solved_greedy
 from objectives.quantities import Workload
 
 _REPORTED_ROUNDING = 1e-6  # of the time: larger rounding errors are reported
@@ -51,7 +50,7 @@ for the best partition may stop before it is proven."""
 
 @dataclass(frozen=True, eq=False)
 class Greedy:
-    """The outputs of :func:`objectives.partition.greedy`."""
+    """The outputs of :func:`objectives.partition.solve`."""
 
     accelerated_time: Annotated[
         Array,
@@ -213,10 +212,10 @@ def _graph(profiles: Workloads, workload: float, cache: float) -> Graph | None:
 
 
 def _sensible(architecture: Architecture, size: float) -> bool:
-    """Return whether numbers are in their domains, times finite, and memory levels ascend."""
+    """Return whether times are finite, the shared level exists, and the memory levels ascend."""
     a = architecture
     levels = [float(x) for x in (a.level1_latency, a.level2_latency, a.memory_latency)]
-    inside = all(0 <= float(value) < 1e12 for value in a)
+    inside = all(0 <= float(value) < 1e12 for value in a) and a.shared_level in (1, 2, 3)
     return size >= 0 and inside and levels == sorted(levels)
 
 
@@ -241,11 +240,11 @@ def _optimal_row(program: Graph, architecture: Architecture, size: float) -> tup
 def _figures(program: Graph, architecture: Architecture, partition: Partition) -> tuple[float, ...]:
     """Return what :class:`Greedy` has, of one partition."""
     times = estimate(program, partition.moved, architecture)
-    time, alone = float(times.accelerated_time), float(cpu_time(program, architecture))
-    least = float(theoretical_time(program, architecture))
+    time, alone = times.accelerated_time, cpu_time(program, architecture)
+    least = theoretical_time(program, architecture)
     speedup, most = (alone / t if t > 0 else 1.0 for t in (time, least))
     return (
-        *(float(part) for part in times),
+        *times,
         alone,
         speedup,
         (speedup - 1) / (most - 1) if most > 1 else 0.0,

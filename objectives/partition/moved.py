@@ -20,8 +20,8 @@ from dse.model.values import plural, titled
 from objectives.partition.estimate import block_times, cpu_time, estimate
 from objectives.partition.graph import Graph
 from objectives.partition.model import architecture_of
-from objectives.partition.solved import solved_best
-from objectives.partition.workloads import Workloads
+from objectives.partition.quantities import Workloads
+from objectives.partition.solve import solved_best
 
 _DESIGNS = 100  # of the front that are listed
 _LINES = 24  # of the source that the picture shows
@@ -58,8 +58,8 @@ def moved_in(study: Study, design: pd.Series[Any], workload: int) -> Moved:
     architecture = architecture_of(values)
     size = values.get("accelerator_size", 128.0)
     moved = solved_best(graph, architecture, size).moved
-    alone = float(cpu_time(graph, architecture))
-    time = float(estimate(graph, moved, architecture).accelerated_time)
+    alone = cpu_time(graph, architecture)
+    time = estimate(graph, moved, architecture).accelerated_time
     share = block_times(graph, architecture) / alone if alone > 0 else np.zeros(len(graph))
     return Moved(graph, moved, share, alone / time if time > 0 else 1.0)
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.model import Array
-from objectives.partition.estimate import Crossing, latencies
-from objectives.partition.graph import Crossings, Graph, Indices
+from objectives.partition.estimate import latencies
+from objectives.partition.graph import Graph, Indices
 from objectives.partition.quantities import Architecture
 
 
@@ -168,62 +168,74 @@ def problem_of(
         Whether a cost of more than twice all possible savings is set to just that. Such a node is
         in no partition that saves time, and small amounts are not lost next to it by rounding.
     """
-    a = architecture
-    memory = latencies(a)
-    saved = np.array(
-        [float(x) - float(y) for x, y in zip(memory.accelerator, memory.cpu, strict=True)]
-    )
+    a, memory = architecture, latencies(architecture)
+    saved = np.subtract(memory.accelerator, memory.cpu)
     slower = np.array(a.accelerator_costs, float) * float(a.accelerator_efficiency)
     slower -= np.array(a.cpu_costs, float) * float(a.cpu_efficiency)
     cost = graph.operations @ slower + graph.hits @ saved
     most = 2.0 * float(-cost[graph.movable & (cost < 0)].sum()) if capped else np.inf
     cost = np.minimum(cost, most)
+    controls, registers, lines = graph.controls, graph.registers, graph.crossings
     factor = float(a.interface_latency_factor)
-    control = graph.controls.transfers * (float(a.control_latency) * factor)
-    reg = graph.registers
-    register = reg.values * np.minimum(
-        reg.defined * (float(a.register_push_latency) * factor),
-        reg.used * (float(a.register_pull_latency) * factor),
+    passages = controls.transfers * (float(a.control_latency) * factor)
+    values = registers.values * np.minimum(
+        registers.defined * (float(a.register_push_latency) * factor),
+        registers.used * (float(a.register_pull_latency) * factor),
     )
-    first = np.concatenate([graph.controls.source, reg.source])
-    second = np.concatenate([graph.controls.target, reg.target])
-    apart, count = np.minimum(np.concatenate([control, register]), most), len(first)
-    crossings = graph.crossings if a.pairwise_crossings == 0 else _pairs(graph.crossings)
-    lines, owned = _lines(crossings, (memory.level1, memory.level2), len(graph), most)
-    sets = (
-        np.concatenate([np.repeat(np.arange(count), 2), lines[0] + count]),
-        np.concatenate([np.stack([first, second], axis=1).ravel(), lines[1]]),
-        np.concatenate([apart, lines[2]]),
-        np.concatenate([apart, lines[3]]),
-    )
+    first = np.concatenate([controls.source, registers.source])
+    second = np.concatenate([controls.target, registers.target])
+    apart = np.minimum(np.concatenate([passages, values]), most)
+    # Whichever core has the owner of a line, the others pay once if any of them is on the other:
+    # `inward` if the owner is on the CPU, `outward` if it is on the accelerator. That is `inward`
+    # if any of all moves, less `outward` if all do, plus the difference if the owner does.
+    each = np.where(lines.level[:, None] == 1, memory.level1, memory.level2)
+    inward = np.minimum(lines.dirty * each[:, 0] + lines.clean * each[:, 1], most)
+    outward = np.minimum(lines.dirty * each[:, 2] + lines.clean * each[:, 3], most)
+    blocks, pairs, rows = len(graph), len(first), len(lines.level)
     # the last node is code that never ran: it stays on the CPU, as blocks that cannot move do
-    whole = gathered(
-        np.append(cost, 0.0) + owned, np.append(graph.area, 0), sets, np.arange(len(graph))
+    source, reader = (np.where(x < 0, blocks, x) for x in (lines.source, lines.reader))
+    cost = np.append(cost, 0.0) + np.bincount(source, outward - inward, minlength=blocks + 1)
+    ties = [np.repeat(np.arange(pairs), 2), pairs + np.arange(rows), pairs + lines.row]
+    nodes = [np.stack([first, second], axis=1).ravel(), source, reader]
+    sets = (
+        np.concatenate(ties),
+        np.concatenate(nodes),
+        np.concatenate([apart, inward]),
+        np.concatenate([apart, outward]),
     )
+    whole = gathered(cost, np.append(graph.area, 0), sets, np.arange(blocks))
     return whole.restricted(np.append(graph.movable, False))
 
 
-def _lines(
-    c: Crossings, costs: tuple[Crossing, Crossing], blocks: int, most: float
-) -> tuple[Sets, Array]:
-    """Return owners with their readers as sets, and the costs of moving an owner.
+def greedy_choice(problem: PartitionProblem, size: float) -> NDArray[np.bool_]:
+    """Return the nodes that the greedy partitioner moves to an accelerator of a size.
 
-    Whichever core has the owner, the others pay once if any of them is on the other: `inward` if
-    the owner is on the CPU, `outward` if it is on the accelerator. That is `inward` if any of all
-    moves, less `outward` if all do, plus the difference if the owner does.
+    Candidates are blocks that still fit and that save time if only they move. The one with the
+    largest saving per instruction is moved, until there is none; the first of equals.
     """
-    one, two = (np.array(each, np.float64) for each in costs)
-    each = np.where(c.level[:, None] == 1, one, two)
-    inward = np.minimum(c.dirty * each[:, 0] + c.clean * each[:, 1], most)
-    outward = np.minimum(c.dirty * each[:, 2] + c.clean * each[:, 3], most)
-    source, reader = (np.where(x < 0, blocks, x) for x in (c.source, c.reader))
-    owned = np.bincount(source, outward - inward, minlength=blocks + 1).astype(np.float64)
-    tie = np.concatenate([np.arange(len(source)), c.row])
-    return (tie, np.concatenate([source, reader]), inward, outward), owned
-
-
-def _pairs(c: Crossings) -> Crossings:
-    """Return the crossings of each reader for itself."""
-    row = c.row
-    apart = np.arange(len(row))
-    return Crossings(c.level[row], c.source[row], c.dirty[row], c.clean[row], apart, c.reader)
+    count, sizes = len(problem), problem.sizes
+    tie, node = problem.tie, problem.node
+    gain = -problem.cost - np.bincount(node, problem.any_cost[tie], minlength=count)
+    begin = np.searchsorted(tie, np.arange(len(sizes) + 1))
+    order = np.argsort(node, kind="stable")
+    start = np.searchsorted(node[order], np.arange(count + 1))
+    area = problem.area.astype(np.float64)
+    chosen, there = np.zeros(count, bool), np.zeros(len(sizes), np.int64)
+    left = float(size)
+    while True:
+        open_ = ~chosen & (gain > 0) & (area <= left)
+        if not open_.any():
+            return chosen
+        ratio = np.full(count, -np.inf)
+        with np.errstate(divide="ignore"):
+            np.divide(gain, area, out=ratio, where=open_)
+        best = int(ratio.argmax())
+        chosen[best] = True
+        left -= area[best]
+        for each in tie[order[start[best] : start[best + 1]]].tolist():
+            there[each] += 1
+            inside = node[begin[each] : begin[each + 1]]
+            if there[each] == 1:  # the others no longer pay for it
+                gain[inside] += problem.any_cost[each]
+            if there[each] == sizes[each] - 1:  # the last one completes it
+                gain[inside[~chosen[inside]]] += problem.all_gain[each]

@@ -1,16 +1,73 @@
-"""The quantities of the models of partitions, and records of them.
-
-Symbols and defaults are from T. Kenter, M. Platzner, C. Plessl, M. Kauschke, "Performance
-Estimation for the Exploration of CPU-Accelerator Architectures", 2010, section II-A and Table I.
-"""
+"""Programs to partition: the graphs of one profile, or of a folder of them."""
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, NamedTuple, Self, TypeAlias
 
 from dse.model import Floats, Quantity, Resource
-from objectives.partition.graph import COSTED
-from objectives.partition.workloads import Workloads
+from dse.problems import InputError, Problem
+from dse.profile.document import Profile
+from objectives.partition.graph import COSTED, Graph, graph
+from objectives.programs import Program, load_programs
+
+
+@dataclass(frozen=True, eq=False)
+class Workloads:
+    """Programs, in order of file name.
+
+    Parameters
+    ----------
+    graphs : tuple of tuple of Graph
+        For each program one graph a cache configuration.
+    """
+
+    graphs: tuple[tuple[Graph, ...], ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the programs: their file names without ``.profile.json``."""
+        return tuple(each[0].program for each in self.graphs)
+
+    def greatest(self) -> dict[str, tuple[float, str]]:
+        """Return the largest `workload` and `cache_configuration`, and their options."""
+        programs = ", ".join(f"{i} {name}" for i, name in enumerate(self.names))
+        caches = max(len(each) for each in self.graphs)
+        return {
+            "workload": (len(self.graphs) - 1, f"the programs: {programs}"),
+            "cache_configuration": (
+                caches - 1,
+                f"cache configurations that were profiled: {caches}, counted from 0",
+            ),
+        }
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a profile, or every ``*.json`` of a folder; see `objectives.programs`.
+
+        Raises
+        ------
+        InputError
+            With every problem of every file.
+        OSError
+            If it cannot be read, or there is nothing at the path.
+        """
+        return cls(load_programs(path, _graphs, "*.json"))
+
+
+def _graphs(program: Program, name: str) -> tuple[Graph, ...]:
+    """Return the graph of a program in each of its profile's cache configurations."""
+    if not isinstance(program, Profile):
+        message = "does not contain the program's basic blocks"
+        raise InputError(name, [Problem("", message, "give a profile of `dse profile`")])
+    if not program.settings.caches:
+        remedy = "profile the program again, without --no-cache"
+        raise InputError(name, [Problem("", "the profile has no caches", remedy)])
+    return tuple(graph(program, name, cache) for cache in range(len(program.settings.caches)))
+
+
+# --------------------------------------------------------------------------------------- quantities
 
 Profiles: TypeAlias = Annotated[
     Workloads,
@@ -54,17 +111,6 @@ SharedPenalty: TypeAlias = Annotated[
         low=0.0,
         better="lower",
         typical=(0.0, 3.0),
-    ),
-]
-PairwiseCrossings: TypeAlias = Annotated[
-    Floats,
-    Quantity(
-        "1",
-        "0: a line crosses once for all blocks of a core; 1: once for each, as if each had a cache",
-        low=0,
-        high=1,
-        integer=True,
-        typical=(0, 0),
     ),
 ]
 AcceleratorSize: TypeAlias = Annotated[
@@ -165,7 +211,6 @@ class Architecture(NamedTuple):
     level1_latency: Level1Latency = 3.0
     level2_latency: Level2Latency = 15.0
     memory_latency: MemoryLatency = 200.0
-    pairwise_crossings: PairwiseCrossings = 0.0
     cpu_logical_cost: Annotated[Floats, _cost(_CPU, "a logical operation or shift")] = 1.0
     cpu_multiply_cost: Annotated[Floats, _cost(_CPU, "a product of integers")] = 1.0
     cpu_divide_cost: Annotated[Floats, _cost(_CPU, "a quotient or remainder of integers")] = 1.0
@@ -195,6 +240,5 @@ class Architecture(NamedTuple):
     def effective(self) -> Architecture:
         """The same for architectures of numbers that only differ in what has no effect."""
         numbers = Architecture(*map(float, self))
-        if numbers.shared_level == 3:  # main memory is not a cache: no penalty
-            return numbers._replace(shared_penalty=0.0)
-        return numbers
+        main_memory = numbers.shared_level == 3  # which is not a cache: no penalty
+        return numbers._replace(shared_penalty=0.0) if main_memory else numbers

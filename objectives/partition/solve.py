@@ -1,18 +1,19 @@
-"""The best partition within an area, and the whole front of speedup against area."""
+"""The best partition within an area, the paper's, and the front of speedup against area."""
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from objectives.partition.branch import LARGE, Search
-from objectives.partition.cut import minimum_cut, nested_groups, rounding
-from objectives.partition.greedy import greedy_choice
+from objectives.partition.cut import minimum_cut, nested_groups, reduced, rounding
+from objectives.partition.graph import Graph
 from objectives.partition.milp import PROVEN, solve_program
-from objectives.partition.problem import PartitionProblem
-from objectives.partition.reduce import reduced
+from objectives.partition.problem import PartitionProblem, greedy_choice, problem_of
+from objectives.partition.quantities import Architecture
 
 
 class Partition(NamedTuple):
@@ -50,7 +51,6 @@ def best_partition(
     size: float,
     *,
     nodes: int | None = None,
-    seconds: float | None = None,
 ) -> Partition:
     """Return the best partition within an area.
 
@@ -60,9 +60,8 @@ def best_partition(
         Of a program on one architecture.
     size : float
         Instructions that the accelerator holds.
-    nodes, seconds : optional
-        Limits of the search, if the area is one; `bound` shows the part that is not proven.
-        A bound in seconds makes the answer depend on the machine.
+    nodes : int, optional
+        Limit of the search; `bound` shows the part that is not proven.
     """
     few = reduced(problem, size)
     lost = rounding(problem)
@@ -71,9 +70,9 @@ def best_partition(
         value = few.value(everything)
         return Partition(few.moved(everything), value, value, lost)
     if len(few.tie) > LARGE:
-        solved = Search(few, size).solve(nodes, seconds)
+        solved = Search(few, size).solve(nodes)
     else:
-        solved = solve_program(few, size, nodes=nodes, seconds=seconds)
+        solved = solve_program(few, size, nodes=nodes)
     chosen, value = solved.chosen, few.value(solved.chosen)
     other = greedy_choice(few, size)
     if few.value(other) < value:  # a bound was met, or the two are equal but for rounding
@@ -85,55 +84,60 @@ def best_partition(
     return Partition(few.moved(chosen), value, min(solved.bound, value), lost)
 
 
-def area_front(
-    problem: PartitionProblem, sizes: tuple[float, ...] | None = None, exact: bool = False
-) -> AreaFront:
-    """Return the front of area against time.
-
-    Its convex hull comes from minimum cuts. Between the points of the hull the front has others:
-    those within the given sizes (twelve by default), or all of them.
+def area_front(problem: PartitionProblem, sizes: tuple[float, ...] | None = None) -> AreaFront:
+    """Return the convex hull of area against time, and the best partitions at some areas.
 
     Parameters
     ----------
     problem : PartitionProblem
         Of a program on one architecture.
     sizes : tuple of float, optional
-        Areas for which to find the best partition besides.
-    exact : bool
-        Whether to find every point of the front: one program for each point.
+        Areas at which to find the best partition besides; twelve by default.
     """
     hull = nested_groups(problem)
-    found = [problem.moved(chosen) for chosen in hull]
     most = float(problem.area[hull[-1]].sum())
-    if exact:
-        found += _every(problem, most)
-    else:
-        wanted = sizes if sizes is not None else _grid(most)
-        found += [best_partition(problem, size).moved for size in wanted if size < most]
-    return _undominated(problem, found)
-
-
-def _grid(most: float) -> tuple[float, ...]:
-    return tuple(np.unique(np.geomspace(8.0, most, 13).round())[:-1]) if most > 8 else ()
-
-
-def _every(problem: PartitionProblem, most: float) -> list[NDArray[np.bool_]]:
-    """Return a best partition for each area at which the best time changes."""
-    found = []
-    left = most - 1
-    while left > 0:
-        best = best_partition(problem, left)
-        found.append(best.moved)
-        left = float(problem.area[problem.chosen(best.moved)].sum()) - 1
-    return found
-
-
-def _undominated(problem: PartitionProblem, moved: list[NDArray[np.bool_]]) -> AreaFront:
+    if sizes is None:
+        sizes = tuple(np.unique(np.geomspace(8.0, most, 13).round())[:-1]) if most > 8 else ()
+    moved = [problem.moved(chosen) for chosen in hull]
+    moved += [best_partition(problem, size).moved for size in sizes if size < most]
     chosen = [problem.chosen(each) for each in moved]
     area = np.array([int(problem.area[c].sum()) for c in chosen])
     change = np.array([problem.value(c) for c in chosen])
     order = np.lexsort((change, area))
     least = np.minimum.accumulate(change[order])
-    better = np.concatenate([[True], change[order][1:] < least[:-1]])
-    kept = order[better]
+    kept = order[np.concatenate([[True], change[order][1:] < least[:-1]])]
     return AreaFront(area[kept], change[kept], np.stack(moved)[kept])
+
+
+# ------------------------------------------------------------------- partitions that are used again
+
+NODE_LIMIT = 20_000
+"""Nodes of the branch-and-bound tree at which a search stops: as everywhere, the same bytes on
+every machine; real programs take a few."""
+REMEMBERED = 50_000
+"""Designs whose partitions are kept."""
+
+
+def solved_best(graph: Graph, architecture: Architecture, size: float) -> Partition:
+    """Return the best partition of a program on one architecture, found once."""
+    return _best(graph, architecture.effective, _whole(graph, size))
+
+
+def solved_greedy(graph: Graph, architecture: Architecture, size: float) -> Partition:
+    """Return the greedy partition of a program on one architecture, found once."""
+    return _greedy(graph, architecture.effective, _whole(graph, size))
+
+
+def _whole(graph: Graph, size: float) -> float:
+    """Return the same number for sizes that hold the same blocks."""
+    return float(min(np.floor(size), graph.area.sum()))
+
+
+@functools.lru_cache(REMEMBERED)
+def _best(graph: Graph, architecture: Architecture, size: float) -> Partition:
+    return best_partition(problem_of(graph, architecture), size, nodes=NODE_LIMIT)
+
+
+@functools.lru_cache(REMEMBERED)
+def _greedy(graph: Graph, architecture: Architecture, size: float) -> Partition:
+    return greedy_partition(problem_of(graph, architecture), size)

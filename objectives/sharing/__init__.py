@@ -6,41 +6,33 @@ this package's own (docs/sharing.md).
 
 Modules:
 
-* ``quantities``: the quantities of the models, and records of them;
-* ``model``: :func:`round_robin`, the model of latency and its best schedule period;
-* ``schedule``: the schedule, and equations 1–5 as printed;
-* ``exact``: the exact mean latency, also of streams with different rates;
-* ``optimum``: the best schedule period;
+* ``schedule``: the quantities, the schedule, and equations 1–5 as printed;
+* ``latency``: the exact mean latency, the best schedule period, and :func:`round_robin` for all;
 * ``tail``: the exact 99th percentile;
 * ``load``: the elements of a call per lane, and the number of engines;
-* ``calls``: calls of several elements, without other calls and under load;
-* ``blocking``: a stream that has one call at a time; ``pace``: several outstanding calls;
-* ``bound``: a bound of a call's time, a line in its granularity; ``_floors``: lower bounds of times
-  on a shared engine;
-* ``simulation``: the cycle-accurate simulation; ``arrivals``: its arrivals; ``simulated``: the
-  simulation as a model.
+* ``calls``: calls of several elements, without other calls and under load, and a bound of their
+  time;
+* ``pace``: a stream with several outstanding calls;
+* ``simulation``: the cycle-accurate simulation.
 """
 
-from objectives.sharing.arrivals import read_trace
-from objectives.sharing.blocking import blocking_interval
-from objectives.sharing.bound import engine_line
-from objectives.sharing.calls import call_latency, call_service
-from objectives.sharing.exact import StreamLatencies, exact_latency, latency_by_stream
+from objectives.sharing.calls import call_latency, call_service, engine_line
+from objectives.sharing.latency import RoundRobin, best_schedule_period, exact_latency, round_robin
 from objectives.sharing.load import engine_count, lane_arrivals, share_out
-from objectives.sharing.model import RoundRobin, round_robin
-from objectives.sharing.optimum import best_schedule_period
 from objectives.sharing.pace import stream_interval
 from objectives.sharing.schedule import printed_latency
-from objectives.sharing.simulated import simulated_latency
-from objectives.sharing.simulation import SimulatedLatency, departure_clocks, simulate
+from objectives.sharing.simulation import (
+    SimulatedLatency,
+    departure_clocks,
+    simulate,
+    simulated_latency,
+)
 from objectives.sharing.tail import latency_quantile, tail_latency
 
 __all__ = [
     "RoundRobin",
     "SimulatedLatency",
-    "StreamLatencies",
     "best_schedule_period",
-    "blocking_interval",
     "call_latency",
     "call_service",
     "departure_clocks",
@@ -48,10 +40,8 @@ __all__ = [
     "engine_line",
     "exact_latency",
     "lane_arrivals",
-    "latency_by_stream",
     "latency_quantile",
     "printed_latency",
-    "read_trace",
     "round_robin",
     "share_out",
     "simulate",

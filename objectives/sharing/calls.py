@@ -10,8 +10,8 @@ that finds n has its last element in slot n + m − 1. All but the remainder of 
 therefore follows from the mean queue, and the remainder from E[ω^n] at the R-th roots of unity.
 Between slots only arrivals change n, and at a slot n changes only if the queue is empty. Hence
 E[ω^n] has a closed form in the probabilities of an empty queue (docs/sharing.md has the steps).
-With W_e the mean wait of an element (:func:`objectives.sharing.exact.mean_wait`), and ρ, ω_k, v_k,
-y_k and g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
+With W_e the mean wait of an element (:func:`objectives.sharing.latency.mean_wait`), and ρ, ω_k,
+v_k, y_k and g_k as there, the mean wait of a call for the slot of its last element is, in clocks::
 
     (m − 1/2)·P/R + ρ·W_e − H²/(RP) · Σ_{j=1}^{R−1} ω_j^m · γ_j/(1 − y_j) · Π_{k≠j} (1 + x_jk)
     γ_j = (1 − ρ)·g_j/(ω_j^m − 1), or 1 if ω_j^m is 1
@@ -22,27 +22,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, Requirement, lower_bound, model, monotonic, requires
-from objectives.quantities import CallRate, ClockPeriod
+from objectives.quantities import (
+    CallRate,
+    ClockPeriod,
+    ElementBytes,
+    Lanes,
+    Passes,
+    PipelineDepth,
+    Streams,
+)
 from objectives.queues import Complex, complex_expm1
-from objectives.sharing._floors import time_alone, time_loaded, turn_interval
-from objectives.sharing.exact import (
+from objectives.sharing.latency import (
     ROUNDING,
     mean_wait,
     turned_angle,
     zeros,
 )
-from objectives.sharing.quantities import (
+from objectives.sharing.schedule import (
     LONGEST_PERIOD,
     LaneElements,
     Pipeline,
     SchedulePeriod,
+    schedule,
 )
-from objectives.sharing.schedule import schedule
 
 _FACTORS = 1 << 13
 """Factors taken at a time: their few complex temporaries stay in the cache."""
@@ -102,7 +109,39 @@ class CallLatency:
     ]
 
 
-@lower_bound(engine_interval=turn_interval, engine_time_alone=time_alone)
+class _SlotsBound(NamedTuple):
+    engine_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
+    engine_time_alone: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+    engine_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+@monotonic(
+    engine_interval="+streams =pipeline_depth +clock_period +lane_elements",
+    engine_time_alone="+streams +pipeline_depth +clock_period +lane_elements",
+    engine_time="+streams +pipeline_depth +clock_period +lane_elements",
+)
+@model
+def _bound_slots(
+    streams: Streams,
+    pipeline_depth: PipelineDepth,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+) -> _SlotsBound:
+    """Return lower bounds that hold for every schedule, and are monotonic where the times jump.
+
+    ⌈N/C⌉ groups take C slots a turn, so a slot comes every ``P/R ≥ ⌈N/C⌉·C ≥ N`` clocks in the
+    mean. The interval is at least m·N clocks. The time of a call is at least N/2 + m·C: half a mean
+    gap between slots, m − 1 slots, the pipeline. Earlier calls hasten none.
+    """
+    interval = np.multiply(lane_elements, streams) * clock_period
+    clocks = np.divide(streams, 2.0) + np.multiply(lane_elements, pipeline_depth)
+    time = clocks * clock_period
+    shape = np.broadcast_shapes(np.shape(interval), np.shape(time))
+    interval, time = (np.broadcast_to(x, shape).copy()[()] for x in (interval, time))
+    return _SlotsBound(interval, time, time)
+
+
+@lower_bound(engine_interval=_bound_slots, engine_time_alone=_bound_slots)
 @model
 @monotonic(
     engine_interval="+streams +context_switch -schedule_period +clock_period +lane_elements",
@@ -157,7 +196,7 @@ def call_service(
         "engine_utilization < 1", "the engine's slots of a stream carry the calls it is offered"
     )
 )
-@lower_bound(engine_time=time_loaded)
+@lower_bound(engine_time=_bound_slots)
 @model
 @monotonic(
     engine_utilization="+streams +context_switch -schedule_period +call_rate +lane_elements"
@@ -179,7 +218,7 @@ def call_latency(
     every element that waits. A design takes about R²/2 complex multiplications for R slots a round,
     whatever the size of its calls: tens of microseconds at 32, seconds at the longest period.
 
-    As with single elements (:func:`objectives.sharing.exact.exact_latency`), further calls delay
+    As with single elements (:func:`objectives.sharing.latency.exact_latency`), further calls delay
     the next ones and hasten none: times rise with the call rate and the clock period. Elements
     added to each call delay all that come later, and are later themselves than the others of their
     call. More streams, or longer switches, only lengthen the pause H. Time added to it brings
@@ -228,8 +267,8 @@ def _call_wait(
 ) -> tuple[Array, Array]:
     """Return the exact mean wait for the slot of a call's last element and its error, in clocks.
 
-    The first parameters are as of :func:`objectives.sharing.exact.mean_wait`, the last two are its
-    results.
+    The first parameters are as of :func:`~objectives.sharing.latency.mean_wait`, the last two are
+    its results.
     """
     columns = np.broadcast_arrays(length, away, schedule_period, load, lane_elements)
     shape = columns[0].shape
@@ -324,3 +363,107 @@ def _golden(period: int) -> int:
     while math.gcd(stride, period) > 1:
         stride += 1
     return stride
+
+
+# ------------------------------------------------------- a line that bounds the time of every call
+#
+# Network calculus calls an engine with such a line a latency-rate server (D. Stiliadis, A. Varma,
+# Latency-rate servers: a general model for analysis of traffic scheduling algorithms, IEEE/ACM
+# Transactions on Networking 6(5), 1998).
+
+
+@dataclass(frozen=True, eq=False)
+class EngineLine:
+    """What `engine_line` gives."""
+
+    engine_time_per_byte: Annotated[
+        Array, Quantity("s/B", "time of a stream's slots for each byte of a call", low=0)
+    ]
+    engine_rounding_time: Annotated[
+        Array, Quantity("s", "time of the slots by which a call is rounded up, at most", low=0)
+    ]
+    engine_delay: Annotated[
+        Array,
+        Quantity("s", "further time at the engine, in the worst phase of the schedule", low=0),
+    ]
+
+
+class _EngineLine(NamedTuple):
+    engine_time_per_byte: Annotated[Array, Quantity("s/B", "never a shorter time", low=0)]
+    engine_rounding_time: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+    engine_delay: Annotated[Array, Quantity("s", "never a shorter time", low=0)]
+
+
+@monotonic(
+    engine_time_per_byte="+streams +clock_period -lanes -element_bytes +passes",
+    engine_rounding_time="+streams +clock_period +passes",
+    engine_delay="+pipeline_depth +clock_period",
+)
+@model
+def _bound_line(
+    streams: Streams,
+    pipeline_depth: PipelineDepth,
+    clock_period: ClockPeriod,
+    lanes: Lanes,
+    element_bytes: ElementBytes,
+    passes: Passes,
+) -> _EngineLine:
+    """Return the line of an engine whose slots are N clocks apart, without a pause."""
+    slot = np.multiply(streams, clock_period) * passes
+    return _EngineLine(
+        slot / np.multiply(element_bytes, lanes),
+        slot,
+        np.multiply(pipeline_depth, clock_period),
+    )
+
+
+@lower_bound(
+    engine_time_per_byte=_bound_line, engine_rounding_time=_bound_line, engine_delay=_bound_line
+)
+@model
+@monotonic(
+    engine_time_per_byte="+streams +context_switch -schedule_period +clock_period -lanes"
+    " -element_bytes +passes",
+    engine_rounding_time="+streams +context_switch -schedule_period +clock_period =lanes"
+    " =element_bytes +passes",
+    engine_delay="+streams +context_switch +clock_period =lanes =element_bytes",
+)
+def engine_line(
+    pipeline: Pipeline,
+    schedule_period: SchedulePeriod,
+    clock_period: ClockPeriod,
+    lanes: Lanes,
+    element_bytes: ElementBytes,
+    passes: Passes,
+) -> EngineLine:
+    """Return a line in the granularity that no call's time at the engine is above.
+
+    A stream has R slots a round of P clocks, C clocks apart but for a pause of H = P − R·C more
+    between rounds. A call takes ``m = passes · ceil(g / (element_bytes · lanes))`` of them. From
+    just after a slot to the m-th slot from there pass ``m · P/R + H · (1 − b/R)`` clocks in the
+    worst phase if m is b more than full rounds, and b is not less than the greatest common divisor
+    d of passes and R. So the slots take ``m · P/R``, of which at most ``passes · P/R`` are due to
+    the rounding up of m, and `engine_delay` is ``H · (1 − d/R) + C``, the pipeline included. All
+    times are times the clock. Calls one after the other each have ``m · P/R`` from the end of the
+    last one's or from their arrival, whichever is later, and end by `engine_delay` later.
+
+    P/R and H move as :func:`objectives.sharing.schedule.printed_latency` says; the divisor jumps
+    with R and passes.
+
+    >>> line = engine_line(8, 4, 4, 4, 1.0, lanes=1, element_bytes=16, passes=1)
+    >>> float(16 * line.engine_time_per_byte), float(line.engine_delay)
+    (10.0, 22.0)
+    """
+    length, away = schedule(*pipeline, schedule_period)
+    slot = length / schedule_period * clock_period * passes
+    with np.errstate(invalid="ignore"):  # values that are not numbers are replaced afterwards
+        whole = (
+            np.asarray(x, dtype=np.float64).astype(np.int64) for x in (passes, schedule_period)
+        )
+        together = np.gcd(*whole)
+    delay = away * (1.0 - together / np.asarray(schedule_period, dtype=np.float64))
+    return EngineLine(
+        slot / np.multiply(element_bytes, lanes),
+        slot,
+        (delay + np.asarray(pipeline.pipeline_depth)) * clock_period,
+    )

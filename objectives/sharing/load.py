@@ -24,7 +24,7 @@ from objectives.quantities import (
     Streams,
     TotalStreams,
 )
-from objectives.sharing.quantities import LANE_ELEMENTS
+from objectives.sharing.schedule import LANE_ELEMENTS
 
 _ROUNDING = 1e-12  # data of exactly k elements must not become k + 1 of them
 

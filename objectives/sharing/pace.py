@@ -19,11 +19,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dse.model import Array, Floats, Quantity, lower_bound, model
-from objectives.quantities import CallsInFlight, ClockPeriod
-from objectives.sharing._floors import slots_interval, window_interval
-from objectives.sharing.quantities import LaneElements, Pipeline, SchedulePeriod
-from objectives.sharing.schedule import schedule
+from dse.model import Array, Floats, Quantity, lower_bound, model, monotonic
+from objectives.quantities import CallsInFlight, ClockPeriod, PipelineDepth, Streams
+from objectives.sharing.schedule import LaneElements, Pipeline, SchedulePeriod, schedule
 
 _SETTLING = 32
 """Calls before the count, times the calls in flight for many of them."""
@@ -33,7 +31,10 @@ _ROWS = 1 << 14
 """Designs followed at a time: their columns stay in the cache."""
 _ON_THE_SLOT = 1e-9
 """Clocks by which a call may come after a slot and still be in time, for rounding's sake."""
-GOLDEN = (5**0.5 - 1) / 2
+_GOLDEN = (5**0.5 - 1) / 2
+
+
+_Time = Annotated[Floats, Quantity("s", "time of a call outside the engine", low=0)]
 
 
 class Way(NamedTuple):
@@ -81,8 +82,58 @@ class Pace(NamedTuple):
     ]
 
 
-@lower_bound(stream_interval=slots_interval)
-@lower_bound(stream_interval=window_interval)
+class _StreamInterval(NamedTuple):
+    stream_interval: Annotated[Array, Quantity("s", "never a shorter interval", low=0)]
+
+
+@monotonic(
+    stream_interval="+streams +pipeline_depth +clock_period +lane_elements -calls_in_flight"
+    " +set_up_time +travel_time"
+)
+@model
+def _bound_window(
+    streams: Streams,
+    pipeline_depth: PipelineDepth,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    calls_in_flight: CallsInFlight,
+    set_up_time: _Time,
+    travel_time: _Time,
+) -> _StreamInterval:
+    """Return the largest of set-up, m·N clocks, and what q calls in flight need at least.
+
+    The call q after another begins its set-up when that one has ended, and ends after set-up and
+    travel, m − 1 further slots of C clocks and the pipeline: T later. So q calls take T at least.
+    """
+    slots = np.multiply(lane_elements, pipeline_depth) - _ON_THE_SLOT
+    one = np.add(set_up_time, travel_time) + slots * clock_period
+    carried = np.multiply(lane_elements, streams) * clock_period
+    return _StreamInterval(np.maximum(np.maximum(set_up_time, carried), one / calls_in_flight))
+
+
+@monotonic(
+    stream_interval="+streams +context_switch -schedule_period +clock_period +lane_elements"
+    " +set_up_time"
+)
+@model
+def _bound_slots(
+    pipeline: Pipeline,
+    schedule_period: SchedulePeriod,
+    clock_period: ClockPeriod,
+    lane_elements: LaneElements,
+    set_up_time: _Time,
+) -> _StreamInterval:
+    """Return the larger of set-up and the slots of a call.
+
+    They move as :func:`objectives.sharing.schedule.printed_latency` says.
+    """
+    length, _ = schedule(*pipeline, schedule_period)
+    slots = lane_elements * length / schedule_period * clock_period
+    return _StreamInterval(np.maximum(set_up_time, slots))
+
+
+@lower_bound(stream_interval=_bound_slots)
+@lower_bound(stream_interval=_bound_window)
 @model
 def stream_interval(
     pipeline: Pipeline,
@@ -95,15 +146,13 @@ def stream_interval(
     """Return the mean time from end to end of calls of a stream that always has one waiting.
 
     How a call meets the schedule is a matter of phase, so the interval may do anything with any
-    input; its floors are :mod:`objectives.sharing._floors`.
+    input; its floors are :mod:`objectives.sharing.bound`.
 
     Returns
     -------
     Pace
         Array of the broadcast shape of the inputs [s]: inf if a part of the way is, NaN if
-        ``streams < pipeline_depth``. With one call in flight and no wait it is
-        :func:`objectives.sharing.blocking.blocking_interval` to one part in a few hundred, for
-        at least 128 calls are counted.
+        ``streams < pipeline_depth``.
 
     Two slots of 4 clocks in a round of 24. A call that comes back 5 clocks after its end is away
     for the next slot; the second call in flight takes it.
@@ -133,10 +182,12 @@ def _paces(table: Array) -> Array:
     pace[np.isinf(alone)] = np.inf
     first, same = _distinct(table[:, followed])
     found = np.empty(first.size)
-    order = np.argsort(window[followed[first]], kind="stable")
-    for low in range(0, order.size, _ROWS):
-        block = order[low : low + _ROWS]
-        found[block] = _follow(table[:, followed[first[block]]])
+    windows = np.maximum(window[followed[first]], 1)
+    for calls in np.unique(windows):
+        same_window = np.flatnonzero(windows == calls)
+        for low in range(0, same_window.size, _ROWS):
+            block = same_window[low : low + _ROWS]
+            found[block] = _follow(table[:, followed[first[block]]], int(calls))
     pace[followed] = np.maximum(pace[followed], found[same])  # may be less by rounding
     return pace
 
@@ -157,111 +208,46 @@ def _distinct(table: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first, same
 
 
-def _follow(table: Array) -> Array:
-    """Follow the calls of designs; return the mean clocks from end to end.
+def _follow(table: Array, window: int) -> Array:
+    """Follow the calls of designs of one window; return the mean clocks from end to end.
 
-    The count spans whole windows, for the calls of one may come back together.
+    The count spans whole windows, for the calls of one may come back together. Arrays are used
+    again, because fresh ones take as long as the arithmetic.
     """
-    length, away, depth, period, batch, window, set_up, travel, wait, busy = table
-    window = np.maximum(window, 1).astype(np.int64)
-    most, designs = int(window.max()), window.size
-    before, half = np.maximum(_SETTLING, 2 * window), window * -(-_COUNTED // window)
-    early, late = _Sum.of(before, before + half), _Sum.of(before + half, before + 2 * half)
-    ends = np.zeros((most, designs))  # of the latest calls
-    earlier = np.arange(designs) - window * designs  # where the call is that ends a window
-    thread, free, held = np.zeros(designs), np.zeros(designs), _Held.of(wait, busy)
-    slots, in_time = _Slots.of(length, depth, period), travel - _ON_THE_SLOT
-    came, place, rounds = np.empty(designs), np.empty_like(earlier), np.empty(designs)
-    for call in range(int(np.max(before + 2 * half))):
-        end = ends[call % most]
-        ends.take(np.add(earlier, call % most * designs, out=place), mode="wrap", out=came)
-        np.maximum(thread, came, out=thread)
+    length, away, depth, period, batch, _, set_up, travel, wait, busy = table
+    before, half = max(_SETTLING, 2 * window), window * -(-_COUNTED // window)
+    early, late = np.zeros(length.size), np.zeros(length.size)
+    ends = np.zeros((window, length.size))  # of the latest calls
+    thread, free = np.zeros(length.size), np.zeros(length.size)
+    longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
+    slope = np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0)
+    per_length, per_depth, in_time = 1 / length, 1 / depth, travel - _ON_THE_SLOT
+    clock, rounds, passed = (np.empty(length.size) for _ in range(3))
+    for call in range(before + 2 * half):
+        end = ends[call % window]  # of the call that ends the window
+        np.maximum(thread, end, out=thread)
         thread += set_up
-        arrived = np.add(thread, in_time, out=came)
-        held.add((0.5 + call * GOLDEN) % 1.0, arrived)
-        np.maximum(free, slots.next(arrived), out=free)
-        free += batch
-        np.divide(np.subtract(free, 1, out=rounds), period, out=rounds)
-        np.floor(rounds, out=rounds)
-        rounds *= away
-        np.add(np.multiply(free, depth, out=end), rounds, out=end)  # of the last slot
-        early.add(call, end)
-        late.add(call, end)
-    return np.asarray((late.total - early.total) / half**2)
-
-
-class _Sum(NamedTuple):
-    """A sum over calls, from one on and before another; few of them differ by design."""
-
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    bounds: tuple[int, int, int, int]
-    total: Array
-
-    @classmethod
-    def of(cls, low: NDArray[np.int64], high: NDArray[np.int64]) -> _Sum:
-        """Take the bounds of each design."""
-        bounds = int(low.min()), int(low.max()), int(high.min()), int(high.max())
-        return cls(low, high, bounds, np.zeros(low.size))
-
-    def add(self, call: int, values: Array) -> None:
-        """Add what a call gives to the designs that count it."""
-        first, every, until, end = self.bounds
-        if every <= call < until:
-            np.add(self.total, values, out=self.total)
-        elif first <= call < end:
-            counted = (call >= self.low) & (call < self.high)
-            np.add(self.total, values, out=self.total, where=counted)
-
-
-class _Held(NamedTuple):
-    """A wait on the way: nothing beyond the chance `busy`, else evenly spread with a mean."""
-
-    longest: Array
-    slope: Array
-    now: Array
-
-    @classmethod
-    def of(cls, wait: Array, busy: Array) -> _Held:
-        """Take the mean of all waits, and the chance of one."""
-        longest = np.divide(2 * wait, busy, out=np.zeros_like(wait), where=busy > 0)
-        slope = np.divide(longest, busy, out=np.zeros_like(wait), where=busy > 0)
-        return cls(longest, slope, np.empty_like(wait))
-
-    def add(self, chance: float, times: Array) -> None:
-        """Add the wait that is exceeded with a chance."""
-        np.subtract(self.longest, np.multiply(self.slope, chance, out=self.now), out=self.now)
-        times += np.maximum(self.now, 0.0, out=self.now)
-
-
-class _Slots(NamedTuple):
-    """The slots of a stream, numbered; the first is at 0."""
-
-    length: Array
-    period: Array
-    a_length: Array
-    a_depth: Array
-    rounds: Array
-    passed: Array
-
-    @classmethod
-    def of(cls, length: Array, depth: Array, period: Array) -> _Slots:
-        """Take the clocks of a round and between slots, and the slots of a round."""
-        rest = np.empty_like(length), np.empty_like(length)
-        return cls(length, period, 1 / length, 1 / depth, *rest)
-
-    def next(self, clock: Array) -> Array:
-        """Return the number of the first slot not before a clock, in the clock's own array.
-
-        A clock is less than the call's by `_ON_THE_SLOT`, which is more than products round away up
-        to some millions of clocks.
-        """
-        rounds = np.floor(np.multiply(clock, self.a_length, out=self.rounds), out=self.rounds)
-        clock -= np.multiply(rounds, self.length, out=self.passed)
-        clock *= self.a_depth
+        np.add(thread, in_time, out=clock)
+        # the wait on the way that is exceeded with a chance: at most `longest`, evenly spread
+        np.multiply(slope, (0.5 + call * _GOLDEN) % 1.0, out=passed)
+        np.subtract(longest, passed, out=passed)
+        clock += np.maximum(passed, 0.0, out=passed)
+        # the number of the first slot not before that; slot 0 is at 0
+        np.floor(np.multiply(clock, per_length, out=rounds), out=rounds)
+        clock -= np.multiply(rounds, length, out=passed)
+        clock *= per_depth
         np.ceil(clock, out=clock)
         np.maximum(clock, 0.0, out=clock)
-        np.minimum(clock, self.period, out=clock)  # of a huge clock, rounding
-        rounds *= self.period
+        np.minimum(clock, period, out=clock)  # of a huge clock, rounding
+        rounds *= period
         clock += rounds
-        return clock
+        np.maximum(free, clock, out=free)
+        free += batch
+        np.floor(np.divide(np.subtract(free, 1, out=rounds), period, out=rounds), out=rounds)
+        rounds *= away
+        np.add(np.multiply(free, depth, out=end), rounds, out=end)  # of the last slot
+        if before <= call < before + half:
+            early += end
+        elif call >= before + half:
+            late += end
+    return np.asarray((late - early) / half**2)

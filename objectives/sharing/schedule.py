@@ -1,4 +1,4 @@
-"""The hierarchical round-robin schedule of a C-slowed engine, and its latency as printed.
+"""The hierarchical round-robin schedule of a C-slowed engine: quantities, and latency as printed.
 
 Source: M. J. Hall, R. D. Chamberlain, "Performance Modeling of Virtualized Custom Logic
 Computations", ASAP 2014, equations 1–5.
@@ -13,12 +13,76 @@ with fewer streams keeps its C slots a turn, some of them idle. Every formula th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dse.model import Array, Floats, Quantity, model, monotonic
-from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic
+from objectives.quantities import ClockPeriod, PipelineDepth, Streams
+
+LONGEST_PERIOD = 65_536
+"""Largest schedule period in the domain; the cost of the exact latency grows with the period."""
+
+ContextSwitch: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "clocks of the engine to swap one group of streams for the next",
+        "S",
+        low=0,
+        high=1_000_000_000,
+        integer=True,
+        better="lower",
+        typical=(0, 64),
+    ),
+]
+SchedulePeriod: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "1",
+        "turns of each stream before its group is swapped out",
+        "R_S",
+        low=1,
+        high=LONGEST_PERIOD,
+        integer=True,
+        typical=(1, 128),
+    ),
+]
+ArrivalRate: TypeAlias = Annotated[
+    Floats,
+    Quantity(
+        "element/s",
+        "elements that arrive in one stream a second, at a lane",
+        "λ",
+        low=0,
+        typical=(1e3, 1e6),
+    ),
+]
+LANE_ELEMENTS = Quantity(
+    "element/call",
+    "elements that a call brings to each lane at once",
+    "m",
+    low=1,
+    high=1_000_000_000,
+    integer=True,
+    typical=(1, 64),
+)
+LaneElements: TypeAlias = Annotated[Floats, LANE_ELEMENTS]
+
+
+class Pipeline(NamedTuple):
+    """A pipeline and the streams that share it."""
+
+    streams: Streams
+    pipeline_depth: PipelineDepth
+    context_switch: ContextSwitch
+
+
+class Traffic(NamedTuple):
+    """What arrives in each stream, and the clock that serves it."""
+
+    arrival_rate: ArrivalRate
+    clock_period: ClockPeriod
 
 
 class Schedule(NamedTuple):
@@ -111,8 +175,8 @@ def printed_latency(
     """Rates, occupancies and mean latency as printed (Hall & Chamberlain 2014, equations 1–5).
 
     The latency is an approximation: in the paper's setting mostly 9 to 23 % below the exact one, in
-    others up to 12 % above it (docs/sharing.md). :func:`objectives.sharing.exact.exact_latency` is
-    exact. Waits and occupancies are inf if the arrival rate reaches the service rate.
+    others up to 12 % above it (docs/sharing.md). :func:`objectives.sharing.exact_latency` is exact.
+    Waits and occupancies are inf if the arrival rate reaches the service rate.
 
     With G = ⌈N/C⌉ groups, a slot comes every P/R = G (C + S/R) clocks if G > 1 and every C if not:
     it rises with N and S and falls with R, and rate, load and M/D/1 wait follow it. Time away

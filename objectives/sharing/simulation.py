@@ -9,77 +9,44 @@ Of elements that arrive at once, the first of each call is enough: the maximum i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dse.model import Array
-from dse.problems import Problem
-from objectives.sharing.arrivals import CHUNK, ArrivalProcess, arrival_problems, generate
-from objectives.sharing.quantities import problems_in, refuse
-from objectives.sharing.schedule import schedule, utilization
+from dse.model import Array, Quantity, declared, model
+from dse.problems import InputError, Problem
+from objectives.quantities import problems_in
+from objectives.sharing.schedule import (
+    Pipeline,
+    SchedulePeriod,
+    Traffic,
+    printed_latency,
+    schedule,
+)
 
-BATCHES = 32
+ELEMENTS = 200_000
+"""Elements of each simulation of the model, a tenth of them to warm up."""
+_BATCHES = 32
 """Batch means behind an interval: enough for a t quantile near the normal one."""
-_FEWEST = 4 * BATCHES
-_LONGEST = 2.0**48
-"""Clocks of a run, beyond which float64 does not resolve a hundredth of a clock."""
+_WARM_UP = 0.1
+"""The fraction of the calls at the start that is left out; the queue starts empty."""
+_LEVEL = 0.99
+_CHUNK = 1 << 15
+"""Calls generated at a time: the working set stays in the cache."""
 
 
-@dataclass(frozen=True, eq=False)
-class SimulatedLatency:
-    """The measurements of a simulation, after its warm-up.
-
-    Parameters
-    ----------
-    latency : float
-        Mean latency [s], from arrival to the end of the pipeline; of calls of several elements, to
-        the end of the last one.
-    low, high : float
-        Confidence interval of the mean [s], from batch means.
-    level : float
-        Confidence of the interval.
-    occupancy : ndarray
-        Share of the arrivals that find 0, 1, 2… elements waiting in their queue; under Poisson
-        arrivals also the share of time.
-    latencies : ndarray
-        Latency of each measured call [s], in order of arrival; one element is a call too.
-    warm_up : int
-        Calls at the start that were left out.
-    """
+class SimulatedLatency(NamedTuple):
+    """The measurements of a simulation, after its warm-up."""
 
     latency: float
+    """Mean latency [s], from arrival to the end of the pipeline; of calls of several elements, to
+    the end of the last one."""
     low: float
+    """The 99 % confidence interval of the mean [s], from 32 batch means."""
     high: float
-    level: float
-    occupancy: Array = field(repr=False)
-    latencies: Array = field(repr=False)
-    warm_up: int
-
-    @cached_property
-    def percentiles(self) -> tuple[float, float, float]:
-        """The 50th, 95th and 99th percentile of the latency [s]; found when first asked for."""
-        p50, p95, p99 = np.percentile(self.latencies, (50, 95, 99))
-        return float(p50), float(p95), float(p99)
-
-    @property
-    def p50(self) -> float:
-        """Median latency [s]."""
-        return self.percentiles[0]
-
-    @property
-    def p95(self) -> float:
-        """95th percentile of the latency [s]."""
-        return self.percentiles[1]
-
-    @property
-    def p99(self) -> float:
-        """99th percentile of the latency [s]."""
-        return self.percentiles[2]
+    latencies: Array
+    """Latency of each measured call [s], in order of arrival; one element is a call too."""
 
 
 def simulate(
@@ -87,46 +54,26 @@ def simulate(
     pipeline_depth: int,
     context_switch: int,
     schedule_period: int,
-    arrival_rate: float | None,
+    arrival_rate: float,
     clock_period: float,
-    arrivals: ArrivalProcess | ArrayLike = "poisson",
-    elements: int = 1_000_000,
-    seed: int = 0,
     *,
+    elements: int = 1_000_000,
     batch: int = 1,
-    stream: int = 0,
-    warm_up: float = 0.1,
-    level: float = 0.99,
-    burst_length: float = 8.0,
-    peak_to_mean: float = 4.0,
+    seed: int = 0,
 ) -> SimulatedLatency:
-    """Simulate one stream of a shared engine and measure its latency.
+    """Simulate one stream of a shared engine under Poisson arrivals and measure its latency.
 
     Parameters
     ----------
-    streams, pipeline_depth, context_switch, schedule_period, clock_period
+    streams, pipeline_depth, context_switch, schedule_period, arrival_rate, clock_period
         As in :func:`objectives.sharing.round_robin`.
-    arrival_rate : float or None
-        Elements a second; None if `arrivals` are times.
-    arrivals : {"poisson", "deterministic", "bursty"} or array_like
-        A process (:func:`objectives.sharing.arrivals.generate`), or arrival times [s] in ascending
-        order, such as :func:`objectives.sharing.arrivals.read_trace` returns.
     elements : int
-        How many elements a process gives, warm-up included. Memory is 8 bytes a call.
-    seed : int
-        Of a process.
+        How many elements arrive, warm-up included. Memory is 8 bytes a call. Batches must be long
+        against the memory of the queue, so raise this near saturation.
     batch : int
-        Elements that arrive at once: a call. A process gives ``elements // batch`` calls, and each
-        time of `arrivals` is one of a call. Means, intervals and percentiles are over calls.
-    stream : int
-        Which stream is followed; its place in the round matters to arrivals in step with the clock.
-    warm_up : float
-        Share of the calls at the start to leave out; the queue starts empty.
-    level : float
-        Confidence of the interval of the mean. It rests on 32 batch means; batches must be long
-        against the memory of the queue, so raise `elements` near saturation.
-    burst_length, peak_to_mean : float
-        Of ``"bursty"``: mean elements of a burst, and the rate within it over the mean rate.
+        Elements that arrive at once: a call. Means, intervals and latencies are over calls.
+    seed : int
+        Of the arrivals.
 
     Raises
     ------
@@ -137,36 +84,22 @@ def simulate(
     >>> measured.low < 211.194e-9 < measured.high  # the exact mean
     True
     """
-    setting = {
-        "streams": streams,
-        "pipeline_depth": pipeline_depth,
-        "context_switch": context_switch,
-        "schedule_period": schedule_period,
-        "clock_period": clock_period,
-    }
-    process = arrivals if isinstance(arrivals, str) else None
-    if process is not None and arrival_rate is not None:
-        setting["arrival_rate"] = arrival_rate
-    problems = problems_in(setting)
-    fewest = _FEWEST * max(batch, 1) if process is not None else _FEWEST
-    problems += arrival_problems(arrival_rate, arrivals, elements, seed, fewest)
-    problems += _option_problems(batch, stream, streams, warm_up, level, burst_length, peak_to_mean)
-    refuse("simulate", problems)
-    slots = _Slots.of(streams, pipeline_depth, context_switch, schedule_period, stream)
-    chunks: Iterable[Array]
-    if process is not None and arrival_rate is not None:
-        rate = arrival_rate * clock_period
-        refuse("simulate", _load_problems(slots, rate, elements))
-        calls = int(elements) // batch
-        chunks = generate(process, rate / batch, calls, seed, burst_length, peak_to_mean)
-    else:
-        times = np.asarray(arrivals, dtype=np.float64) / clock_period
-        calls = times.size
-        chunks = (times[first : first + CHUNK] for first in range(0, calls, CHUNK))
-    skipped = int(warm_up * calls)
-    latencies, occupancy = _measure(slots, chunks, calls, skipped, batch)
-    latencies *= clock_period
-    return _summary(latencies, occupancy, skipped, level)
+    setting = (streams, pipeline_depth, context_switch, schedule_period, arrival_rate, clock_period)
+    _check(setting, elements // max(batch, 1), batch)
+    slots = _Slots.of(streams, pipeline_depth, context_switch, schedule_period)
+    calls, rng = elements // batch, np.random.default_rng(seed)
+    skipped, rate = int(_WARM_UP * calls), arrival_rate * clock_period / batch
+    latencies = np.empty(calls)
+    last, most = 0.0, -np.inf
+    for first in range(0, calls, _CHUNK):
+        gaps = rng.standard_exponential(min(_CHUNK, calls - first))
+        gaps /= rate
+        gaps[0] += last
+        arrived = np.cumsum(gaps, out=gaps)
+        last = float(arrived[-1])
+        departed, most = slots.serve(arrived, first, most, batch)
+        np.subtract(departed, arrived, out=latencies[first : first + arrived.size])
+    return _summary(latencies[skipped:] * clock_period)
 
 
 def departure_clocks(
@@ -177,7 +110,7 @@ def departure_clocks(
     schedule_period: int,
     stream: int = 0,
 ) -> Array:
-    """Return the clock at which each element leaves the pipeline.
+    """Return the clock at which each element leaves the pipeline, for arrivals of any kind.
 
     Parameters
     ----------
@@ -191,9 +124,7 @@ def departure_clocks(
         the turn of group 0 starts at clock 0.
     """
     slots = _Slots.of(streams, pipeline_depth, context_switch, schedule_period, stream)
-    arrived = np.asarray(arrival_clocks, dtype=np.float64)
-    departed, _, _ = slots.serve(arrived, 0, -np.inf, 1)
-    return departed
+    return slots.serve(np.asarray(arrival_clocks, dtype=np.float64), 0, -np.inf, 1)[0]
 
 
 class _Slots(NamedTuple):
@@ -206,17 +137,16 @@ class _Slots(NamedTuple):
     offset: float
 
     @classmethod
-    def of(cls, streams: int, depth: int, switch: int, period: int, stream: int) -> _Slots:
+    def of(cls, streams: int, depth: int, switch: int, period: int, stream: int = 0) -> _Slots:
         length, away = (float(clocks) for clocks in schedule(streams, depth, switch, period))
         group, place = divmod(stream, depth)
         return cls(period, depth, length, away, group * (period * depth + switch) + place)
 
-    def serve(
-        self, arrived: Array, first: int, most: float, batch: int
-    ) -> tuple[Array, Array, float]:
-        """Return departures of calls, elements found waiting, and the maximum to go on from.
+    def serve(self, arrived: Array, first: int, most: float, batch: int) -> tuple[Array, float]:
+        """Return the departures of calls, of which `first` is the index of the first one.
 
-        `arrived` is not changed; `first` is the index of its first call.
+        `most` is the running maximum of the calls before; the new one is returned as well. Arrays
+        are used again, because fresh ones take as long as the arithmetic.
         """
         shifted = arrived - self.offset
         rounds = np.floor(shifted / self.length)
@@ -229,87 +159,86 @@ class _Slots(NamedTuple):
         index = np.arange(first, first + arrived.size, dtype=np.float64)
         index *= batch
         ahead = np.subtract(free, index, out=rounds)
-        if ahead.size:
-            ahead[0] = max(ahead[0], most)
+        ahead[:1] = np.maximum(ahead[:1], most)
         np.maximum.accumulate(ahead, out=ahead)
-        most = float(ahead[-1]) if ahead.size else most
         slot = np.add(ahead, index, out=index)
-        found = np.subtract(slot, free, out=free)
         slot += batch - 1  # of the last element
         departed = np.floor(slot / self.period)
         departed *= self.away
         slot *= self.depth
         departed += slot
         departed += self.offset + self.depth
-        return departed, found, most
+        return departed, float(ahead[-1]) if ahead.size else most
 
 
-def _measure(
-    slots: _Slots, chunks: Iterable[Array], calls: int, skipped: int, batch: int
-) -> tuple[Array, Array]:
-    """Run the chunks; return the latencies in clocks and the counts of elements found waiting."""
-    latencies = np.empty(calls - skipped)
-    counts: NDArray[np.intp] = np.zeros(1, dtype=np.intp)
-    first, most = 0, -np.inf
-    for arrived in chunks:
-        departed, found, most = slots.serve(arrived, first, most, batch)
-        after = max(skipped - first, 0)
-        first += arrived.size
-        if after < arrived.size:
-            measured = latencies[first - arrived.size + after - skipped : first - skipped]
-            np.subtract(departed[after:], arrived[after:], out=measured)
-            more = np.bincount(found[after:].astype(np.intp), minlength=counts.size)
-            more[: counts.size] += counts
-            counts = more
-    return latencies, counts / max(int(counts.sum()), 1)
-
-
-def _summary(latencies: Array, occupancy: Array, warm_up: int, level: float) -> SimulatedLatency:
+def _summary(latencies: Array) -> SimulatedLatency:
     from scipy.special import stdtrit  # slow to import, and most studies simulate nothing
 
-    size = latencies.size // BATCHES
-    means = latencies[latencies.size - size * BATCHES :].reshape(BATCHES, size).mean(axis=1)
+    size = latencies.size // _BATCHES
+    means = latencies[latencies.size - size * _BATCHES :].reshape(_BATCHES, size).mean(axis=1)
     mean = float(latencies.mean())
-    half = float(stdtrit(BATCHES - 1, 0.5 + level / 2) * means.std(ddof=1) / np.sqrt(BATCHES))
-    return SimulatedLatency(mean, mean - half, mean + half, level, occupancy, latencies, warm_up)
+    spread = means.std(ddof=1) / np.sqrt(_BATCHES)
+    half = float(stdtrit(_BATCHES - 1, 0.5 + _LEVEL / 2) * spread)
+    return SimulatedLatency(mean, mean - half, mean + half, latencies)
 
 
-def _option_problems(
-    batch: int,
-    stream: int,
-    streams: int,
-    warm_up: float,
-    level: float,
-    burst_length: float,
-    peak_to_mean: float,
-) -> list[Problem]:
-    fits = {
-        "batch": (batch, batch >= 1 and float(batch).is_integer(), "a whole number of 1 or more"),
-        "stream": (stream, 0 <= stream < streams, f"a whole number from 0 to {streams - 1}"),
-        "warm_up": (warm_up, 0 <= warm_up <= 0.5, "a share from 0 to 0.5"),
-        "level": (level, 0 < level < 1, "a share above 0 and below 1"),
-        "burst_length": (burst_length, 1 <= burst_length < np.inf, "a number of 1 or more"),
-        "peak_to_mean": (peak_to_mean, 1 < peak_to_mean < np.inf, "a number above 1"),
-    }
-    return [
-        Problem(name, f"is {value:g}", f"give {allowed}")
-        for name, (value, fit, allowed) in fits.items()
-        if not fit
+def _check(setting: tuple[float, ...], calls: int, batch: int) -> None:
+    """Raise InputError with all that is wrong with the inputs of a simulation."""
+    domains = declared(printed_latency)
+    problems = problems_in(dict(zip(domains, setting, strict=True)), domains)
+    if batch < 1:
+        problems.append(Problem("batch", f"is {batch}", "at least 1"))
+    elif calls < 4 * _BATCHES:
+        least = 4 * _BATCHES * batch
+        problems.append(Problem("elements", f"makes {calls} calls", f"at least {least} elements"))
+    if not problems:
+        load = float(printed_latency(*setting).utilization)
+        if not load < 1:  # NaN if there are fewer streams than stages
+            message = f"is {load:.4g} times the service rate: the queue grows without end"
+            remedy = "lower it, or raise schedule_period; give a stream for each pipeline stage"
+            problems.append(Problem("arrival_rate", message, remedy))
+        if not setting[4]:
+            problems.append(Problem("arrival_rate", "is 0", "above 0 element/s"))
+    if problems:
+        raise InputError("simulate", problems)
+
+
+# ------------------------------------------------------------------------ the simulation as a model
+
+
+class Simulated(NamedTuple):
+    """The outputs of :func:`simulated_latency`."""
+
+    latency_simulated: Annotated[
+        Array, Quantity("s", "simulated mean latency", "W", low=0, better="lower")
     ]
+    latency_simulated_low: Annotated[Array, Quantity("s", "lower end of its 99 % interval", low=0)]
+    latency_simulated_high: Annotated[Array, Quantity("s", "upper end of its 99 % interval", low=0)]
 
 
-def _load_problems(slots: _Slots, rate: float, elements: int) -> list[Problem]:
-    load = float(utilization(np.array(slots.length), slots.period, rate, 1.0))
-    if load >= 1:
-        return [
-            Problem(
-                "arrival_rate",
-                f"is {load:.4g} times the service rate, and the queue grows without end",
-                "lower it, or raise schedule_period (see smallest_stable_schedule_period)",
-            )
-        ]
-    if elements / rate > _LONGEST:
-        remedy = "raise arrival_rate, or take fewer elements"
-        message = f"makes the run {elements / rate:.3g} clocks long, more than are resolved"
-        return [Problem("arrival_rate", message, remedy)]
-    return []
+@model
+def simulated_latency(
+    pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
+) -> Simulated:
+    """Simulate the schedule of :func:`objectives.sharing.round_robin` under Poisson arrivals.
+
+    For curves and checks: a simulation takes milliseconds. The same seed every time makes it a pure
+    function.
+
+    Returns
+    -------
+    Simulated
+        Mean latency [s] and the limits of its 99 % interval by batch means; inf at saturation.
+        Without arrivals it is the latency of a lone element: the exact mean as the rate goes to 0.
+    """
+    inputs = (*pipeline, schedule_period, *traffic)
+    load = np.asarray(printed_latency(*inputs).utilization)
+    columns = np.broadcast_arrays(*inputs)
+    means = np.full((3, *load.shape), np.inf)
+    for at in np.ndindex(load.shape):
+        if load[at] < 1:
+            n, c, s, r, rate, clock = (float(x[at]) for x in columns)
+            rate = max(rate, 1e-6 / (n * clock))  # an element now and then
+            found = simulate(int(n), int(c), int(s), int(r), rate, clock, elements=ELEMENTS, seed=1)
+            means[(slice(None), *at)] = found[:3]
+    return Simulated(means[0][()], means[1][()], means[2][()])

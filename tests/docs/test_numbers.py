@@ -19,7 +19,7 @@ from objectives.energy import CallTimes, Powers, energy
 from objectives.logca import break_even, half_acceleration, offload
 from objectives.partition.estimate import estimate
 from objectives.partition.quantities import Architecture
-from objectives.partition.workloads import Workloads
+from objectives.partition.quantities import Workloads
 from objectives.sharing import round_robin
 from tests.docs.pages import ROOT, first_number, is_rounded, read_page, read_table
 

@@ -15,20 +15,31 @@ import pytest
 from dse.model.section import Tree
 from objectives.communication import Dataflow, Setting, acceleration, load_dataflow, load_dataflows
 from objectives.communication.analysis import (
+    COUNTS,
     PARTS,
     REST,
+    Count,
     breakdown,
     busiest,
     communication_share,
+    counts,
+    fit_laws,
+    flow_tree,
+    law_table,
     local_or_global,
     memory_wall,
     speedups,
 )
 from objectives.communication.dataflow import Dataflows
-from objectives.communication.law_text import Notation, law_text
-from objectives.communication.pictures import bytes_of, flow_picture, heatmaps, top_functions
-from objectives.communication.report import families, gaps
-from objectives.communication.scaling import COUNTS, Count, counts, fit_laws, flow_tree, law_table
+from objectives.communication.laws import Notation, law_text
+from objectives.communication.report import (
+    bytes_of,
+    families,
+    flow_picture,
+    gaps,
+    heatmaps,
+    top_functions,
+)
 
 PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)

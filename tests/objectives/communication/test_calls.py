@@ -19,9 +19,9 @@ from objectives.communication import (
     load_dataflows,
     program_run,
 )
+from objectives.communication.dataflow import CallTree
 from objectives.communication.report import setting_of
 from objectives.communication.split import outermost, split
-from objectives.communication.tree import CallTree
 from tests.profile.examples import needs_compiler, profile_text
 
 STUDIES = Path(__file__).parents[3] / "studies"

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from dse.profile import Options, Profile
 from dse.profile.command import build_program
-from objectives.communication.law_text import Notation, growth, law_text
-from objectives.communication.laws import TERMS, Law, Term, fit_law
+from objectives.communication.laws import TERMS, Law, Notation, Term, fit_law, growth, law_text
 
 FOLDER = Path(__file__).parents[3] / "studies" / "profiles"
 SIDES = (8, 16, 32, 64, 128, 256, 512)

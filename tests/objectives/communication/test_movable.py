@@ -23,8 +23,7 @@ from objectives.communication import (
     load_dataflow,
     verdict,
 )
-from objectives.communication.movable import Kinds, staying, wrappers
-from objectives.communication.tree import CallTree
+from objectives.communication.dataflow import CallTree, Kinds, staying, wrappers
 from objectives.drafts.program import communication
 from tests.profile.examples import needs_compiler, profile_text, run_built, source
 

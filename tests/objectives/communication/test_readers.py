@@ -12,8 +12,8 @@ import dse
 from dse.problems import InputError
 from dse.profile.document import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
-from objectives.communication.contexts import MAX_CONTEXTS, expand
-from objectives.communication.tree import inclusive_transfers, shares_inside
+from objectives.communication.dataflow import inclusive_transfers, shares_inside
+from objectives.communication.readers import MAX_CONTEXTS, expand
 from objectives.programs import Calls
 from tests.communication_examples import Machine, profile_of
 

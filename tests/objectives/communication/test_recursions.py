@@ -13,9 +13,9 @@ from dse.problems import InputError
 from dse.profile.command import Options, build_program
 from dse.profile.document import Profile
 from objectives.communication import Setting, from_profile, verdict
+from objectives.communication.dataflow import callbacks
 from objectives.communication.readers import from_counts
 from objectives.communication.split import split
-from objectives.communication.tree import callbacks
 from objectives.programs import Calls, Counts
 from tests.profile.examples import EXAMPLES, PROGRAMS, needs_compiler, profile_text, run_built
 from tests.profile.reference import events

@@ -10,7 +10,7 @@ import pytest
 
 from dse.testing import check_model
 from objectives.communication import Dataflows, load_dataflow
-from objectives.communication.selection import accelerated, idle_functions
+from objectives.communication.acceleration import accelerated, idle_functions
 
 PROFILES = Path(__file__).parents[3] / "studies" / "profiles"
 

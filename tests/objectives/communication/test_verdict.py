@@ -24,10 +24,9 @@ from objectives.communication import (
     verdict_table,
     verdicts,
 )
-from objectives.communication.cut import best_antichain
-from objectives.communication.dataflow import Chain
+from objectives.communication.dataflow import CallTree, Chain
 from objectives.communication.split import split, whole
-from objectives.communication.tree import CallTree
+from objectives.communication.verdict import best_antichain
 from objectives.logca import speedup
 from tests.communication_examples import Machine, antichains, profile_of
 

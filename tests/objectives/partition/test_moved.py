@@ -54,8 +54,8 @@ def test_a_report_solves_nothing_that_the_run_solved(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("solved again")
 
-    monkeypatch.setattr("objectives.partition.solved.best_partition", never)
-    monkeypatch.setattr("objectives.partition.solved.greedy_partition", never)
+    monkeypatch.setattr("objectives.partition.solve.best_partition", never)
+    monkeypatch.setattr("objectives.partition.solve.greedy_partition", never)
     study, result = ran
     assert blocks(study, result).parts
     graph = study.constants["profiles"].graphs[0][0]

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from objectives.partition import branch
 from objectives.partition.blocks import decide
-from objectives.partition.cut import minimum_cut, nested_groups
+from objectives.partition.cut import minimum_cut, nested_groups, reduced
 from objectives.partition.estimate import estimate, latencies
 from objectives.partition.graph import COSTED, Controls, Crossings, Graph, Registers
 from objectives.partition.milp import solve_program
-from objectives.partition.model import Optimal, _optimal_row
+from objectives.partition.model import optimal
 from objectives.partition.problem import PartitionProblem, problem_of
-from objectives.partition.quantities import Architecture
-from objectives.partition.reduce import reduced
+from objectives.partition.quantities import Architecture, Workloads
 from objectives.partition.solve import (
     area_front,
     best_partition,
@@ -67,12 +66,12 @@ def times(graph: Graph, moved: NDArray[np.bool_], a: Architecture) -> NDArray[np
     return found
 
 
-@pytest.mark.parametrize("batch", range(10))
+@pytest.mark.parametrize("batch", range(4))
 def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
     rng = np.random.default_rng(batch)
     gains = 0
-    for seed in range(20):  # 200 programs in all
-        graph = random_program(int(rng.integers(5, 15)), 100 * batch + seed)
+    for seed in range(20):  # 80 programs in all
+        graph = random_program(int(rng.integers(5, 14)), 100 * batch + seed)
         a = some_architecture(rng)
         problem = problem_of(graph, a)
         mappings = every_mapping(graph)
@@ -90,19 +89,19 @@ def test_the_optimum_is_that_of_all_subsets(batch: int) -> None:
                 assert graph.area[found.moved].sum() <= size
                 assert not found.moved[~graph.movable].any()
                 time = estimate(graph, found.moved, a).accelerated_time
-                assert every[0] + found.change == pytest.approx(float(time), abs=rounding)
+                assert every[0] + found.change == pytest.approx(time, abs=rounding)
             assert best.change <= quick.change + rounding
             gains += best.change < quick.change - rounding
     assert gains > 0  # else these programs would tell nothing
 
 
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(2))
 def test_the_optimum_holds_beside_costs_of_any_size(batch: int) -> None:
     """Beside ties of 10²¹ cycles small savings were rounded away, and the rest was "proven"."""
     rng = np.random.default_rng(2_000 + batch)
     told = saved = 0
-    for seed in range(50):  # 200 programs in all
-        graph = random_program(int(rng.integers(4, 10)), 50 * batch + seed)
+    for seed in range(50):  # 100 programs in all
+        graph = random_program(int(rng.integers(4, 9)), 50 * batch + seed)
         graph = dataclasses.replace(graph, movable=rng.random(len(graph)) > 0.01)
         wide = [name for name in Architecture._fields if name.endswith("_cost")]
         drawn = {n: 10 ** rng.uniform(-6, 6) for n in wide if rng.random() < 0.5}
@@ -113,13 +112,13 @@ def test_the_optimum_holds_beside_costs_of_any_size(batch: int) -> None:
         a = some_architecture(rng)._replace(**drawn).effective
         mappings = every_mapping(graph)
         area = mappings @ graph.area
-        every = np.array([float(estimate(graph, m, a).accelerated_time) for m in mappings])
-        names = [f.name for f in dataclasses.fields(Optimal)]
+        every = np.array([estimate(graph, m, a).accelerated_time for m in mappings])
+        program = Workloads(((graph,),))
         for size in (float(area.max()), float(rng.integers(0, area.max()))):
-            found = dict(zip(names, _optimal_row(graph, a, size), strict=True))
-            least, gap = every[area <= size].min(), found["optimality_gap"]
-            assert found["accelerated_time"] >= least
-            assert least >= found["accelerated_time"] * (1 - 1e-6 - gap)
+            found = optimal(program, 0, accelerator_size=size, **a._asdict())
+            least, gap = every[area <= size].min(), float(found.optimality_gap)
+            assert found.accelerated_time >= least
+            assert least >= found.accelerated_time * (1 - 1e-6 - gap)
             told += gap > 0
             saved += least < every[0]
     assert saved > 10
@@ -171,10 +170,10 @@ def test_greedy_is_the_paper_s_block_by_block() -> None:
     assert apart > 0  # else greedy would be as good, and the programs too simple
 
 
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(2))
 def test_the_minimum_cut_is_the_program_without_an_area_limit(batch: int) -> None:
     rng = np.random.default_rng(1_000 + batch)
-    for seed in range(50):  # 200 programs in all
+    for seed in range(40):  # 80 programs in all
         graph = random_program(int(rng.integers(20, 90)), 50 * batch + seed)
         problem = problem_of(graph, some_architecture(rng))
         cut, solved = minimum_cut(problem), solve_program(problem, np.inf)
@@ -217,16 +216,16 @@ def test_the_smallest_of_equal_cuts_is_taken() -> None:
     assert minimum_cut(problem).tolist() == [False, True, False]
 
 
-def test_the_exact_front_is_that_of_all_subsets() -> None:
+def test_the_front_at_every_size_is_that_of_all_subsets() -> None:
     rng = np.random.default_rng(5)
-    for seed in range(15):
+    for seed in range(6):
         graph = random_program(10, seed)
         a = some_architecture(rng)
         problem = problem_of(graph, a)
         mappings = every_mapping(graph)
         area, change = mappings @ graph.area, times(graph, mappings, a)
         change -= change[0]
-        found = area_front(problem, exact=True)
+        found = area_front(problem, sizes=tuple(np.arange(1.0, area.max())))
         rounding = 1e-9 * problem.magnitude
         assert found.area[0] == 0 and np.all(np.diff(found.area) > 0)
         assert np.all(np.diff(found.change) < 0)
@@ -260,15 +259,14 @@ def test_a_search_that_is_cut_short_says_what_is_not_proven() -> None:
     short = best_partition(problem, 40, nodes=0)
     assert graph.area[short.moved].sum() <= 40
     assert short.bound <= best.change <= short.change
-    quick = best_partition(problem, 40, seconds=1e-3)
-    assert quick.bound <= best.change <= quick.change <= greedy_partition(problem, 40).change
+    assert short.change <= greedy_partition(problem, 40).change
 
 
 def test_branches_find_what_the_program_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(branch, "_SMALL", 0)  # no branch is solved as a program
+    monkeypatch.setattr(branch, "SMALL", 0)  # no branch is solved as a program
     rng = np.random.default_rng(21)
     cut_short = 0
-    for seed in range(40):
+    for seed in range(25):
         graph, a = random_program(int(rng.integers(8, 60)), seed), some_architecture(rng)
         problem = problem_of(graph, a)
         size = float(rng.integers(5, max(6, graph.area.sum() // 2)))
@@ -336,8 +334,8 @@ def test_what_groups_gain_adds_up_to_what_greedy_lacks() -> None:
         a = organisation("SL2+")
         decision = decide(graph, a, 90)
         shared = decision.optimum.moved & decision.greedy.moved
-        base = float(estimate(graph, shared, a).accelerated_time)
-        best = float(estimate(graph, decision.optimum.moved, a).accelerated_time)
+        base = estimate(graph, shared, a).accelerated_time
+        best = estimate(graph, decision.optimum.moved, a).accelerated_time
         assert sum(g.gain for g in decision.groups) == pytest.approx(base - best, abs=1e-3)
         blocks = np.concatenate([g.blocks for g in decision.groups])
         extra = np.flatnonzero(decision.optimum.moved & ~decision.greedy.moved)

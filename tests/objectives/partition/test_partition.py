@@ -16,19 +16,16 @@ from dse.problems import InputError
 from dse.profile import Profile
 from dse.study.catalog import load_catalog
 from dse.testing import check_model
-from objectives.partition import greedy, model, optimal, solved
+from objectives.partition import greedy, optimal
 from objectives.partition.estimate import (
-    Estimate,
     cpu_time,
     estimate,
     latencies,
-    register_time,
     theoretical_time,
 )
-from objectives.partition.graph import Registers, graph
+from objectives.partition.graph import graph
 from objectives.partition.problem import problem_of
-from objectives.partition.quantities import Architecture
-from objectives.partition.workloads import Workloads
+from objectives.partition.quantities import Workloads
 from tests.oracles.partition_times import literal_times, organisations
 from tests.partition_examples import ORGANISATIONS, organisation, random_program, some_architecture
 
@@ -88,34 +85,12 @@ def test_baselines_are_the_paper_s(name: str, workloads: Workloads) -> None:
         assert theoretical_time(program, a) == pytest.approx(sum(all_moved.values()), rel=1e-12)
 
 
-def test_many_architectures_at_once_are_each_of_them() -> None:
-    program = random_program(60, 0)
-    moved = program.movable & (np.arange(60) % 3 == 0)
-    rng = np.random.default_rng(1)
-    each = [some_architecture(rng) for _ in range(40)]
-    columns = Architecture(*(np.array(column) for column in zip(*each, strict=True)))
-    together = estimate(program, moved, columns)
-    for i, a in enumerate(each):
-        assert Estimate(*(column[i] for column in together)) == estimate(program, moved, a)
-
-
-def test_values_are_pushed_or_pulled_whichever_is_faster() -> None:
-    rng = np.random.default_rng(2)
-    ends = np.zeros(30, np.int64)
-    defined, used = 2.0 ** rng.integers(0, 9, (2, 30))
-    values = rng.integers(1, 4, 30).astype(float)
-    registers = Registers(ends, ends, values, defined, used)
-    push, pull = rng.choice([0.0, 1.0, 2.0, 3.0, 8.0], (2, 50))
-    want = (values * np.minimum(defined * push[:, None], used * pull[:, None])).sum(axis=1)
-    assert register_time(registers, push, pull) == pytest.approx(want, rel=1e-13)
-
-
 def test_moving_blocks_changes_the_time_as_the_problem_says() -> None:
     rng = np.random.default_rng(3)
     for seed in range(30):
         program, a = random_program(50, seed), some_architecture(rng)
         problem = problem_of(program, a, capped=False)
-        none = float(estimate(program, np.zeros(50, bool), a).accelerated_time)
+        none = estimate(program, np.zeros(50, bool), a).accelerated_time
         chosen = rng.random(len(problem)) < 0.5
         time = estimate(program, problem.moved(chosen), a).accelerated_time
         assert time - none == pytest.approx(problem.value(chosen), abs=1e-10 * none)
@@ -218,7 +193,7 @@ def _document(blocks: list[tuple[Any, ...]]) -> dict[str, Any]:
 @pytest.mark.parametrize("model", [greedy, optimal])
 def test_the_models_hold_to_the_contract(model: Any, workloads: Workloads) -> None:
     some = Workloads(workloads.graphs[1:2])
-    check_model(model, fixed={"profiles": some}, samples=14, pairs=30)
+    check_model(model, fixed={"profiles": some}, samples=8, pairs=20)
 
 
 def test_designs_outside_the_domain_are_nan_and_the_others_as_ever(workloads: Workloads) -> None:
@@ -232,17 +207,6 @@ def test_designs_outside_the_domain_are_nan_and_the_others_as_ever(workloads: Wo
     assert found.area_used[5] == found.area_used[5].round() > 64
     assert np.isnan(optimal(workloads, 0, cache_configuration=1).speedup)
     assert np.isnan(optimal(workloads, 0, interface_latency_factor=1e300).speedup)
-
-
-def test_the_same_bytes_alone_and_together(workloads: Workloads) -> None:
-    size = np.array([16.0, 64.0, 128.0, 64.0])[:, None]
-    factor = np.array([0.25, 1.0, 16.0])
-    whole = optimal(workloads, 3, accelerator_size=size, interface_latency_factor=factor)
-    model._optimal_row.cache_clear()
-    solved._best.cache_clear()
-    for i, j in reversed(list(np.ndindex(4, 3))):
-        one = optimal(workloads, 3, accelerator_size=size[i, 0], interface_latency_factor=factor[j])
-        assert [column[i, j] for column in vars(whole).values()] == list(vars(one).values())
 
 
 def test_a_graph_in_another_process_is_the_same(workloads: Workloads) -> None:
@@ -301,10 +265,6 @@ def test_organisations_differ_as_the_paper_says() -> None:
         "SMM+": [[12, 12, 12, 12], [200 + 185, 185, 200 + 185, 185]],
         "SMM-": [[0, 0, 12, 12], [200, 0, 185, 185]],
     }
-    for row in ORGANISATIONS:  # pairs: all of it in L1, as if a line were nowhere else
-        pairs = latencies(organisation(row, 1.0)._replace(pairwise_crossings=1.0))
-        assert [*map(float, pairs.level1)] == [sum(each) for each in zip(*added[row], strict=True)]
-        assert [*map(float, pairs.level2)] == [0, 0, 0, 0]
 
 
 def test_catalogs_set_what_the_model_takes() -> None:
@@ -356,22 +316,18 @@ def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:
         graph(profile, "sor", 1)
 
 
-@pytest.mark.parametrize("run", [{"workers": 2}, {"workers": 2, "chunk": 3}, {"processes": True}])
-def test_a_study_gives_the_same_bytes_however_it_is_run(run: dict[str, Any]) -> None:
+def test_a_study_gives_the_same_bytes_in_other_processes() -> None:
     content = {
         "study": {"name": "partition", "models": ["objectives.partition:optimal"]},
         "inputs": {"profiles": str(PROFILES / "sor.json"), "workload": 0},
         "space": {
             "memory": {"catalog": "memory_organisations"},
-            "accelerator_size": {"values": [16, 64, 128]},
+            "accelerator_size": {"values": [17, 65, 129]},
         },
         "objective": [{"maximize": "speedup"}, {"minimize": "area_used"}],
     }
-
-    def table(settings: dict[str, Any]) -> bytes:
-        model._optimal_row.cache_clear()
-        solved._best.cache_clear()
-        study = dse.from_mapping(content | {"run": settings})
-        return study.run(workers=settings.get("workers")).designs.to_csv().encode()
-
-    assert table(run) == table({"workers": 1})
+    apart, here = (
+        dse.from_mapping(content | {"run": run}).run().designs.to_csv()
+        for run in ({"processes": True}, {"workers": 1})
+    )
+    assert apart == here

@@ -25,15 +25,18 @@ from objectives.partition import (
     optimal,
     problem_of,
 )
-from objectives.partition.compare import (
+from objectives.partition.report import (
+    DEFAULTS,
     Comparison,
     at_penalty,
+    axes_of,
     by_program,
+    comparison_of,
     groups,
+    integration,
     robustness,
     shares,
 )
-from objectives.partition.report import DEFAULTS, axes_of, comparison_of, integration
 
 ROOT = Path(__file__).parents[3]
 STUDY = ROOT / "studies" / "cpu_accelerator.toml"

@@ -10,20 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dse.testing import check_model
-from objectives.sharing import call_latency, call_service, exact_latency
+from objectives.sharing import (
+    call_latency,
+    call_service,
+    engine_count,
+    exact_latency,
+    lane_arrivals,
+    share_out,
+)
 
 
 def rounds(streams: int, depth: int, switch: int, period: int) -> tuple[int, int]:
     groups = -(-streams // depth)
     length = groups * (period * depth + (switch if groups > 1 else 0))
     return length, length - period * depth
-
-
-@pytest.mark.parametrize("model", [call_service, call_latency])
-def test_models_keep_the_contract(model: Any) -> None:
-    check_model(model, pairs=0)  # a schedule period may be a million, which takes seconds
-    check_model(model, fixed={"schedule_period": 12.0}, samples=8, pairs=5_000)
 
 
 # ------------------------------------------------------------------------------ a call by itself
@@ -139,8 +139,10 @@ def chain_times(
 @pytest.mark.parametrize(
     ("streams", "depth", "switch", "period", "elements", "load"),
     [
+        (8, 4, 4, 4, 1, 0.9),  # calls of one element: elements
+        (9, 4, 0, 5, 1, 0.8),
+        (12, 1, 9, 16, 1, 0.85),
         (8, 4, 4, 1, 3, 0.6),
-        (8, 4, 4, 2, 3, 0.6),
         (8, 4, 4, 6, 4, 0.6),  # common factors of the two: roots on the unit circle
         (8, 4, 4, 6, 6, 0.5),
         (9, 4, 0, 5, 7, 0.5),
@@ -216,15 +218,15 @@ def generating_function_times(
     return (calls / per_call).real + depth, (waiting / elements / per_call).real + depth
 
 
-@pytest.mark.parametrize("load", [1e-9, 1e-3, 0.3, 0.9, 0.999, 1 - 1e-6])
+@pytest.mark.parametrize("load", [1e-9, 0.3, 0.999, 1 - 1e-6])
 @pytest.mark.parametrize(
     ("streams", "depth", "switch", "period", "elements"),
     [
+        (8, 4, 4, 7, 1),
+        (16, 1, 1000, 33, 1),
         (8, 4, 4, 2, 3),
-        (8, 4, 4, 7, 4),
         (8, 4, 4, 6, 9),
         (64, 16, 64, 24, 16),
-        (16, 1, 1000, 33, 5),
         (16, 2, 30, 5, 64),
     ],
 )
@@ -288,3 +290,22 @@ def test_ends_of_the_domain() -> None:
     few = call_latency(3, 4, 4, 4, 1e-3, 5, 1.0)
     assert all(np.isnan(value) for value in vars(few).values())
     assert np.isnan(call_latency(8, 4, 4, 4, 1e-3, 1.5, 1.0).engine_time)
+
+
+# ------------------------------------------------------------------ the elements of a call per lane
+
+
+def test_a_call_fills_whole_elements_and_its_fullest_lane() -> None:
+    arrivals = lane_arrivals(100.0, np.array([1.0, 16.0, 17.0, 1024.0]), 16.0, 3)
+    assert arrivals.call_elements.tolist() == [1, 1, 2, 64]
+    assert arrivals.lane_elements.tolist() == [1, 1, 1, 22]
+    assert arrivals.arrival_rate.tolist() == [100, 100, 100, 2200]
+    # data of exactly three elements, and 3 * 0.1 / 0.1 is 3.0000000000000004
+    tenths = np.arange(1, 1000)
+    assert np.array_equal(lane_arrivals(1.0, tenths * 0.1, 0.1, 1).call_elements, tenths)
+
+
+def test_engines_for_all_streams() -> None:
+    assert engine_count(64, np.array([64, 63, 24, 100])).engines.tolist() == [1, 2, 3, 1]
+    both = share_out(100.0, 1024.0, 16.0, 3, 64, 24)
+    assert [both.lane_elements, both.arrival_rate, both.engines] == [22, 2200, 3]

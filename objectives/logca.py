@@ -1,16 +1,53 @@
-"""The speedup of an offload at a granularity, its times, and its bounds over all granularities."""
+"""LogCA: when offloading to an accelerator is beneficial, and by how much.
+
+Sources: M. S. B. Altaf and D. A. Wood, "LogCA: A High-Level Performance Model for Hardware
+Accelerators", ISCA 2017, and the same authors' letter "LogCA: A Performance Model for Hardware
+Accelerators". The host takes T0 = C g**β, the accelerator T1 = o + L + l g + C g**β / A cycles for
+g bytes. The papers take latency either per call (L, their equation 2) or per byte (l, equation 8);
+both are terms of one formula here. Assumptions, the papers': one call at a time, nothing overlaps
+(else o, L and l are the parts that do not), host and accelerator run algorithms of one complexity,
+no caches. Symbols are from Table 1 of ISCA 2017, with l for the latency per byte that shares the
+letter L there. The typical ranges of the quantities cover its Table 5.
+
+All models take keywords and numbers or arrays of any shapes that broadcast. Inputs are finite
+except for an infinite acceleration. Outside the declared domains the models return NaN. No function
+raises on a value.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dse.model import Array, Quantity, model, monotonic
-from objectives.logca.quantities import Interface
-from objectives.power_law import arrays, entropy, is_number, power
-from objectives.quantities import Acceleration, Granularity, Kernel
+from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
+from objectives.power_law import arrays, crossings, entropy, gain, is_number, power
+from objectives.quantities import (
+    Acceleration,
+    Complexity,
+    ComputationalIndex,
+    Granularity,
+    Kernel,
+    Latency,
+    LatencyPerByte,
+    Overhead,
+)
+
+TargetSpeedup: TypeAlias = Annotated[
+    Floats, Quantity("1", "speedup to reach", "s", above=0.0, typical=(0.5, 32.0))
+]
+
+
+class Interface(NamedTuple):
+    """The costs of a call in addition to the computation."""
+
+    overhead: Overhead
+    latency: Latency = 0.0
+    latency_per_byte: LatencyPerByte = 0.0
+
+
+# ----------------------------------------------------------------------------- over the granularity
 
 _TINY = float(np.finfo(np.float64).tiny)
 _AMPLE = 1e-150  # the product of two such numbers is still above _TINY
@@ -228,3 +265,181 @@ def _interface(overhead: Array, latency: Array, latency_per_byte: Array, size: A
     """Return o + L + l g; nothing is added if a latency is the number 0."""
     cost = overhead if is_number(latency, 0.0) else overhead + latency
     return np.asarray(cost if is_number(latency_per_byte, 0.0) else cost + latency_per_byte * size)
+
+
+# --------------------------------------------------------------------------- from which granularity
+
+
+@dataclass(frozen=True, eq=False)
+class BreakEven:
+    """The outputs of :func:`break_even`."""
+
+    break_even: Annotated[
+        Array,
+        Quantity(
+            "B",
+            "granularity from which offloading is beneficial; inf: never",
+            "g1",
+            low=0.0,
+            label="break-even granularity",
+        ),
+    ]
+    break_even_end: Annotated[
+        Array,
+        Quantity(
+            "B",
+            "granularity up to which offloading is beneficial; inf: no limit",
+            low=0.0,
+            label="largest beneficial granularity",
+        ),
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class HalfAcceleration:
+    """The outputs of :func:`half_acceleration`."""
+
+    half_acceleration: Annotated[
+        Array,
+        Quantity(
+            "B",
+            "granularity of half the acceleration; inf: never",
+            "g_A/2",
+            low=0.0,
+            label="granularity for half the peak speedup",
+        ),
+    ]
+    half_acceleration_end: Annotated[
+        Array, Quantity("B", "granularity up to which half is kept; inf: no end", low=0.0)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The outputs of :func:`target`."""
+
+    target_from: Annotated[
+        Array, Quantity("B", "granularity from which the target is met; inf: never", "g_s", low=0.0)
+    ]
+    target_to: Annotated[
+        Array, Quantity("B", "granularity up to which the target is met; inf: no end", low=0.0)
+    ]
+
+
+@model
+@monotonic(break_even="-acceleration -computational_index +overhead +latency +latency_per_byte")
+@np.errstate(all="ignore")
+def break_even(interface: Interface, kernel: Kernel, acceleration: Acceleration) -> BreakEven:
+    """Return the granularities between which offloading is beneficial: speedup ≥ 1.
+
+    The first is the exact g1 that equations 5 and 11 of ISCA 2017 approximate. The second is the
+    second crossing of sub-linear kernels under a latency per byte. Both are inf if offloading is
+    never beneficial. `break_even` is 0 if the smallest granularity is beneficial, and
+    `break_even_end` is inf if beneficial granularities have no limit.
+
+    A cheaper call or a slower host enlarges the set of beneficial granularities: `break_even`
+    falls with A and C and rises with o, L and l.
+
+    >>> result = break_even(overhead=2000, latency_per_byte=5, computational_index=200,
+    ...                     complexity=0.7, acceleration=10)
+    >>> float(result.break_even), float(result.break_even_end)
+    (35.1747, 152717.3)
+    """
+    c, b = arrays(*kernel)
+    return BreakEven(*crossings(gain(c, acceleration, 1.0), interface, b))
+
+
+@model
+@monotonic(
+    half_acceleration="+acceleration -computational_index +overhead +latency +latency_per_byte"
+)
+@np.errstate(all="ignore")
+def half_acceleration(
+    interface: Interface, kernel: Kernel, acceleration: Acceleration
+) -> HalfAcceleration:
+    """Return the granularities between which the speedup is at least A/2.
+
+    The exact g_{A/2} of equations 6 and 12 of ISCA 2017; bounds as in :func:`break_even`. There
+    C g**β / A covers o + L + l g. The granularity rises with A, o, L and l and falls with C.
+
+    >>> float(half_acceleration(overhead=29e3, latency=1500, computational_index=90,
+    ...                         acceleration=19).half_acceleration)
+    6438.89
+    """
+    c, b = arrays(*kernel)
+    return HalfAcceleration(*crossings(np.asarray(c / acceleration), interface, b))
+
+
+@model
+@monotonic(
+    target_from="+target_speedup -acceleration -computational_index +overhead +latency"
+    " +latency_per_byte"
+)
+@np.errstate(all="ignore")
+def target(
+    target_speedup: TargetSpeedup, interface: Interface, kernel: Kernel, acceleration: Acceleration
+) -> Target:
+    """Return the granularities between which the speedup is at least a target.
+
+    Bounds as in :func:`break_even`: (inf, inf) is never, (0, inf) is always. As there,
+    `target_from` is monotonic in each input but β; `target_to` is not, since never is inf for both.
+
+    >>> target(target_speedup=[1, 10, 20], overhead=29e3, latency=1500, computational_index=90,
+    ...        acceleration=19).target_from
+    array([ 357.716, 7154.321, inf])
+    """
+    c, b = arrays(*kernel)
+    return Target(*crossings(gain(c, acceleration, target_speedup), interface, b))
+
+
+# ------------------------------------------------------------------------------ all results at once
+
+
+@dataclass(frozen=True, eq=False)
+class Offload(Speedup, Times, Limits, BreakEven, HalfAcceleration, Target):
+    """The outputs of :func:`offload`."""
+
+
+@composed_of(speedup, times, limits, break_even, half_acceleration, target)
+def offload(
+    granularity: Granularity,
+    overhead: Overhead,
+    latency: Latency,
+    latency_per_byte: LatencyPerByte,
+    computational_index: ComputationalIndex,
+    complexity: Complexity,
+    acceleration: Acceleration,
+    target_speedup: TargetSpeedup = 1.0,
+) -> Offload:
+    """Return all results of LogCA for an offload; each output has the shape of its inputs.
+
+    Parameters
+    ----------
+    granularity : array_like
+        Data per call g [B], > 0.
+    overhead : array_like
+        Set-up on the host o [cycle], ≥ 0.
+    latency : array_like
+        Interface latency of a call L [cycle], ≥ 0.
+    latency_per_byte : array_like
+        Interface latency per byte l [cycle/B], ≥ 0.
+    computational_index : array_like
+        Host cycles per byte**β C, > 0.
+    complexity : array_like
+        β in (0, 3].
+    acceleration : array_like
+        Peak speedup A, > 0; may be below 1, and infinite.
+    target_speedup : array_like
+        The speedup of `target_from` and `target_to`, > 0.
+
+    Returns
+    -------
+    Offload
+        The outputs of :func:`speedup`, :func:`times`, :func:`limits`, :func:`break_even`,
+        :func:`half_acceleration` and :func:`target`.
+
+    >>> t2 = offload(1024, overhead=29e3, latency=1500, latency_per_byte=0, computational_index=90,
+    ...              complexity=1.01, acceleration=19)
+    >>> float(t2.speedup), float(t2.break_even), float(t2.half_acceleration)
+    (2.767, 337.49, 5903.4)
+    """

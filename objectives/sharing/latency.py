@@ -24,13 +24,20 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from dse.model import Array, Floats, Quantity, model, monotonic
-from dse.problems import Problem
+from dse.model import Array, Floats, Quantity, composed_of, model, monotonic
 from objectives.queues import Complex, complex_expm1, log_zero
-from objectives.sharing.quantities import Pipeline, SchedulePeriod, Traffic, problems_in, refuse
-from objectives.sharing.schedule import schedule, utilization
+from objectives.sharing.schedule import (
+    LONGEST_PERIOD,
+    Pipeline,
+    PrintedLatency,
+    SchedulePeriod,
+    Traffic,
+    printed_latency,
+    schedule,
+    utilization,
+)
 
 _PAIRS = 1 << 13
 """Roots taken at a time: their dozen complex temporaries stay in the cache."""
@@ -172,64 +179,149 @@ def zeros(angle: Array, load: Array) -> tuple[Complex, Array]:
     return moved, (residual + ROUNDING * (np.abs(zeta) + np.abs(angle))) / np.abs(slope)
 
 
-class StreamLatencies(NamedTuple):
-    """The result of :func:`latency_by_stream`."""
-
-    latency: Array
-    """Mean latency of each stream [s]; inf for a stream that saturates."""
-    mean: float
-    """Mean over the elements of all streams [s]: weighted by the rates."""
+# ------------------------------------------------------------------------- the best schedule period
 
 
-def latency_by_stream(
-    pipeline_depth: int,
-    context_switch: int,
-    schedule_period: int,
-    arrival_rates: ArrayLike,
-    clock_period: float,
-) -> StreamLatencies:
-    """Return exact mean latencies of streams with different rates.
+@dataclass(frozen=True, eq=False)
+class ScheduleOptimum:
+    """The outputs of :func:`best_schedule_period`."""
 
-    The schedule is fixed and skips nobody. A stream's latency therefore depends only on its rate.
+    best_schedule_period: Annotated[
+        Array, Quantity("1", "schedule period of least exact mean latency", low=1, integer=True)
+    ]
+    least_latency: Annotated[
+        Array, Quantity("s", "exact mean latency at the best schedule period", low=0)
+    ]
+    smallest_stable_schedule_period: Annotated[
+        Array,
+        Quantity(
+            "1", "smallest schedule period that keeps up with the arrivals", low=1, integer=True
+        ),
+    ]
 
-    Parameters
-    ----------
-    pipeline_depth, context_switch, schedule_period : int
-    clock_period : float
-        As in :func:`exact_latency`.
-    arrival_rates : array_like of shape (streams,)
-        Elements a second of each stream.
 
-    Raises
-    ------
-    InputError
-        If an input is outside its domain, with all such at once.
+@model
+def best_schedule_period(pipeline: Pipeline, traffic: Traffic) -> ScheduleOptimum:
+    """Find the integer schedule period of least exact mean latency.
 
-    >>> rates = [6e6, 6e6, 2e6, 2e6, 2e6, 2e6, 2e6, 2e6]
-    >>> latency_by_stream(4, 4, 5, rates, 10e-9).latency[:3] * 1e9
-    array([213.15, 213.15, 164.45])
+    The search is a bisection on the sign of ``W(R + 1) − W(R)``, from the smallest stable period
+    on. That the latency falls and then rises is not proven, but held for each of some thousand
+    designs that were compared with a full scan. Of equal latencies (a single group is never
+    swapped) the smallest period is taken.
+
+    Returns
+    -------
+    ScheduleOptimum
+        Arrays of the broadcast shape of the inputs. The periods are inf if no period keeps up
+        (offered load ≥ 1), the best one also if none in the domain does; the latency too.
+        NaN if ``streams < pipeline_depth``.
     """
-    rates = np.atleast_1d(np.asarray(arrival_rates, dtype=np.float64))
-    problems = problems_in(
-        {
-            "streams": rates.size,
-            "pipeline_depth": pipeline_depth,
-            "context_switch": context_switch,
-            "schedule_period": schedule_period,
-            "clock_period": clock_period,
-        }
+    columns = np.broadcast_arrays(*pipeline, np.multiply(*traffic))
+    shape = columns[0].shape
+    rows = np.stack([np.ravel(c).astype(np.float64) for c in columns], axis=1)
+    rows, inverse = np.unique(rows, axis=0, return_inverse=True)  # grids repeat them
+    designs = _Designs(*np.ascontiguousarray(rows.T))
+    smallest = _smallest_stable(designs)
+    found = np.isfinite(smallest) & (smallest <= LONGEST_PERIOD)
+    best = np.where(found, np.nan, np.where(np.isnan(smallest), np.nan, np.inf))
+    least = best.copy()
+    some = np.flatnonzero(found)
+    if some.size:
+        chosen = designs.at(some)
+        best[some] = _least(chosen, smallest[some])
+        least[some] = _wait(chosen, best[some]) + chosen.depth
+    spread = inverse.reshape(-1)
+    least = least[spread].reshape(shape) * traffic.clock_period
+    return ScheduleOptimum(
+        best[spread].reshape(shape)[()], least[()], smallest[spread].reshape(shape)[()]
     )
-    if rates.ndim != 1:
-        remedy = "give one rate for each stream"
-        problems.append(Problem("arrival_rates", f"has shape {rates.shape}", remedy))
-    for stream in np.flatnonzero(~(rates.ravel() >= 0)):
-        where = f"arrival_rates[{stream}]"
-        problems.append(Problem(where, f"is {rates.ravel()[stream]:g}", "give 0 or more element/s"))
-    refuse("latency_by_stream", problems)
-    latency = exact_latency(
-        rates.size, pipeline_depth, context_switch, schedule_period, rates, clock_period
-    ).latency
-    served = rates > 0  # a stream without elements has no share, whatever its latency
-    if not served.any():
-        return StreamLatencies(latency, float(latency[0]))
-    return StreamLatencies(latency, float(np.average(latency[served], weights=rates[served])))
+
+
+class _Designs(NamedTuple):
+    """Columns of designs without a schedule period; the rate is per clock."""
+
+    streams: Array
+    depth: Array
+    switch: Array
+    rate: Array
+
+    def at(self, index: NDArray[np.intp]) -> _Designs:
+        return _Designs(*(column[index] for column in self))
+
+    def round(self, period: Array) -> tuple[Array, Array, Array]:
+        length, away = schedule(self.streams, self.depth, self.switch, period)
+        return length, away, utilization(length, period, self.rate, 1.0)
+
+
+def _wait(designs: _Designs, period: Array) -> Array:
+    length, away, load = designs.round(period)
+    return mean_wait(length, away, period, load)[0]
+
+
+def _smallest_stable(designs: _Designs) -> Array:
+    """Solve λ(R·C·G + S·G) < R for G groups, with the rounding of the utilization itself."""
+    one = np.ones_like(designs.rate)
+    slots = schedule(designs.streams, designs.depth, 0.0, one).length  # C·G
+    switches = designs.round(one)[0] - slots  # S·G
+    with np.errstate(all="ignore"):
+        offered = designs.rate * slots
+        period = np.floor(designs.rate * switches / (1 - offered)) + 1
+        period = np.where(offered >= 1, np.inf, period)
+        # if the bound is a whole number, rounding may have put it on the wrong side
+        lower = (period > 1) & (designs.round(period - 1)[2] < 1)
+        period = np.where(lower, period - 1, period)
+        return np.where(designs.round(period)[2] >= 1, period + 1, period)
+
+
+def _least(designs: _Designs, smallest: Array) -> Array:
+    """Return the first period from which on the latency does not fall, by bisection.
+
+    Steps from the smallest period are doubled until it rises.
+    """
+    low, middle = smallest.copy(), smallest.copy()
+    high, step = np.full_like(smallest, float(LONGEST_PERIOD)), np.ones_like(low)
+    while (active := np.flatnonzero(low < high)).size:
+        here, chosen = middle[active], designs.at(active)
+        falls = _wait(chosen, here + 1) < _wait(chosen, here)
+        low[active] = np.where(falls, here + 1, low[active])
+        high[active] = np.where(falls, high[active], here)
+        step[active] *= 2
+        half = np.floor((low[active] + high[active]) / 2)
+        middle[active] = np.minimum(np.where(falls, low[active] + step[active], half), half)
+    return low
+
+
+# ------------------------------------------------------------------------------------ all at once
+
+
+@dataclass(frozen=True, eq=False)
+class RoundRobin(PrintedLatency, ExactLatency, ScheduleOptimum):
+    """The outputs of :func:`round_robin`, all of one shape."""
+
+    def __post_init__(self) -> None:
+        columns = np.broadcast_arrays(*vars(self).values())
+        for name, column in zip(tuple(vars(self)), columns, strict=True):
+            object.__setattr__(self, name, column[()])
+
+
+@model
+@composed_of(printed_latency, exact_latency, best_schedule_period)
+def round_robin(
+    pipeline: Pipeline, schedule_period: SchedulePeriod, traffic: Traffic
+) -> RoundRobin:
+    """Latency and throughput of streams that share an engine by hierarchical round robin.
+
+    Assumes Poisson arrivals of equal rate in each stream, room for every element that waits, and
+    elements that need one pass of the pipeline. See :mod:`objectives.sharing.schedule` for streams
+    that are not a multiple of the pipeline depth.
+
+    Returns
+    -------
+    RoundRobin
+        Arrays of the broadcast shape of the inputs. Waits are inf if the arrival rate reaches
+        the service rate; all is NaN if ``streams < pipeline_depth``.
+
+    >>> shared = round_robin(8, 4, 4, 5, 6e6, 10e-9)
+    >>> shared.latency * 1e9, shared.latency_printed * 1e9, shared.best_schedule_period
+    (213.15, 186.87, 4.0)
+    """

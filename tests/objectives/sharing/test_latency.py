@@ -2,15 +2,16 @@
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dse.model import Model
-from dse.problems import InputError
-from dse.testing import check_model
 from objectives import sharing
+from objectives.sharing.latency import mean_wait
+from objectives.sharing.schedule import schedule
 
 CLOCK = 10e-9
 # Figure 2's setting (C = 4, N = 8, S = 4, 100 MHz): load, R_S, printed W, exact mean latency [ns]
@@ -29,19 +30,6 @@ FIGURE_2 = [
 
 def figure_2(load: Any, period: Any) -> sharing.RoundRobin:
     return sharing.round_robin(8, 4, 4, period, load / (8 * CLOCK), CLOCK)
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        sharing.round_robin,
-        sharing.printed_latency,
-        sharing.exact_latency,
-        sharing.best_schedule_period,
-    ],
-)
-def test_models_keep_the_contract(model: Any) -> None:
-    check_model(model, pairs=200)  # a schedule period may be a million
 
 
 def test_values_of_figure_2() -> None:
@@ -206,7 +194,7 @@ def test_best_period_is_that_of_a_full_scan() -> None:
     period=st.integers(1, 256),
     load=st.floats(0, 0.999),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 def test_latency_lies_between_bounds(
     depth: int, more: int, switch: int, period: int, load: float
 ) -> None:
@@ -225,25 +213,59 @@ def test_latency_lies_between_bounds(
     assert latency <= most * (1 + 1e-12)
 
 
-def test_streams_with_rates_of_their_own() -> None:
-    rates = [6e6, 6e6, 2e6, 2e6, 2e6, 2e6, 2e6, 0.0]
-    found = sharing.latency_by_stream(4, 4, 5, rates, CLOCK)
-    for rate, latency in zip(rates, found.latency, strict=True):
-        assert latency == sharing.round_robin(8, 4, 4, 5, rate, CLOCK).latency
-    assert found.mean == pytest.approx(np.dot(found.latency, rates) / np.sum(rates))
-    overloaded = sharing.latency_by_stream(4, 4, 5, [30e6] + [2e6] * 7, CLOCK)
-    assert overloaded.latency[0] == overloaded.mean == np.inf
-    assert np.all(np.isfinite(overloaded.latency[1:]))
+@pytest.mark.parametrize("load", [0.05, 0.95])
+def test_longest_periods_in_many_digits(load: float) -> None:
+    """R_S = 4096: Little's law before it is simplified, in 40 digits."""
+    streams, depth, switch, period = 32, 8, 100, 4096
+    length = streams // depth * (period * depth + switch)
+    away = length - period * depth
+    rate = load * period / length
+    with mpmath.workdps(40):
+        lam, offered = mpmath.mpf(rate), mpmath.mpf(rate) * length
+        ratio = offered / period
+        total = mpmath.mpf(0)
+        for k in range(1, period // 2 + 1):
+            turn = mpmath.expjpi(mpmath.mpf(2 * k) / period)
+            z = mpmath.mpc(double_zero(float(ratio), 2 * np.pi * k / period))
+            for _ in range(2):  # Newton doubles the digits
+                value = z * mpmath.exp(-ratio * (z - 1)) - turn
+                z -= value / ((1 - ratio * z) * mpmath.exp(-ratio * (z - 1)))
+            y = z * mpmath.exp(-lam * depth * (z - 1))
+            total += (1 if 2 * k == period else 2) * (1 / (1 - y)).real
+        queue = (
+            offered
+            + (1 - lam * depth) * total
+            - (period * (period - 1) - offered**2) / (2 * (period - offered))
+        )
+        waiting = (
+            queue * length
+            + depth * (period - 1) * (period - offered - 1)
+            + depth * (lam * depth - 1) * mpmath.mpf((period - 1) * (period - 2)) / 2
+            - depth * (period - offered) * total
+            - lam * (depth + away) ** 2 / 2
+            + lam * (period - 1) * depth**2 / 2
+        )
+        truth = waiting / length / lam + depth
+        exact = sharing.exact_latency(streams, depth, switch, period, rate, 1.0)
+        error = abs(float(mpmath.mpf(float(exact.latency)) - truth))
+    assert error <= exact.latency_error <= 1e-11 * exact.latency
 
 
-def test_streams_with_rates_of_their_own_name_all_that_is_wrong() -> None:
-    with pytest.raises(InputError) as caught:
-        sharing.latency_by_stream(4, 4, 0, [1e6, -2.0, np.nan], CLOCK)
-    text = str(caught.value)
-    for part in (
-        "schedule_period: is 0",
-        "streams: is 3, fewer than pipeline_depth = 4",
-        "arrival_rates[1]: is -2",
-        "arrival_rates[2]: is nan",
-    ):
-        assert part in text
+def double_zero(load: float, angle: float) -> complex:
+    """Find the zero in the disc to double precision, by the contraction z ← exp(iθ + ρ(z − 1))."""
+    z = np.exp(1j * angle)
+    for _ in range(20_000):
+        z, last = np.exp(1j * angle + load * (z - 1)), z
+        if abs(z - last) < 1e-13:
+            break
+    return complex(z)
+
+
+def test_error_estimate_stays_small_over_the_domain() -> None:
+    rng = np.random.default_rng(3)
+    period = np.exp(rng.uniform(0, np.log(4096), 2000)).round()
+    load = 1 - 10 ** rng.uniform(-3, 0, 2000)
+    length, away = schedule(64.0, 8.0, 16.0, period)
+    wait, error = mean_wait(length, away, period, load)
+    assert np.all(wait > 0)
+    assert np.all(error < 1e-11 * wait)

@@ -103,9 +103,10 @@ def test_from_a_program_to_the_blocks_that_move(
 
 
 @needs_compiler
-def test_the_commands_of_the_readme_work_as_they_stand(tmp_path: Path) -> None:
-    readme = (ROOT / "README.md").read_text().partition("## From a program")[2]
-    commands = re.findall(r"^    dse (.*?)(?: *#.*)?$", readme, re.MULTILINE)
+def test_the_commands_of_the_document_work(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "profile.md").read_text()
+    section = page.partition("## From a program")[2].partition("\n## ")[0]
+    commands = re.findall(r"^    dse (.*?)(?: *#.*)?$", section, re.MULTILINE)
     assert [c.split()[0] for c in commands] == [
         "profile", "profile", "new", "check", "run", "explain",
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import dse
+from dse.testing import check_model
 from tests.docs.pages import PAGES, ROOT, code_blocks, indented_blocks, read_page
 
 
@@ -47,3 +48,26 @@ def test_the_study_of_a_table_runs(tmp_path: Path) -> None:
     (tmp_path / "designs.csv").write_text(rows, encoding="utf-8")
     front = dse.load(tmp_path / "study.toml").run(workers=1).front.designs
     assert list(front["latency"]) == [5, 3]  # the third has too many banks
+
+
+def test_the_model_obeys_the_contract_and_works_in_a_study(tmp_path: Path) -> None:
+    (block,) = code_blocks("docs/models.md", "python")
+    (tmp_path / "my_model.py").write_text(block)
+    (tmp_path / "study.toml").write_text(
+        """
+[study]
+name = "link"
+models = ["my_model.py:link"]
+[space]
+size = { values = ["1 KiB", "1 MiB"] }
+bandwidth = { real = ["1 GB/s", "16 GB/s"], steps = 16 }
+[[objective]]
+minimize = "transfer_time"
+[[objective]]
+maximize = "size"
+"""
+    )
+    study = dse.load(tmp_path / "study.toml")
+    front = study.run().front.designs
+    assert front["transfer_time"].tolist() == pytest.approx([2**10 / 16e9, 2**20 / 16e9])
+    check_model(study.evaluator.wiring.models[0].function)

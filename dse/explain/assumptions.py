@@ -27,7 +27,7 @@ from dse.explain.sensitivity import common_domain
 from dse.model.quantity import Array, Quantity
 from dse.problems import InputError
 from dse.result.record import Result
-from dse.study.resolve.study_inputs import StudyInput
+from dse.study.resolve.dependencies import StudyInput
 from dse.study.study import ResolvedStudy, rewritten
 
 FACTOR = 2.0

@@ -12,8 +12,8 @@ import pandas as pd
 from dse.explain.assumptions import Check
 from dse.model.section import Section, Table
 from dse.model.values import as_data, listed, percent, plural, show, worded
-from dse.study.input_value import PROVENANCES, Provenance, worst
-from dse.study.resolve.study_inputs import StudyInput
+from dse.study.resolve.dependencies import StudyInput
+from dse.study.schema import PROVENANCES, Provenance, worst
 
 TITLE = "Where the numbers come from"
 _NAMED = 3  # input values to check, and defaults, in the answer

@@ -17,7 +17,8 @@ from dse.evaluate.wiring import Key
 from dse.explain.sensitivity import common_domain, gain_factor, improvable_inputs, improve_input
 from dse.model.quantity import Array, Quantity
 from dse.model.values import listed, show, worded
-from dse.study.resolve.plots import RegionsPlan, Rule
+from dse.study.resolve.plots import RegionsPlan
+from dse.study.schema import BottleneckTable
 
 _GRID = 241  # points along the axis between which a cut-off is looked for
 _TOGETHER, _AHEAD = 4_096, 5  # points at which models are run at once, about; halvings ahead
@@ -111,7 +112,7 @@ class Regions:
 
 
 def find_regions(
-    evaluator: Evaluator, plan: RegionsPlan, rule: Rule, columns: Mapping[str, Array]
+    evaluator: Evaluator, plan: RegionsPlan, rule: BottleneckTable, columns: Mapping[str, Array]
 ) -> list[Regions]:
     """Return the optimization regions of designs along an axis, with exact cut-offs.
 

@@ -17,7 +17,7 @@ from dse.evaluate.wiring import Key, Wiring, among
 from dse.model.quantity import Array, Floats, Quantity
 from dse.model.units import factor as conversion
 from dse.model.values import show
-from dse.study.resolve.plots import Rule
+from dse.study.schema import BottleneckTable
 
 Kind: TypeAlias = Literal["within your space", "another part", "not yours to change"]
 """Who sets an input: a variable; the row that a variable chooses; or the study is given it."""
@@ -94,7 +94,7 @@ class Sensitivity:
 
 
 def find_sensitivities(
-    evaluator: Evaluator, rule: Rule, columns: Mapping[str, Array], before: Array
+    evaluator: Evaluator, rule: BottleneckTable, columns: Mapping[str, Array], before: Array
 ) -> list[tuple[Sensitivity, ...]]:
     """Return every improvable input against every objective: by kind, the best gain first.
 

@@ -5,15 +5,11 @@
 `toml_files`
     TOML files, read with limits and written.
 `schema`
-    The tables of a study file.
-`schema_errors`
-    Errors of the schema in words.
+    The tables of a study file, input values, and errors in words.
 `findings`
     Places in a study file, with their problems and notes.
 `resolve`
     The stages from tables to an evaluator.
-`input_value`
-    Numbers with their unit, provenance, source and distribution.
 `catalog`
     Catalogs: where they are, and their entries.
 `design_table`
@@ -21,9 +17,7 @@
 `input_files`
     The files of inputs, and external files that a run does not copy.
 `loading`
-    Loading of the code that a study names.
-`source_files`
-    The files of that code, and digests of functions.
+    The code that a study names: loading, its files, and the models of packages.
 `credentials`
     Database URLs, and texts without passwords.
 `changes`

@@ -5,37 +5,43 @@ A value is kept as it is written; `dse.model.units.read` converts its `text` to 
 
 from __future__ import annotations
 
-import datetime
 import importlib.metadata
 import importlib.util
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from pydantic import ConfigDict, Discriminator, Field, StrictStr, Tag
 
 from dse.boundary import reader
-from dse.model.units import KNOWN_UNITS, UnitError, base, is_unit, split
+from dse.model.units import KNOWN_UNITS, UnitError, is_unit, split
 from dse.problems import InputError, Problem, nearest
-from dse.study.input_value import PROVENANCES, InputValue, Provenance
+from dse.study.findings import Findings, Place
+from dse.study.schema import Finite, InputValue, Number, Provenance, Table, parse_table
 from dse.study.toml_files import read_toml
 
 ENTRY_POINTS = "dse.catalogs"
 """Entry-point group of the packages that offer catalogs."""
-_LOOKED_AT = 1 << 20  # characters of a file that are searched for [study]
-_FILE_KEYS = ("about", "source", "provenance", "note")
-_ROW_KEYS = ("about", "note", "source", "provenance", "text", "together")
-_VALUE_KEYS = ("value", "unit", "source", "provenance", "note")
 _ROW_NAME = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*[+-]?")
-_KINDS = {bool: "a truth value", list: "a list", dict: "a table", datetime.date: "a date"}
-_EXAMPLE = 'such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
+_EXAMPLE = 'a value is such as 900, "1.16 GHz" or { value = 900, unit = "LUT", source = "…" }'
+
+# The tables of the file
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class ValueTable(Table):
+    """A value with its own unit, source, provenance or note."""
+
+    value: Number
+    unit: StrictStr = ""
+    source: StrictStr = ""
+    provenance: Provenance | None = None
+    note: StrictStr = ""
+
+
+class Together(Table):
     """How values of a row vary together, as a fit leaves them uncertain.
 
     Parameters
@@ -48,9 +54,42 @@ class Together:
         Of the values or their logarithms, without units.
     """
 
-    of: tuple[str, ...]
-    normal: tuple[str, ...]
-    covariance: tuple[tuple[float, ...], ...]
+    of: tuple[StrictStr, ...]
+    normal: tuple[StrictStr, ...] = ()
+    covariance: tuple[tuple[Finite, ...], ...]
+
+
+class RowTable(Table):
+    """A row: each other key is a value."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[
+        str,
+        Annotated[
+            Annotated[Number, Tag("number")] | Annotated[ValueTable, Tag("ValueTable")],
+            Discriminator(lambda value: "ValueTable" if isinstance(value, dict) else "number"),
+        ],
+    ]
+    about: StrictStr = Field(min_length=1)
+    note: StrictStr = ""
+    source: StrictStr = ""
+    provenance: Provenance | None = None
+    text: dict[str, StrictStr] = Field(default_factory=dict)
+    together: Together | None = None
+
+
+class CatalogFile(Table):
+    """A catalog: each other key is a row."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, RowTable]
+    about: StrictStr = Field(min_length=1)
+    source: StrictStr = ""
+    provenance: Provenance = "assumed"
+    note: StrictStr = ""
+
+
+# Catalogs as they are used
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +144,11 @@ class Catalog:
     rows: Mapping[str, Row]
 
 
+def open_catalog(name: str, folder: Path | None = None) -> Catalog:
+    """Read the catalog of a name; see `find_catalog` and `load_catalog`."""
+    return load_catalog(find_catalog(name, folder))
+
+
 @reader
 def load_catalog(path: Path) -> Catalog:
     """Read a catalog.
@@ -115,197 +159,75 @@ def load_catalog(path: Path) -> Catalog:
         If the file cannot be read or used; it lists every problem.
     """
     _, content = read_toml(path)
-    problems: list[Problem] = []
-    about = _text(content, "about", "", problems, needed="a sentence about the rows")
-    source = _text(content, "source", "", problems)
-    provenance = _provenance(content, "", "assumed", problems)
-    _text(content, "note", "", problems)
-    rows = {
-        name: row
-        for name, table in content.items()
-        if name not in _FILE_KEYS
-        and (row := _row(name, table, source, provenance, problems)) is not None
-    }
-    if not any(name not in _FILE_KEYS for name in content):
-        problems.append(Problem("", "has no rows", "a row is a table: [name]"))
-    if problems:
-        raise InputError(str(path), problems)
-    return Catalog(path.stem, path, about, source, rows)
+    findings = Findings(str(path))
+    rows = {name: row for name, row in content.items() if name not in CatalogFile.model_fields}
+    for name in [name for name, row in rows.items() if not isinstance(row, dict)]:
+        del content[name]
+        message = f"unknown key '{name}'; a row is a table: [name]"
+        findings.add(Place(name), message, nearest(name, CatalogFile.model_fields))
+    if not rows:
+        findings.add(Place(), "has no rows", "a row is a table: [name]")
+    file = parse_table(CatalogFile, content, findings)
+    read = {n: _row(findings, n, row, file) for n, row in (file.model_extra or {}).items()}
+    findings.finish_stage()
+    return Catalog(path.stem, path, file.about, file.source, read)
 
 
-def _row(
-    name: str, table: Any, source: str, provenance: Provenance, problems: list[Problem]
-) -> Row | None:
-    if not isinstance(table, dict):
-        close = nearest(name, _FILE_KEYS)
-        remedy = "a row is a table: [name]; other keys of a catalog: " + ", ".join(_FILE_KEYS)
-        problems.append(
-            Problem(name, "is not a table", close if close.startswith("did you") else remedy)
-        )
-        return None
+def _row(findings: Findings, name: str, row: RowTable, file: CatalogFile) -> Row:
+    place, values = Place(name), {}
     if not _ROW_NAME.fullmatch(name):
-        problems.append(
-            Problem(name, "is not a name for a row", "words joined by '-', as in user-port")
-        )
-    about = _text(table, "about", name, problems, needed="a sentence about the row")
-    note = _text(table, "note", name, problems)
-    own_source = _text(table, "source", name, problems)
-    provenance = _provenance(table, name, provenance, problems)
-    values = {}
-    for key, given in table.items():
-        if key not in _ROW_KEYS:
-            value = _value(f"{name}.{key}", given, own_source or source, provenance, problems)
-            if value is not None:
-                values[key] = value
-    if all(key in _ROW_KEYS for key in table):
-        problems.append(Problem(name, "has no values", f"quantity = value, {_EXAMPLE}"))
-    text = _facts(name, table.get("text", {}), problems)
-    together = _together(name, table, values, problems) if "together" in table else None
-    return Row(name, about, values, text, note, own_source, together)
+        findings.add(place, "is not a name for a row", "words joined by '-', as in user-port")
+    for key, given in (row.model_extra or {}).items():
+        table = given if isinstance(given, ValueTable) else ValueTable(value=given)
+        value, unit = _number(findings, place / key, table)
+        if not key.isidentifier():
+            remedy = "letters, digits and '_', as in latency"
+            findings.add(place / key, "is not a name for a quantity", remedy)
+        source = table.source or row.source or file.source
+        if not source:
+            remedy = "give 'source' to the value, its row or the catalog"
+            findings.add(place / key, "has no source", remedy)
+        provenance = table.provenance or row.provenance or file.provenance
+        values[key] = InputValue(value, unit, provenance, source, note=table.note)
+    if not values:
+        findings.add(place, "has no values", _EXAMPLE)
+    if row.together is not None:
+        _check_together(findings, place / "together", row.together, values)
+    return Row(name, row.about, values, row.text, row.note, row.source, row.together)
 
 
-def _together(
-    name: str, table: Mapping[str, Any], values: Mapping[str, InputValue], problems: list[Problem]
-) -> Together | None:
-    given, where = table["together"], f"{name}.together"
-    example = '{ of = ["overhead", "acceleration"], covariance = [[0.01, 0.0], [0.0, 0.02]] }'
-    try:
-        of, normal = tuple(given["of"]), tuple(given.get("normal", ()))
-        matrix = np.array(given["covariance"], dtype=np.float64)
-        if not all(isinstance(each, str) for each in (*of, *normal)):
-            raise TypeError
-    except (TypeError, KeyError, ValueError, AttributeError):
-        problems.append(Problem(where, "is not names and a covariance", example))
-        return None
-    for each in (*of, *normal):
-        if each not in values or (each in normal and each not in of):
-            problems.append(
-                Problem(where, f"the row has no value '{each}'", nearest(str(each), values))
-            )
-            return None
-    square = matrix.shape == (len(of), len(of)) and len(set(of)) == len(of) > 0
-    if not square or not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T):
-        problems.append(Problem(where, "is not a covariance: one row a name, symmetric", example))
-        return None
-    if np.linalg.eigvalsh(matrix).min() < -1e-9 * max(np.trace(matrix), 0.0):
-        problems.append(Problem(where, "is not a covariance: a variance is negative", example))
-        return None
-    return Together(of, normal, tuple(tuple(row) for row in matrix.tolist()))
-
-
-def _facts(name: str, given: Any, problems: list[Problem]) -> dict[str, str]:
-    if not isinstance(given, dict):
-        problems.append(Problem(f"{name}.text", "is not a table", f"[{name}.text]"))
-        return {}
-    return {key: _text(given, key, f"{name}.text", problems) for key in given}
-
-
-def _value(
-    where: str, given: Any, source: str, provenance: Provenance, problems: list[Problem]
-) -> InputValue | None:
-    key = where.rsplit(".", 1)[-1]
-    if not key.isidentifier():
-        problems.append(
-            Problem(where, "is not a name for a quantity", "letters, digits and '_', as in latency")
-        )
-    table = given if isinstance(given, dict) else {"value": given}
-    before = len(problems)
-    problems.extend(
-        Problem(f"{where}.{name}", "is unknown in a value", nearest(name, _VALUE_KEYS))
-        for name in table
-        if name not in _VALUE_KEYS
-    )
-    note = _text(table, "note", where, problems)
-    source = _text(table, "source", where, problems) or source
-    provenance = _provenance(table, where, provenance, problems)
-    unit = _text(table, "unit", where, problems)
-    if "value" not in table:
-        problems.append(Problem(where, "has no value", f"a value is {_EXAMPLE}"))
-    else:
-        value, unit = _number(where, table["value"], unit, problems)
-    if not source:
-        problems.append(
-            Problem(where, "has no source", "give 'source' to the value, its row or the catalog")
-        )
-    return (
-        InputValue(value, unit, provenance, source, note=note) if len(problems) == before else None
-    )
-
-
-def _number(where: str, given: Any, unit: str, problems: list[Problem]) -> tuple[float | str, str]:
-    """Return value and unit as written, and report a value that is neither."""
-    value: float | str = math.nan
-    if isinstance(given, str):
-        value = given
+def _number(findings: Findings, place: Place, table: ValueTable) -> tuple[float | str, str]:
+    """Return value and unit as written; a text without a unit is a number."""
+    value, unit = table.value, table.unit
+    if isinstance(value, str):
         try:
-            number, _, written = split(given)
+            number, _, written = split(value)
         except UnitError as error:
-            problems.append(Problem(where, str(error), f"a value is {_EXAMPLE}"))
+            findings.add(place, str(error), _EXAMPLE)
             return value, unit
-        if written and unit and not _alike(written, unit):
-            problems.append(
-                Problem(where, f"has two units, {written!r} and {unit!r}", "give one of them")
-            )
-        if not written:
-            value = number
-        unit = unit or written
-    elif isinstance(given, int | float) and not isinstance(given, bool):
-        value = number = float(given)
-    else:
-        kind = _KINDS.get(type(given), type(given).__name__)
-        problems.append(Problem(where, f"is {kind}, not a number", f"a value is {_EXAMPLE}"))
-        return value, unit
-    if math.isnan(number):
-        problems.append(Problem(where, "is not a number (nan)", f"a value is {_EXAMPLE}"))
+        if written and unit:
+            findings.add(place, f"has two units, {written!r} and {unit!r}", "give one of them")
+        value, unit = value if written else number, unit or written
     if unit and not is_unit(unit):
-        problems.append(
-            Problem(
-                where,
-                f"has the unknown unit {unit!r}",
-                KNOWN_UNITS,
-            )
-        )
+        findings.add(place, f"has the unknown unit {unit!r}", KNOWN_UNITS)
     return value, unit
 
 
-def _alike(one: str, other: str) -> bool:
-    """Return whether two units are equal."""
-    try:
-        return base(one) == base(other)
-    except UnitError:
-        return one == other
-
-
-def _provenance(
-    table: Mapping[str, Any], where: str, around: Provenance, problems: list[Problem]
-) -> Provenance:
-    """Return how well values are founded, as their table says, else as what is around it says."""
-    given = table.get("provenance", around)
-    for provenance in PROVENANCES:
-        if given == provenance:
-            return provenance
-    remedy = f"give one of {', '.join(PROVENANCES)}"
-    problems.append(
-        Problem(
-            f"{where}.provenance" if where else "provenance",
-            f"{given!r} is not a provenance",
-            remedy,
-        )
-    )
-    return around
-
-
-def _text(
-    table: Mapping[str, Any], key: str, where: str, problems: list[Problem], needed: str = ""
-) -> str:
-    given = table.get(key, "")
-    place = f"{where}.{key}" if where else key
-    if not isinstance(given, str):
-        problems.append(Problem(place, f"is {given!r}, not a text", f'{key} = "…"'))
-        return ""
-    if needed and not given.strip():
-        problems.append(Problem(place, "is missing", f'{key} = "…": {needed}'))
-    return given
+def _check_together(
+    findings: Findings, place: Place, fit: Together, values: Mapping[str, InputValue]
+) -> None:
+    example = '{ of = ["overhead", "acceleration"], covariance = [[0.01, 0.0], [0.0, 0.02]] }'
+    for name in (*fit.of, *fit.normal):
+        if name not in values or name not in fit.of:
+            findings.add(place, f"the row has no value '{name}'", nearest(name, values))
+    if {len(fit.of), len({*fit.of})} != {len(fit.covariance), *map(len, fit.covariance)}:
+        findings.add(place, "is not a covariance: one row and one column a name", example)
+        return
+    matrix = np.array(fit.covariance)
+    if not np.allclose(matrix, matrix.T):
+        findings.add(place, "is not a covariance: it is not symmetric", example)
+    elif np.linalg.eigvalsh(matrix).min() < -1e-9 * max(np.trace(matrix), 0.0):
+        findings.add(place, "is not a covariance: a variance is negative", example)
 
 
 # Finding catalogs: in the study's folder, or in an installed package that offers some
@@ -328,18 +250,22 @@ def find_catalog(name: str, folder: Path | None = None) -> Path:
         If there is none, or the file is outside the study's folder.
     """
     if name.endswith(".toml"):
-        return _in_folder(name, folder)
+        return _file_in(folder, name)
     if folder is not None and re.fullmatch(r"[\w.-]+", name):
         path = folder / f"{name}.toml"
         if path.is_file():
-            return _in_folder(path.name, folder)
+            return _file_in(folder, path.name)
     shipped = shipped_catalogs()
     for path in shipped:
         if path.stem == name:
             return path
     known = [path.stem for path in (*_files(folder), *shipped) if not _is_study(path)]
-    remedies = [nearest(name, known) or "no catalogs are known", *_silent_packages()]
-    raise InputError("catalog", [Problem("", f"there is no catalog {name!r}", "; ".join(remedies))])
+    remedies = [nearest(name, known) or "no catalogs are known"]
+    for package, root in _packages():
+        if not _files(root):
+            answer = "is not found" if root is None else f"is {root}, which holds no catalogs"
+            remedies.append(f"the package {package!r}, which offers catalogs, {answer}")
+    raise _refused(f"there is no catalog {name!r}", "; ".join(remedies))
 
 
 def shipped_catalogs() -> list[Path]:
@@ -351,23 +277,23 @@ def shipped_catalogs() -> list[Path]:
     return [path for _, folder in _packages() for path in _files(folder)]
 
 
-def _in_folder(name: str, folder: Path | None) -> Path:
+def _refused(message: str, remedy: str = "") -> InputError:
+    return InputError("catalog", [Problem("", message, remedy)])
+
+
+def _file_in(folder: Path | None, name: str) -> Path:
     if folder is None:
-        problem = Problem("", f"{name!r} names a file in a study's folder, and there is no study")
-        raise InputError("catalog", [problem])
+        raise _refused(f"{name!r} names a file in a study's folder, and there is no study")
     root = folder.resolve()
     path = (root / name).resolve()
     if not path.is_relative_to(root):
         remedy = f"copy it into {root}: a study reads only files of its folder"
-        raise InputError(
-            "catalog", [Problem("", f"{name!r} is outside the study's folder", remedy)]
-        )
-    if path.exists() and not path.is_file():
-        raise InputError("catalog", [Problem("", f"{name!r} is not a regular file")])
+        raise _refused(f"{name!r} is outside the study's folder", remedy)
+    if not path.exists():
+        near = nearest(name, [file.name for file in _files(folder) if not _is_study(file)])
+        raise _refused(f"there is no file {name!r}", near or f"{root} holds no catalogs")
     if not path.is_file():
-        remedy = nearest(name, [file.name for file in _files(folder) if not _is_study(file)])
-        remedy = remedy or f"{root} holds no catalogs"
-        raise InputError("catalog", [Problem("", f"there is no file {name!r}", remedy)])
+        raise _refused(f"{name!r} is not a regular file")
     return path
 
 
@@ -376,10 +302,10 @@ def _packages() -> Iterable[tuple[str, Path | None]]:
     points = importlib.metadata.entry_points(group=ENTRY_POINTS)
     for package in sorted({point.value for point in points}):
         try:
-            found = importlib.util.find_spec(package)
+            spec = importlib.util.find_spec(package)
         except (ImportError, ValueError):
-            found = None
-        locations = list(found.submodule_search_locations or ()) if found else []
+            spec = None
+        locations = list(spec.submodule_search_locations or ()) if spec else []
         yield package, Path(locations[0]) if locations else None
 
 
@@ -390,19 +316,5 @@ def _files(folder: Path | None) -> list[Path]:
 
 def _is_study(path: Path) -> bool:
     """Return whether a file next to a study is another study."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        text = file.read(_LOOKED_AT)
+    text = path.read_text(encoding="utf-8", errors="replace")
     return re.search(r"^\s*\[study\]", text, re.MULTILINE) is not None
-
-
-def _silent_packages() -> list[str]:
-    """Return a sentence for each package that should hold catalogs but does not."""
-    sentences = []
-    for package, folder in _packages():
-        if folder is None:
-            sentences.append(f"the package {package!r}, which offers catalogs, is not found")
-        elif not _files(folder):
-            sentences.append(
-                f"{folder} answers to the package name {package!r} and holds no catalogs"
-            )
-    return sentences

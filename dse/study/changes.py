@@ -12,7 +12,7 @@ from dse.evaluate.space import Choice, held
 from dse.model.values import show
 from dse.problems import InputError, Problem, nearest
 from dse.study.catalog import find_catalog, load_catalog
-from dse.study.resolve.checks import unused_note
+from dse.study.resolve.dependencies import unused_note
 from dse.study.schema import CatalogRow, TableStudyFile
 from dse.study.study import ResolvedStudy, rewritten
 from dse.study.toml_files import as_content

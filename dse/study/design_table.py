@@ -33,9 +33,6 @@ _SUFFIXES: Mapping[str, str] = {
 }
 """The units that the end of a name may say, after an underscore: ``kernel_s``."""
 
-_WORDS = frozenset({"min", "max", "count", "per", "op"})
-"""Last words of names that are units too, but mostly mean something else."""
-
 
 @dataclass(frozen=True)
 class DesignTable:
@@ -238,16 +235,6 @@ def _bracketed(title: str) -> tuple[str, str]:
         if found and name.strip() and title.endswith(closing):
             return name.strip(), unit
     return title, ""
-
-
-def unit_at_end(name: str) -> str:
-    """Return the unit that a column's name may end in, though it is too like a word to be taken.
-
-    >>> unit_at_end("area_LUT"), unit_at_end("area_kLUT"), unit_at_end("latency_min")
-    ('LUT', 'kLUT', '')
-    """
-    end = name.rpartition("_")[2] if "_" in name else ""
-    return end if len(end) > 1 and end not in _WORDS and is_unit(end) else ""
 
 
 def _column(values: pd.Series[Any], missing: Sequence[str]) -> NDArray[Any]:

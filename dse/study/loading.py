@@ -1,8 +1,13 @@
-"""Loading of code: from installed packages, or from files in the study's own folder."""
+"""The code that a study names: loading, the files it came from, and the models of packages.
+
+Code comes from installed packages, or from files in the study's own folder.
+"""
 
 from __future__ import annotations
 
+import ast
 import difflib
+import functools
 import hashlib
 import importlib
 import importlib.abc
@@ -11,17 +16,19 @@ import importlib.util
 import inspect
 import pkgutil
 import sys
+import sysconfig
 import threading
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from dse.model.contract import Model
 from dse.problems import InputError, Problem, nearest
-from dse.study.source_files import code_of, is_installed, nested_imports, reached, under
 
 _ENGINE = Path(__file__).parents[1]
 _PACKAGE = "dse_study_"  # begins the private names of packages of studies' folders
@@ -45,7 +52,7 @@ def load_model(reference: str, folder: Path | None) -> tuple[Model, tuple[Path, 
         The model.
     tuple of Path
         The files that its code came from: its module, and what that imports from its own folder
-        or package; see `dse.study.source_files`.
+        or package.
 
     Raises
     ------
@@ -71,37 +78,34 @@ def load_function(
     InputError
         If there is no such module or function.
     """
-    source, colon, name = reference.partition(":")
-    if not colon or not name.isidentifier() or not source:
-        raise InputError(
-            reference,
-            [
-                Problem(
-                    "",
-                    f"'{reference}' does not name a {what}",
-                    'write "module:function", or "file.py:function" for a file of the study',
-                )
-            ],
-        )
+    source, _, name = reference.partition(":")
+    if not name.isidentifier() or not source:
+        remedy = 'write "module:function", or "file.py:function" for a file of the study'
+        raise _refused(reference, f"'{reference}' does not name a {what}", remedy)
     files: dict[str, Path] = {}
-    if source.endswith(".py"):
-        module, files = _from_file(reference, source, folder)
-    else:
-        module = _installed(reference, source)
+    try:
+        if source.endswith(".py"):
+            module, files = load_file(_file_in(folder, source, reference))
+        else:
+            module = importlib.import_module(source)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{source}.".startswith(f"{error.name}."):
+            raise InputError(reference, [_import_problem(source, error)]) from error
+        raise _without_module(reference, source) from None
+    except (Exception, SystemExit) as error:
+        if isinstance(error, InputError) and error.source == reference:
+            raise
+        raise InputError(reference, [_import_problem(source, error)]) from error
     function = getattr(module, name, None)
     if not inspect.isfunction(function):
         known = [n for n, _ in inspect.getmembers(module, inspect.isfunction) if n[0] != "_"]
-        raise InputError(
-            reference,
-            [
-                Problem(
-                    "",
-                    f"{getattr(module, '__file__', None) or source} has no function '{name}'",
-                    nearest(name, known),
-                )
-            ],
-        )
-    return function, tuple(sorted({*files.values(), *code_of(_modules(function))}))
+        place = getattr(module, "__file__", None) or source
+        raise _refused(reference, f"{place} has no function '{name}'", nearest(name, known))
+    return function, tuple(sorted({*files.values(), *_code_of(_modules(function))}))
+
+
+def _refused(reference: str, message: str, remedy: str = "") -> InputError:
+    return InputError(reference, [Problem("", message, remedy)])
 
 
 def _modules(function: Callable[..., Any]) -> set[str]:
@@ -110,74 +114,43 @@ def _modules(function: Callable[..., Any]) -> set[str]:
     return own.union(*(_modules(part) for part in getattr(function, "__parts__", ())))
 
 
-def _from_file(
-    reference: str, source: str, folder: Path | None
-) -> tuple[ModuleType, dict[str, Path]]:
+def _file_in(folder: Path | None, source: str, reference: str) -> Path:
+    """Return the path of a file of code in a study's folder."""
     if folder is None:
-        raise InputError(reference, [Problem("", "a study without a folder cannot load a file")])
+        raise _refused(reference, "a study without a folder cannot load a file")
     path = (folder / source).resolve()
     if not path.is_relative_to(folder.resolve()):
-        raise InputError(
-            reference,
-            [
-                Problem(
-                    "",
-                    f"'{source}' is outside the study's folder",
-                    "code is loaded from the study's own folder or from installed packages only",
-                )
-            ],
-        )
+        remedy = "code is loaded from the study's own folder or from installed packages only"
+        raise _refused(reference, f"'{source}' is outside the study's folder", remedy)
     if not path.is_file():
-        known = (p.name for p in folder.glob("*.py"))
-        raise InputError(
-            reference, [Problem("", f"there is no file '{source}'", nearest(source, known))]
-        )
-    try:
-        return load_file(path)
-    except BaseException as error:
-        if not isinstance(error, Exception | SystemExit):
-            raise
-        raise InputError(reference, [_raised(source, error)]) from error
+        remedy = nearest(source, (p.name for p in folder.glob("*.py")))
+        raise _refused(reference, f"there is no file '{source}'", remedy)
+    return path
 
 
-def _near(reference: str, source: str, package: str | None) -> str:
-    """Return the reference with a module of the missing one's package, else the nearest model."""
-    function = reference.partition(":")[2]
-    folder = Path(package).parent if package else None
-    files = folder.rglob("*.py") if folder else ()
-    named = [f.parent if f.name == "__init__.py" else f for f in files]
-    modules = [
-        ".".join(f.relative_to(folder.parent).with_suffix("").parts)
-        for f in named
-        if folder and not f.name.startswith("_")
-    ]
-    if close := difflib.get_close_matches(source, modules, n=1):
-        return f"did you mean '{close[0]}:{function}'?"
-    return nearest(reference, [m.name for m in shipped_models()])
+def _without_module(reference: str, source: str) -> InputError:
+    """Return the error of a missing module: with one of its package, else the nearest model."""
+    top, _, function = source.partition(".")[0], *reference.partition(":")[1:]
+    package = getattr(sys.modules.get(top), "__file__", None)
+    known = []
+    if package is not None:
+        root = Path(package).parent.parent
+        files = [p for p in Path(package).parent.rglob("*.py") if not p.name.startswith("_")]
+        known = [".".join(p.relative_to(root).with_suffix("").parts) for p in files]
+        known += [".".join(p.parent.relative_to(root).parts) for p in files]
+    if close := difflib.get_close_matches(source, known, n=1):
+        remedy = f"did you mean '{close[0]}:{function}'?"
+    else:
+        remedy = nearest(reference, [model.name for model in shipped_models()])
+    where = f"; '{top}' was imported from {package}" if package and top != source else ""
+    return _refused(reference, f"there is no module '{source}'{where}", remedy)
 
 
-def _installed(reference: str, source: str) -> ModuleType:
-    try:
-        return importlib.import_module(source)
-    except ModuleNotFoundError as error:
-        if error.name is None or not (source + ".").startswith(error.name + "."):
-            raise InputError(reference, [_raised(source, error)]) from error
-        top = source.partition(".")[0]
-        answered = sys.modules.get(top)
-        where = getattr(answered, "__file__", None)
-        said = f"; '{top}' was imported from {where}" if where and top != source else ""
-        raise InputError(
-            reference,
-            [Problem("", f"there is no module '{source}'{said}", _near(reference, source, where))],
-        ) from None
-    except (Exception, SystemExit) as error:
-        raise InputError(reference, [_raised(source, error)]) from error
-
-
-def _raised(source: str, error: BaseException) -> Problem:
-    every = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
-    every = [f for f in every if not f.filename.startswith("<")]  # made by dataclasses
-    frames = [f for f in every if not Path(f.filename).is_relative_to(_ENGINE)] or every
+def _import_problem(source: str, error: BaseException) -> Problem:
+    """Return the problem of an import that raised, with the line of the user's own code."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "importlib" not in f.filename]
+    frames = [f for f in frames if not f.filename.startswith("<")]  # made by dataclasses
+    frames = [f for f in frames if not Path(f.filename).is_relative_to(_ENGINE)] or frames
     last = frames[-1] if frames else None
     if isinstance(error, InputError) and last:  # a declaration is wrong: name its line
         return Problem("", f"{Path(last.filename).name}, line {last.lineno}: {error}")
@@ -245,7 +218,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname.partition(".")[0] not in self._tops:
             return None
-        file = self._folder.files.get(fullname) or under(self._folder.folder, fullname)
+        file = self._folder.files.get(fullname) or _module_file(self._folder.folder, fullname)
         if file is None:
             inner = self._folder.folder.joinpath(*fullname.split("."))
             spec = ModuleSpec(fullname, None, is_package=True)
@@ -288,26 +261,25 @@ def load_file(path: Path) -> tuple[ModuleType, dict[str, Path]]:
     folder = path.parent.resolve()
 
     def find(name: str) -> Path | None:
-        file = under(folder, name)
-        return file if file is not None and not is_installed(name, folder) else None
+        file = _module_file(folder, name)
+        return file if file is not None and not _is_installed(name, folder) else None
 
     entry = path.stem.replace(".", "_")
-    entry += "_" * is_installed(
-        entry, folder
-    )  # a separate name: the installed module keeps its name
-    files = reached({entry: path}, find)
+    if _is_installed(entry, folder):  # the installed module keeps its name
+        entry += "_"
+    files = _reached({entry: path}, find)
     for name, file in files.items():
-        for other in nested_imports(file.read_bytes(), name, file.name == "__init__.py"):
+        for other in _imports(file.read_bytes(), name, file.name == "__init__.py", nested=True):
             if find(other) is not None:
-                message = f"{file.name} imports '{other}' in a function"
                 remedy = "import files of the study's folder at the top of the file"
+                message = f"{file.name} imports '{other}' in a function"
                 raise InputError(str(path), [Problem("", message, remedy)])
     with _LOADING:
         own = _LOADED.get(folder)
+        texts = {file: file.read_bytes() for file in files.values()}
         if own is None or own.has_changed():
-            texts = {file: file.read_bytes() for file in files.values()}
             own = _LOADED[folder] = _Folder(folder, texts)
-        own.texts |= {file: file.read_bytes() for file in files.values()}
+        own.texts |= texts
         own.files |= files
         return own.load(entry), files
 
@@ -315,6 +287,158 @@ def load_file(path: Path) -> tuple[ModuleType, dict[str, Path]]:
 def is_of_a_study(module: str) -> bool:
     """Return whether a module's name belongs to a study's folder."""
     return module.startswith(_PACKAGE)
+
+
+# The files that code reaches, transitively, within its own package or folder
+#
+# They are read from the import statements, those in functions included, and never from loaded
+# modules: the answer is the same in every process. A package's ``__init__`` counts if a name is
+# imported from it, and not because a module in it is: it is a table of contents then.
+
+
+def _reached(first: Mapping[str, Path], find: Callable[[str], Path | None]) -> dict[str, Path]:
+    """Return the modules that some modules import, with themselves, by dotted name.
+
+    Parameters
+    ----------
+    find : callable
+        From a module's dotted name to its file; None for modules that do not belong.
+    """
+    files: dict[str, Path] = {}
+    waiting = dict(first)
+    while waiting:
+        name, path = waiting.popitem()
+        files[name] = path
+        for other in _imports(path.read_bytes(), name, path.name == "__init__.py"):
+            file = find(other)
+            if file is not None and other not in files:
+                waiting[other] = file
+    return files
+
+
+@functools.lru_cache(maxsize=1_024)
+def _imports(text: bytes, module: str, package: bool, nested: bool = False) -> tuple[str, ...]:
+    r"""Return the dotted names that a module's text imports; a name from a module may be one too.
+
+    Parameters
+    ----------
+    nested : bool
+        Whether only imports in functions count.
+
+    >>> _imports(b"import a.b\nfrom .c import d", "top.mine", False)
+    ('a.b', 'top.c', 'top.c.d')
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # the import raises it
+        return ()
+    here = module.split(".") if package else module.split(".")[:-1]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    roots = [n for n in ast.walk(tree) if isinstance(n, functions)] if nested else [tree]
+    names: dict[str, None] = {}
+    for node in (node for root in roots for node in ast.walk(root)):
+        if isinstance(node, ast.Import):
+            names |= dict.fromkeys(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = here[: len(here) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            inner = [f"{base}.{alias.name}" if base else alias.name for alias in node.names]
+            names |= dict.fromkeys([*([base] if base else []), *inner])
+    return tuple(names)
+
+
+def _is_installed(name: str, folder: Path) -> bool:
+    """Return whether a name is an installed module's: a file of a study's folder hides none."""
+    top = name.partition(".")[0]
+    if top in sys.stdlib_module_names:
+        return True
+    here = {folder, Path.cwd()}
+    paths = [p for p in sys.path if Path(p or ".").resolve() not in here]
+    return PathFinder.find_spec(top, paths) is not None
+
+
+def _module_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a module below a folder, by its dotted name."""
+    if not all(name.split(".")):
+        return None
+    path = folder.joinpath(*name.split("."))
+    files = path.with_name(f"{path.name}.py"), path / "__init__.py"
+    return next((file for file in files if file.is_file()), None)
+
+
+def _code_of(modules: Iterable[str]) -> set[Path]:
+    """Return the files that imported modules reach, each in its own top-level package.
+
+    A module outside all packages reaches what lies next to it, but not all of ``site-packages``.
+    """
+    files: set[Path] = set()
+    by_top: dict[str, dict[str, Path]] = {}
+    for name in modules:
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file is not None:
+            by_top.setdefault(name.partition(".")[0], {})[name] = Path(file)
+    for top, first in by_top.items():
+        roots = [Path(p) for p in getattr(sys.modules.get(top), "__path__", ())]
+        folder = next(iter(first.values())).parent
+        files |= {*_reached(first, functools.partial(_package_file, top, roots, folder)).values()}
+    return files
+
+
+def _package_file(top: str, roots: list[Path], folder: Path, name: str) -> Path | None:
+    head, _, rest = name.partition(".")
+    if not roots:  # a single file
+        names = "purelib", "platlib", "stdlib", "platstdlib"
+        libraries = {Path(sysconfig.get_path(library)).resolve() for library in names}
+        return None if folder.resolve() in libraries else _module_file(folder, name)
+    if head != top:
+        return None
+    files = (_module_file(root, rest) if rest else root / "__init__.py" for root in roots)
+    return next((file for file in files if file is not None and file.is_file()), None)
+
+
+# Digests of functions of scripts
+
+
+def fingerprint(function: Callable[..., Any]) -> str:
+    """Return a digest of a function of a script: its code, and the values and functions it names.
+
+    Objects of other kinds than numbers, texts, arrays and functions only count by their type.
+    """
+    state = hashlib.sha256()
+    _feed(function, state.update, set())
+    return state.hexdigest()
+
+
+def _feed(value: Any, update: Callable[[bytes], None], seen: set[int]) -> None:
+    value = getattr(value, "__wrapped__", value)
+    if isinstance(value, FunctionType):
+        if id(value) not in seen:
+            seen.add(id(value))
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            names = {n: value.__globals__.get(n) for n in _names(value.__code__)}
+            _feed([value.__code__, value.__defaults__, value.__kwdefaults__], update, seen)
+            _feed([cells, names], update, seen)
+    elif isinstance(value, CodeType):
+        update(value.co_code + repr(value.co_names).encode())
+        _feed(value.co_consts, update, seen)
+    elif isinstance(value, np.ndarray):
+        update(repr((value.dtype, value.shape)).encode() + value.tobytes())
+    elif isinstance(value, dict):
+        for key, inner in sorted(value.items(), key=lambda item: repr(item[0])):
+            _feed([repr(key), inner], update, seen)
+    elif isinstance(value, tuple | list):
+        for inner in value:
+            _feed(inner, update, seen)
+    elif isinstance(value, str | bytes | int | float | complex | np.generic | None):
+        update(repr(value).encode())
+    else:
+        kind = value if isinstance(value, ModuleType) else type(value)
+        update(f"{getattr(kind, '__module__', '')}.{kind.__name__}".encode())
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return {*code.co_names}.union(*(_names(c) for c in inner))
 
 
 # Models of packages
@@ -333,22 +457,22 @@ def shipped_models() -> Iterator[Model]:
         seen: set[int] = set()
         for info in pkgutil.walk_packages(getattr(package, "__path__", []), f"{entry.value}."):
             if not info.name.rpartition(".")[2].startswith("_"):
-                for function, model in models_in(importlib.import_module(info.name)):
+                for function, model in _models_in(importlib.import_module(info.name)):
                     if id(function) not in seen:
                         seen.add(id(function))
                         yield model
 
 
-def models_in(module: ModuleType) -> Iterator[tuple[Callable[..., Any], Model]]:
+def _models_in(module: ModuleType) -> Iterator[tuple[Callable[..., Any], Model]]:
     """Yield the models that a module defines or that its ``__all__`` names, in the file's order."""
-    named = getattr(module, "__all__", ())
-    found: list[tuple[str, int, Callable[..., Any]]] = []
+    functions: list[tuple[str, int, Callable[..., Any]]] = []
     function: Callable[..., Any]
     for name, function in inspect.getmembers(module, inspect.isfunction):
-        if name in named or (function.__module__ == module.__name__ and not name.startswith("_")):
+        own = function.__module__ == module.__name__ and not name.startswith("_")
+        if own or name in getattr(module, "__all__", ()):
             plain = inspect.unwrap(function)
-            found.append((plain.__module__, plain.__code__.co_firstlineno, function))
-    for _, _, function in sorted(found, key=lambda entry: entry[:2]):
+            functions.append((plain.__module__, plain.__code__.co_firstlineno, function))
+    for _, _, function in sorted(functions, key=lambda entry: entry[:2]):
         try:
             yield function, Model.from_function(function)
         except (InputError, NameError, TypeError):

@@ -1,9 +1,16 @@
-"""The schema of a study file: its tables, checked by pydantic before anything is loaded."""
+"""The schema of a study file, checked by pydantic before anything is loaded.
+
+Its errors are reported in words, all of them at once.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -15,23 +22,98 @@ from pydantic import (
     StrictInt,
     StrictStr,
     Tag,
+    ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
-from dse.study.input_value import SOURCED, InputValue, Provenance
+from dse.evaluate.samples import Kind
+from dse.problems import nearest
+from dse.study.findings import Findings, Place
 
-# Numbers, names and weights
+# Input values
+
+Provenance: TypeAlias = Literal["measured", "fitted", "data sheet", "derived", "assumed"]
+"""Measured; fitted to measurements; printed by its maker or in a paper; calculated; assumed."""
+PROVENANCES: tuple[Provenance, ...] = get_args(Provenance)
+"""The best founded first."""
+SOURCED: tuple[Provenance, ...] = ("measured", "fitted", "data sheet")
+"""Kinds of provenance that need a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputValue:
+    """A number of a study or of a catalog, as it is written or in the unit of its quantity.
+
+    Parameters
+    ----------
+    value : float or str
+        The number, or a text with a number and a unit.
+    unit : str
+        The unit of a number; empty for the base unit of its quantity.
+    provenance : Provenance
+        How well it is founded.
+    source : str
+        The reference that it is taken from; empty if the file names none.
+    distribution : UncertainTable, Uncertain or None
+        If it is not known exactly: as it is written, or as it is sampled.
+    note : str
+        How to read it.
+    """
+
+    value: float | str
+    unit: str = ""
+    provenance: Provenance = "assumed"
+    source: str = ""
+    distribution: Any = None
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """Number and unit as one text, for `dse.model.units.read`.
+
+        >>> InputValue(900.0, "LUT").text, InputValue("1.16 GHz", "GHz").text
+        ('900.0 LUT', '1.16 GHz')
+        """
+        if isinstance(self.value, str):
+            return self.value
+        return f"{self.value!r} {self.unit}".rstrip()
+
+    @property
+    def written(self) -> float | str:
+        """The value as a study would give it: a text with a unit, or a number in the base unit.
+
+        >>> InputValue(900.0).written, InputValue(1.16, "GHz").written
+        (900.0, '1.16 GHz')
+        """
+        return self.text if self.unit else self.value
+
+    def with_value(self, value: float, unit: str, distribution: Any = None) -> InputValue:
+        """Return the same input value in the unit of its quantity."""
+        return replace(self, value=value, unit=unit, distribution=distribution)
+
+
+def worst(provenances: Iterable[Provenance]) -> Provenance | None:
+    """Return the worst founded of some provenances; None if there are none.
+
+    >>> worst(["fitted", "derived", "measured"])
+    'derived'
+    """
+    return max(provenances, key=PROVENANCES.index, default=None)
+
+
+# Numbers, names and weights; each table is known by its class name, which errors hold
 
 Finite = Annotated[StrictFloat, Field(allow_inf_nan=False)]
-Number = StrictInt | Finite | StrictStr
+Number = Finite | StrictStr
 """A number in the quantity's base unit, or a text with a unit, such as ``"1 KiB"``."""
 
 
 Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_]\w*$")]
 """The name of a quantity."""
-Weights = Annotated[list[Annotated[StrictInt | Finite, Field(ge=0)]], Field(min_length=1)]
+Weights = Annotated[list[Annotated[Finite, Field(ge=0)]], Field(min_length=1)]
 """How much each of some scenarios counts."""
 WeightsTable = Annotated[
     Annotated[Weights, Tag("one list")] | Annotated[dict[str, Weights], Tag("by input")],
@@ -39,21 +121,26 @@ WeightsTable = Annotated[
 ]
 
 
+_TABLES: dict[str, type[Table]] = {}
+
+
 class Table(BaseModel):
     """A table of the study file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        _TABLES[cls.__name__] = cls
 
 
 # Numbers with a provenance, and uncertain numbers
 
 Ends = Annotated[list[Number], Field(min_length=2, max_length=2)]
 """The lesser and the greater of two numbers."""
-LAWS = ("between", "uniform", "normal", "lognormal", "triangular")
+LAWS: tuple[Kind, ...] = get_args(Kind)
 """The keys of uncertain numbers; exactly one is given."""
-_LAW_KEYS = (*LAWS, "deviation", "factor")
-NO_SOURCE = "no_source"
-"""Type of the error of an input value that must have a source."""
+_NO_SOURCE = "no_source"  # the type of the error of a value that must have a source
 
 
 class OriginTable(Table):
@@ -72,7 +159,7 @@ class OriginTable(Table):
         if provenance in SOURCED and not source.strip():
             kind = "is from a data sheet" if provenance == "data sheet" else f"is {provenance}"
             text = "is missing: a value that {kind} needs a source"
-            raise PydanticCustomError(NO_SOURCE, text, {"kind": kind})
+            raise PydanticCustomError(_NO_SOURCE, text, {"kind": kind})
         return source
 
 
@@ -90,12 +177,26 @@ class UncertainTable(OriginTable):
     normal: Number | None = Field(None, description="the mean; with deviation")
     deviation: Number | None = Field(None, description="the standard deviation of normal")
     lognormal: Number | None = Field(None, description="the median; with factor")
-    factor: StrictInt | StrictFloat | None = Field(
+    factor: Annotated[Finite, Field(gt=1)] | None = Field(
         None, description="the factor of one standard deviation of lognormal"
     )
     triangular: Annotated[list[Number], Field(min_length=3, max_length=3)] | None = Field(
         None, description="[low, likeliest, high]"
     )
+
+    @model_validator(mode="after")
+    def _require_one_law(self) -> Self:
+        """Require one law, with its second number if it has one."""
+        laws = [law for law in LAWS if getattr(self, law) is not None]
+        if len(laws) != 1:
+            text = "has {count} laws: give one of {laws}"
+            context = {"count": len(laws), "laws": ", ".join(LAWS)}
+            raise PydanticCustomError("law", text, context)
+        for law, second in (("normal", "deviation"), ("lognormal", "factor")):
+            if (law in laws) != (getattr(self, second) is not None):
+                text = "is not complete: '{law}' and '{second}' go together"
+                raise PydanticCustomError("law", text, {"law": law, "second": second})
+        return self
 
 
 def input_value(given: float | str | SourcedTable | UncertainTable) -> InputValue:
@@ -109,20 +210,20 @@ def input_value(given: float | str | SourcedTable | UncertainTable) -> InputValu
 
 def _number_kind(value: Any) -> str | None:
     if not isinstance(value, dict):
-        return _KIND_OF.get(type(value), "number")
-    if {*_LAW_KEYS} & value.keys():
-        return "uncertain"
-    return "sourced" if {"value", "provenance", "source"} & value.keys() else None
+        return "number"
+    if {*LAWS, "deviation", "factor"} & value.keys():
+        return "UncertainTable"
+    return "SourcedTable" if {"value", "provenance", "source"} & value.keys() else None
 
 
 Numeric = Annotated[
     Annotated[Number, Tag("number")]
-    | Annotated[SourcedTable, Tag("sourced")]
-    | Annotated[UncertainTable, Tag("uncertain")],
+    | Annotated[SourcedTable, Tag("SourcedTable")]
+    | Annotated[UncertainTable, Tag("UncertainTable")],
     Discriminator(_number_kind),
 ]
 """A number, a number with its provenance, or an uncertain number."""
-Share = Annotated[str, Field(strict=True, pattern=r"^\s*\d+(\.\d+)?\s*%\s*$")]
+Share = Annotated[str, Field(strict=True, pattern=r"^\s*(100|\d?\d(\.\d+)?)\s*%\s*$")]
 """A fraction of the samples, such as ``"95 %"``."""
 ConstraintReduce = Literal["mean", "worst"] | Share
 
@@ -243,69 +344,39 @@ class SubsetsTable(Table):
     most: StrictInt | None = Field(None, ge=1, description="the maximum number of parts")
 
 
-_VARIABLES: dict[str, type[Table]] = {
-    "real": RealTable,
-    "integer": IntegerTable,
-    "values": ValuesTable,
-    "catalog": CatalogTable,
-    "rows": RowsTable,
-    "subsets": SubsetsTable,
-}
-_INPUTS: dict[str, type[Table]] = {
-    "row": CatalogRow,
-    "file": ResourceFile,
-    "uncertain": UncertainTable,
-    "sourced": SourcedTable,
-}
-KINDS: dict[str, type[Table] | None] = {
-    **_VARIABLES,
-    **_INPUTS,
-    "renamed": ModelUse,
-    "number": None,
-    "model": None,
-    "one list": None,
-    "by input": None,
-}
-"""The tables that an entry may be, by the words that pydantic puts into the places of errors."""
-_KIND_OF: dict[type, str] = {table: kind for kind, table in KINDS.items() if table is not None}
+_VARIABLES = ("real", "integer", "values", "catalog", "rows", "subsets")
 
 
 def _variable_kind(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return _KIND_OF.get(type(value))
-    kinds = [kind for kind in _VARIABLES if kind in value]
-    return kinds[0] if len(kinds) == 1 else None
+    kinds = [kind for kind in _VARIABLES if isinstance(value, dict) and kind in value]
+    return f"{kinds[0].title()}Table" if len(kinds) == 1 else None
 
 
 def _input_kind(value: Any) -> str | None:
     if not isinstance(value, dict) or not {"file", "catalog", "row"} & value.keys():
         return _number_kind(value)
-    return "file" if "file" in value else "row"
-
-
-def _model_kind(value: Any) -> str:
-    return "renamed" if isinstance(value, dict | ModelUse) else "model"
+    return "ResourceFile" if "file" in value else "CatalogRow"
 
 
 VariableTable = Annotated[
-    Annotated[RealTable, Tag("real")]
-    | Annotated[IntegerTable, Tag("integer")]
-    | Annotated[ValuesTable, Tag("values")]
-    | Annotated[CatalogTable, Tag("catalog")]
-    | Annotated[RowsTable, Tag("rows")]
-    | Annotated[SubsetsTable, Tag("subsets")],
+    Annotated[RealTable, Tag("RealTable")]
+    | Annotated[IntegerTable, Tag("IntegerTable")]
+    | Annotated[ValuesTable, Tag("ValuesTable")]
+    | Annotated[CatalogTable, Tag("CatalogTable")]
+    | Annotated[RowsTable, Tag("RowsTable")]
+    | Annotated[SubsetsTable, Tag("SubsetsTable")],
     Discriminator(_variable_kind),
 ]
 ModelEntry = Annotated[
-    Annotated[StrictStr, Tag("model")] | Annotated[ModelUse, Tag("renamed")],
-    Discriminator(_model_kind),
+    Annotated[StrictStr, Tag("model name")] | Annotated[ModelUse, Tag("ModelUse")],
+    Discriminator(lambda value: "ModelUse" if isinstance(value, dict) else "model name"),
 ]
 InputTable = Annotated[
     Annotated[Number, Tag("number")]
-    | Annotated[CatalogRow, Tag("row")]
-    | Annotated[ResourceFile, Tag("file")]
-    | Annotated[UncertainTable, Tag("uncertain")]
-    | Annotated[SourcedTable, Tag("sourced")],
+    | Annotated[CatalogRow, Tag("CatalogRow")]
+    | Annotated[ResourceFile, Tag("ResourceFile")]
+    | Annotated[UncertainTable, Tag("UncertainTable")]
+    | Annotated[SourcedTable, Tag("SourcedTable")],
     Discriminator(_input_kind),
 ]
 
@@ -347,9 +418,9 @@ class ObjectiveTable(Table):
     over: dict[str, Annotated[list[Number], Field(min_length=1)]] = Field(
         default_factory=dict, description="scenarios: every combination of these values"
     )
-    reduce: (
-        Literal["mean", "min", "max", "harmonic mean", "quantile", "worst", "regret"] | Share | None
-    ) = Field(None, description='how scenarios become one number; a fraction such as "95 %"')
+    reduce: Literal["mean", "min", "max", "harmonic mean", "quantile", "worst"] | Share | None = (
+        Field(None, description='how scenarios become one number; a fraction such as "95 %"')
+    )
     quantile: Annotated[StrictFloat, Field(ge=0, le=1)] | None = Field(
         None, description='the level for reduce = "quantile"'
     )
@@ -388,15 +459,13 @@ class SearchTable(Table):
     generation: StrictInt | None = Field(
         None, ge=1, le=1_000_000, description="designs evaluated together"
     )
-    timeout: Annotated[StrictInt | Finite, Field(gt=0)] | None = Field(
+    timeout: Annotated[Finite, Field(gt=0)] | None = Field(
         None, description="seconds of the search; processes that hang are then ended"
     )
-    tolerance: Annotated[StrictInt | Finite, Field(ge=0, le=10)] | StrictStr | dict[str, Number] = (
-        Field(
-            0.0,
-            description='of bound: a fraction such as 0.01 or "1 %", 0 for the exact front; or by'
-            ' objective, a fraction or an amount such as "100 LUT"; 0 for objectives not listed',
-        )
+    tolerance: Annotated[Finite, Field(ge=0, le=10)] | StrictStr | dict[str, Number] = Field(
+        0.0,
+        description='of bound: a fraction such as 0.01 or "1 %", 0 for the exact front; or by'
+        ' objective, a fraction or an amount such as "100 LUT"; 0 for objectives not listed',
     )
     floor: dict[str, Number] = Field(
         default_factory=dict,
@@ -438,10 +507,10 @@ class RunTable(Table):
 class BottleneckTable(Table):
     """When an input counts as a bottleneck: LogCA's rule by default."""
 
-    factor: Annotated[StrictInt | Finite, Field(gt=1)] = Field(
+    factor: Annotated[Finite, Field(gt=1)] = Field(
         10.0, description="by which an input is improved"
     )
-    threshold: Annotated[StrictInt | Finite, Field(gt=0)] = Field(
+    threshold: Annotated[Finite, Field(gt=0)] = Field(
         0.2, description="the fraction by which an objective must then improve"
     )
 
@@ -540,25 +609,147 @@ class TableStudyFile(StudyFile):
     )
 
 
-SECTIONS: dict[str, type[Table]] = {
-    "study": StudyTable,
-    "objective": ObjectiveTable,
-    "constraint": ConstraintTable,
-    "target": TargetTable,
-    "uncertainty": UncertaintyTable,
-    "search": SearchTable,
-    "run": RunTable,
-    "bottlenecks": BottleneckTable,
-    "regions": RegionsTable,
-    "curve": CurveTable,
-    "report": ReportTable,
-}
-"""The tables of the sections with fixed keys."""
-LISTS = frozenset({"study.models", "objective", "constraint", "curve", "report.sections"})
-"""Sections whose entries have positions."""
-
-
 def json_schema(of_table: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of a study file, or of a study of a table, for editors."""
     schema = (TableStudyFile if of_table else StudyFile).model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+# Errors in words, each with its place and the nearest known key
+
+_KINDS = ("number", "model name", "one list", "by input")
+"""What pydantic puts into the place of an error besides the names of tables."""
+_EXPECTED = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "string_pattern_mismatch": "a name: letters, digits and '_', as in latency",
+}
+_UNIT = 'give a number in the base unit, or a text with a unit such as "1 KiB"'
+_VARIABLE = (
+    "give exactly one of real = [low, high], integer = [low, high], values = [...], "
+    'catalog = "name", rows = { option = {...} }'
+)
+_SHOWN = 60  # characters of a value in a message
+_REPORTED = 100  # errors: pydantic has one for each entry of a list
+_Schema = TypeVar("_Schema", bound=BaseModel)
+
+
+def parse_file(content: Mapping[str, Any], findings: Findings) -> StudyFile:
+    """Check a study's content against the schema.
+
+    Raises
+    ------
+    InputError
+        With every error of the schema.
+    """
+    study = content.get("study")
+    is_of_table = isinstance(study, Mapping) and "table" in study
+    return parse_table(TableStudyFile if is_of_table else StudyFile, content, findings)
+
+
+def parse_table(schema: type[_Schema], content: Mapping[str, Any], findings: Findings) -> _Schema:
+    """Return the content of a file as a table of a schema; see `parse_file`."""
+    try:
+        return schema.model_validate(content)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+    values: dict[Place, Any] = {}
+    by_place: dict[Place, list[Mapping[str, Any]]] = {}
+    for detail in details:
+        place, value = _place(detail, content)
+        values[place] = value
+        by_place.setdefault(place, []).append(detail)
+    for place, several in list(by_place.items())[:_REPORTED]:
+        _report(schema, findings, place, several, values[place])
+    findings.finish_stage()
+    raise AssertionError("pydantic reported no error")
+
+
+def _place(detail: Mapping[str, Any], content: Any) -> tuple[Place, Any]:
+    """Return the place of an error, without pydantic's words for kinds, and the value there."""
+    place, value = Place(), content
+    for step in detail["loc"]:
+        if step in _TABLES or step in _KINDS:
+            continue
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            if detail["type"] in ("missing", _NO_SOURCE):
+                place /= step
+            break
+        place /= step
+    return place, value
+
+
+def _report(
+    schema: type[BaseModel],
+    findings: Findings,
+    place: Place,
+    details: Sequence[Mapping[str, Any]],
+    value: Any,
+) -> None:
+    """Add the problem of one place, for which pydantic may have an error per allowed type."""
+    detail, kinds = details[0], {detail["type"]: None for detail in details}
+    if "float_type" in kinds:
+        kinds.pop("int_type", None)
+    text, remedy = _show(value), _UNIT if {"float_type", "string_type"} <= kinds.keys() else ""
+    if "extra_forbidden" in kinds:
+        key = str(detail["loc"][-1])
+        largest = TableStudyFile if issubclass(schema, StudyFile) else schema
+        known = _table_at(largest, detail["loc"][:-1]).model_fields
+        findings.add(place, f"unknown key '{key}'", nearest(key, known))
+    elif kinds.keys() & {"union_tag_not_found", "union_tag_invalid"}:
+        _report_kind(findings, place, value)
+    elif "missing" in kinds:
+        findings.add(place, "is missing")
+    elif _NO_SOURCE in kinds:
+        findings.add(place, detail["msg"], 'source = "…": a log, a document, where it was read')
+    elif "finite_number" in kinds:
+        findings.add(place, f"{text} is not finite", _UNIT if "string_type" in kinds else "")
+    elif kinds.keys() <= _EXPECTED.keys():
+        if "list_type" in kinds:
+            tables = isinstance(value, Mapping) or not place.steps
+            remedy = f"write [[{place}]]" if tables else f"write [{text}]"
+        findings.add(place, f"{text} is not {' or '.join(_EXPECTED[k] for k in kinds)}", remedy)
+    else:  # pydantic's sentence without its subject
+        message = re.sub(r"^(Input|List|Dictionary|String) ", "", detail["msg"])
+        findings.add(place, f"{text} {message.replace(' after validation', '')}")
+
+
+def _report_kind(findings: Findings, place: Place, value: Any) -> None:
+    """Add the problem of a table whose kind no key shows."""
+    if place.section == "space" and len(place.steps) == 1:
+        findings.add(place, f"has no kind of variable: {_show(value)}", _VARIABLE)
+    elif not value:
+        findings.add(place, f"{_show(value)} is an empty table", _UNIT)
+    else:
+        tables: list[type[Table]] = [UncertainTable, SourcedTable]
+        tables += [CatalogRow, ResourceFile] if len(place.steps) == 1 else []
+        names = {name for table in tables for name in table.model_fields}
+        key = next((key for key in value if key not in names), next(iter(value)))
+        findings.add(place / key, f"unknown key '{key}'", nearest(key, names))
+
+
+def _table_at(schema: type[BaseModel], loc: Sequence[str | int]) -> type[BaseModel]:
+    """Return the table at a place of pydantic."""
+    if loc and loc[-1] in _TABLES:
+        return _TABLES[str(loc[-1])]
+    return (_table_in(schema.model_fields[str(loc[0])].annotation) if loc else None) or schema
+
+
+def _table_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the table that an annotation such as ``list[CurveTable]`` names."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_table_in, get_args(annotation))), None)
+
+
+def _show(value: Any) -> str:
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    text = re.sub(r'://[^\s"]+', "://…", text[: 100 * _SHOWN])  # it may hold a password
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -6,18 +6,14 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dse.evaluate.criteria import Conditions, Objective
-from dse.evaluate.evaluator import Evaluator
-from dse.evaluate.samples import Uncertainty, certain
+from dse.evaluate.samples import certain
 from dse.evaluate.space import Choice, Values
-from dse.evaluate.target import Target
-from dse.model.section import Writer
-from dse.model.units import UnitError, read
 from dse.problems import InputError, Problem, nearest
 from dse.search.base import Plan, Settings
 from dse.search.outcome import Tolerance
@@ -26,18 +22,13 @@ from dse.study.credentials import deciding_content, safe_text, shown_url, url_pr
 from dse.study.findings import Findings, Place
 from dse.study.input_files import Outside, places, sha256_of
 from dse.study.resolve import Resolved, resolve
-from dse.study.resolve.plots import CurvePlan, RegionsPlan, Rule
-from dse.study.resolve.scope import Scope
-from dse.study.resolve.study_inputs import StudyInput
-from dse.study.schema import SearchTable, StudyFile
-from dse.study.schema_errors import parse_file
+from dse.study.resolve.scope import Scope, is_unitless
+from dse.study.schema import BottleneckTable, SearchTable, StudyFile, parse_file
 from dse.study.toml_files import as_content, check_content, read_toml, to_toml
 
-T = TypeVar("T")
 
-
-@dataclass(frozen=True)
-class ResolvedStudy:
+@dataclass(frozen=True, kw_only=True)
+class ResolvedStudy(Resolved):
     """A study, resolved: everything that the engine needs to evaluate, search and report.
 
     Parameters
@@ -52,35 +43,17 @@ class ResolvedStudy:
         The models that a script gave, by the names that the content has for them.
     path : Path or None
         The file; None for a study made in a script.
-    evaluator : Evaluator
-        Models, space, objectives and constraints.
-    plan : Plan
-        How the space is searched.
-    rule : Rule
-        When an input is a bottleneck.
-    regions : RegionsPlan or None
-        Along what bottlenecks are looked for.
-    curves : tuple of CurvePlan
-        The curves of the designs that matter most.
-    sections : tuple of (str, callable)
-        Names and functions that write sections of the report; see `dse.model.section`.
-    notes : tuple of str
-        Facts that a reader should know.
     folder : Path or None
         Where the file lies, from the root: scripts may change where paths begin.
+    plan : Plan
+        How the space is searched.
+    notes : tuple of str
+        Facts that a reader should know.
     code : mapping of Path to str
         The files that models, catalogs, profiles and sections came from: the SHA-256 of each as it
         was read.
     outside : mapping of str to Outside
         The inputs that a run does not copy, by key.
-    target : Target or None
-        The target, if the study has one.
-    unchecked : tuple of str
-        Requirements of models that the study does not check, with the inputs that they need.
-    uncertainty : Uncertainty
-        The uncertain inputs, with their samples.
-    inputs : tuple of StudyInput
-        The input values that its results depend on, with their provenance.
     digest : str
         A digest of all that decides the result, as it was when the study was read: the text, the
         files of models, catalogs and profiles, the constraints of a target, and the engine.
@@ -92,26 +65,22 @@ class ResolvedStudy:
     content: Mapping[str, Any]
     functions: Mapping[str, Callable[..., Any]]
     path: Path | None
-    evaluator: Evaluator
-    plan: Plan
-    rule: Rule
-    regions: RegionsPlan | None
-    curves: tuple[CurvePlan, ...]
-    sections: tuple[tuple[str, Writer], ...]
-    notes: tuple[str, ...]
     folder: Path | None
+    plan: Plan
+    notes: tuple[str, ...]
     code: Mapping[Path, str]
     outside: Mapping[str, Outside]
-    target: Target | None
-    unchecked: tuple[str, ...]
-    uncertainty: Uncertainty
-    inputs: tuple[StudyInput, ...]
     digest: str
 
     @property
     def name(self) -> str:
         """The study's name."""
         return self.file.study.name
+
+    @property
+    def rule(self) -> BottleneckTable:
+        """When an input is a bottleneck."""
+        return self.file.bottlenecks
 
     @property
     def shown_storage(self) -> str:
@@ -181,7 +150,7 @@ def study_of_mapping(
     elsewhere: Mapping[str, Path] | None = None,
 ) -> ResolvedStudy:
     """Make a study of the content of a file; see `dse.from_mapping` and `read_study`."""
-    problems = _not_mappings(content, models)
+    problems = _check_arguments(content, models)
     if problems:
         raise InputError("study", problems)
     raw = as_content(content, "", problems)
@@ -213,75 +182,18 @@ def rewritten(
     return _study(dict(content), text, path, study.functions, elsewhere)
 
 
-def _not_mappings(content: Any, models: Any) -> list[Problem]:
+def _check_arguments(content: Any, models: Any) -> list[Problem]:
     """Return the problems of arguments that are not mappings."""
     problems = []
     if not isinstance(content, Mapping):
         remedy = "give its tables; a file is read by dse.load"
         problems.append(Problem("", "the study is not a mapping", remedy))
-    if models is not None and not isinstance(models, Mapping):
-        given = models[0] if isinstance(models, list | tuple) and models else models
-        name = getattr(given, "__name__", "name")
-        remedy = f'give models={{"{name}": {name}}}'
-        problems.append(Problem("models", "is not a mapping from names to functions", remedy))
-    for name, function in models.items() if isinstance(models, Mapping) else ():
-        if not isinstance(name, str) or not callable(function):
-            message = "is not the name of a function"
-            problems.append(Problem("models", f"{name!r} {message}", 'give models={"name": f}'))
+    named = models.items() if isinstance(models, Mapping) else [("", models)]
+    for name, function in named if models is not None else ():
+        if not isinstance(name, str) or not name or not callable(function):
+            message = "is not a mapping from names to functions"
+            problems.append(Problem("models", message, 'give models={"name": function}'))
     return problems
-
-
-def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope) -> Settings:
-    """Return what the study asks of its search, texts with units read."""
-    units = {objective.name: objective.unit for objective in objectives}
-    place = Place("search")
-    tolerance, apart, floor = Tolerance(), {}, {}
-    if isinstance(table.tolerance, dict):
-        for name, given in _by_objective(scope, place / "tolerance", table.tolerance, units):
-            where = place / "tolerance" / name
-            apart[name] = _tolerance(scope, where, name, given, units[name])
-    else:
-        tolerance = _tolerance(scope, place / "tolerance", "tolerance", table.tolerance, "1")
-    for name, given in _by_objective(scope, place / "floor", table.floor, units):
-        floor[name] = _amount(scope, place / "floor" / name, name, given, units[name])
-    own = {"tolerance": tolerance.share, "apart": apart, "floor": floor}
-    return Settings(**{**dict(table), **own})
-
-
-def _by_objective(
-    scope: Scope, place: Place, given: Mapping[str, T], units: Mapping[str, str]
-) -> Iterator[tuple[str, T]]:
-    """Yield the name of each objective that has a value, and the value."""
-    for name, value in given.items():
-        if name in units:
-            yield name, value
-        else:
-            scope.add(place / name, f"'{name}' is not an objective", nearest(name, units))
-
-
-def _tolerance(scope: Scope, place: Place, name: str, given: float | str, unit: str) -> Tolerance:
-    """Read a tolerance: a fraction, or an amount if it has the unit of the objective."""
-    if isinstance(given, str) and unit != "1" and not _is_fraction(given):
-        return Tolerance(0.0, _amount(scope, place, name, given, unit))
-    fraction = scope.number(place, name, given, "1")
-    if fraction is not None and not 0 <= fraction <= 10:
-        scope.add(place, f"is {fraction:g}", "allowed: 0 to 10")
-    return Tolerance(0.01 if fraction is None else fraction)
-
-
-def _is_fraction(given: str) -> bool:
-    try:
-        read(given, "1")
-    except UnitError:
-        return False
-    return True
-
-
-def _amount(scope: Scope, place: Place, name: str, given: float | str, unit: str) -> float:
-    value = scope.number(place, name, given, unit)
-    if value is not None and value < 0:
-        scope.add(place, f"is {given}", "give 0 or more")
-    return value or 0.0
 
 
 def _study(
@@ -292,18 +204,19 @@ def _study(
     elsewhere: Mapping[str, Path],
 ) -> ResolvedStudy:
     """Return the study of a content, in stages; each reports all its problems at once."""
-    findings = Findings(str(path) if path else "study", raw)
+    findings = Findings(str(path) if path else "study")
     file = parse_file(raw, findings)
     folder = path.parent.absolute() if path else None  # a model may change where paths begin
     resolved = resolve(file, folder, functions, elsewhere, findings)
-    chosen = _plan(file, resolved, findings)
-    files = sorted({*resolved.files, *resolved.section_files})
+    search = _plan(file, resolved, findings)
     try:
-        code = {path: sha256_of(path) for path in files}
+        code = {
+            path: sha256_of(path) for path in sorted({*resolved.files, *resolved.section_files})
+        }
     except OSError as error:
         message = f"{error.filename} cannot be read: {error.strerror or error}"
         raise InputError(findings.source, [Problem("", message)]) from None
-    outside = {key: Outside.of(*noted, code) for key, noted in resolved.outside.items()}
+    outside = {key: Outside.of(*noted, code) for key, noted in resolved.noted_files.items()}
     searched = resolved.target.searched if resolved.target else ()
     digest = _digest(
         deciding_content(raw),
@@ -312,24 +225,16 @@ def _study(
         [*resolved.fingerprints, *searched, *places(outside)],
     )
     return ResolvedStudy(
+        **vars(resolved),
         file=file,
         text=safe_text(text, raw, toml=path is not None),
         content=raw,
         functions=functions,
         path=path,
-        evaluator=resolved.evaluator,
-        plan=chosen,
-        rule=Rule(float(file.bottlenecks.factor), float(file.bottlenecks.threshold)),
-        regions=resolved.regions,
-        curves=resolved.curves,
-        sections=resolved.sections,
-        target=resolved.target,
-        unchecked=resolved.unchecked,
-        uncertainty=resolved.uncertainty,
-        inputs=resolved.inputs,
+        folder=folder,
+        plan=search,
         notes=tuple(findings.notes),
         code=code,
-        folder=folder,
         outside=outside,
         digest=digest,
     )
@@ -341,16 +246,61 @@ def _plan(file: StudyFile, resolved: Resolved, findings: Findings) -> Plan:
     scope = Scope(evaluator.wiring, findings)
     settings = _settings(file.search, evaluator.objectives, scope)
     problems: list[Problem] = []
-    chosen = plan(settings, evaluator, problems)
+    search = plan(settings, evaluator, problems)
     if file.run.storage is not None and (wrong := url_problem(file.run.storage)):
         problems.append(wrong)
     for problem in problems:
         section, *keys = problem.where.split(".")
         findings.add(Place(section, tuple(keys)), problem.message, problem.remedy)
     findings.finish_stage()
-    if chosen is None:
+    if search is None:
         raise AssertionError("a plan is missing without a problem")
-    return chosen
+    return search
+
+
+def _settings(table: SearchTable, objectives: Sequence[Objective], scope: Scope) -> Settings:
+    """Return what the study asks of its search, texts with units read."""
+    units = {objective.name: objective.unit for objective in objectives}
+    place, given = Place("search"), table.tolerance
+    by_objective = given if isinstance(given, dict) else {}
+    for key, names in (("tolerance", by_objective), ("floor", table.floor)):
+        for name in names.keys() - units.keys():
+            message = f"'{name}' is not an objective"
+            scope.add(place / key / name, message, nearest(name, units))
+    tolerance = Tolerance()
+    if not isinstance(given, dict):
+        tolerance = _tolerance(scope, place / "tolerance", "tolerance", given, "1")
+    apart = {
+        name: _tolerance(scope, place / "tolerance" / name, name, value, units[name])
+        for name, value in by_objective.items()
+        if name in units
+    }
+    floor = {
+        name: _amount(scope, place / "floor" / name, name, value, units[name])
+        for name, value in table.floor.items()
+        if name in units
+    }
+    own = {"tolerance": tolerance.share, "apart": apart, "floor": floor}
+    return Settings(**{**dict(table), **own})
+
+
+def _tolerance(scope: Scope, place: Place, name: str, given: float | str, unit: str) -> Tolerance:
+    """Read a tolerance: a fraction, or an amount if it has the unit of the objective."""
+    if isinstance(given, str) and unit != "1" and not given.strip().endswith("%"):
+        if not is_unitless(given):
+            return Tolerance(0.0, _amount(scope, place, name, given, unit))
+        given = float(given)
+    fraction = scope.number(place, name, given, "1")
+    if fraction is not None and not 0 <= fraction <= 10:
+        scope.add(place, f"is {fraction:g}", "allowed: 0 to 10")
+    return Tolerance(0.01 if fraction is None else fraction)
+
+
+def _amount(scope: Scope, place: Place, name: str, given: float | str, unit: str) -> float:
+    value = scope.number(place, name, given, unit)
+    if value is not None and value < 0:
+        scope.add(place, f"is {given}", "give 0 or more")
+    return value or 0.0
 
 
 def _digest(

@@ -14,8 +14,8 @@ from dse.model.quantity import Quantity, Resource
 from dse.model.values import number
 from dse.problems import printable
 from dse.study.catalog import Catalog, Row
-from dse.study.input_value import InputValue
 from dse.study.library import Listed
+from dse.study.schema import InputValue
 from dse.terminal.shown import escape
 
 

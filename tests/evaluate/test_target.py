@@ -244,7 +244,7 @@ def test_a_tenth_more_in_words() -> None:
         ("area <= 5 ns", ["'area <= 5 ns'", "is a unit of time"]),
         ("heat <= 5 LUT", ["'LUT' is a unit of another kind", "heat is a number in W"]),
         ("speed >= 'fast'", ["character 10: compares texts"]),
-        ("", ["is empty"]),
+        ("", ["at least 1 character"]),
     ],
 )
 def test_what_is_not_a_target_is_told(reach: str, message: list[str]) -> None:

@@ -119,15 +119,15 @@ def test_a_row_that_does_not_say_is_told(folder: Path) -> None:
     (folder / "fitted.toml").write_text("\n".join(kept))
     with pytest.raises(InputError) as raised:
         loaded(folder, content())
-    assert "does not say how its values vary together" in str(raised.value)
+    assert "no row says how its values vary together" in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("1", "is not names and a covariance"),
+        ("1", "row.together: 1 is not a table"),
         ('{ of = ["x"], covariance = [[1.0]] }', "the row has no value 'x'"),
-        ('{ of = ["latency"], covariance = [[1.0, 2.0]] }', "one row a name, symmetric"),
+        ('{ of = ["latency"], covariance = [[1.0, 2.0]] }', "one row and one column a name"),
         ('{ of = ["latency"], covariance = [[-1.0]] }', "a variance is negative"),
     ],
 )

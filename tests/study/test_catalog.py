@@ -67,46 +67,55 @@ def test_figures_keep_their_unit_until_they_are_read(tmp_path: Path) -> None:
     assert read(rows["slow-card"].values["overhead"].text, "cycle") == 3000
 
 
-def test_says_every_problem_at_once(tmp_path: Path) -> None:
-    message = refusal(
+def test_says_every_problem_of_a_stage_at_once(tmp_path: Path) -> None:
+    form = refusal(
         tmp_path,
         """
         sorce = "A book"
-        [Fast_Port]
+        [port]
         overhead = true
         latency = { value = 3, unt = "cycle" }
-        [port]
+        """,
+    )
+    for words in (
+        "5 problems",
+        "about: is missing",
+        "sorce: unknown key 'sorce'; a row is a table: [name]\n      did you mean 'source'?",
+        "port.about: is missing",
+        "port.overhead: true is not a number",
+        "port.latency.unt: unknown key 'unt'\n      did you mean 'unit'?",
+    ):
+        assert words in form
+    meaning = refusal(
+        tmp_path,
+        """
+        about = "Ports"
+        [Fast_Port]
         about = "a port"
         area = { value = 3, unit = "furlong", source = "A book" }
         clock = "fast"
         """,
     )
-    assert "about: is missing" in message
-    assert "sorce: is not a table" in message
-    assert "did you mean 'source'?" in message
-    assert "Fast_Port: is not a name for a row" in message
-    assert "Fast_Port.about: is missing" in message
-    assert "Fast_Port.overhead: is a truth value, not a number" in message
-    assert "Fast_Port.overhead: has no source" in message
-    assert "Fast_Port.latency.unt: is unknown in a value" in message
-    assert "did you mean 'unit'?" in message
-    assert "Fast_Port.latency: has no source" in message
-    assert "port.area: has the unknown unit 'furlong'" in message
-    assert "port.clock: 'fast' is not a number" in message
-    assert "port.clock: has no source" in message
-    assert message.startswith(f"{tmp_path / 'made.toml'}: 11 problems")
+    for words in (
+        "4 problems",
+        "Fast_Port: is not a name for a row",
+        "Fast_Port.area: has the unknown unit 'furlong'",
+        "Fast_Port.clock: 'fast' is not a number",
+        "Fast_Port.clock: has no source",
+    ):
+        assert words in meaning
 
 
 @pytest.mark.parametrize(
     ("figure", "words"),
     [
-        ("[1, 2]", "is a list, not a number"),
-        ("nan", "is not a number"),
+        ("[1, 2]", "[1, 2] is not a number"),
+        ("nan", "is not finite"),
         ("1" + 400 * "0", "is too large a number"),
-        ("2020-01-01", "is a date, not a number"),
-        ('{ unit = "B" }', "has no value"),
+        ("2020-01-01", "is not a number"),
+        ('{ unit = "B" }', "value: is missing"),
         ('{ value = "3 B", unit = "KiB" }', "has two units, 'B' and 'KiB'"),
-        ("{ value = 3, note = 4 }", "note: is 4, not a text"),
+        ("{ value = 3, note = 4 }", "note: 4 is not a text"),
         ('"3 furlong"', "has the unknown unit 'furlong'"),
     ],
 )
@@ -125,7 +134,7 @@ def test_refuses_what_is_no_figure(tmp_path: Path, figure: str, words: str) -> N
         ('about = "x"\n[row]\nabout = "y"', "row: has no values"),
         (
             'about = "x"\nsource="s"\n[row]\nabout = "y"\ntext = 3\na = 1',
-            "row.text: is not a table",
+            "row.text: 3 is not a table",
         ),
         ('about = "x"\nsource="s"\n[row]\nabout = "y"\n"a b" = 1', "is not a name for a quantity"),
         ('about = "x"\nsource="s"\n[row]\nabout = "y"\na = 1\n[row.text]\nb = 1', "row.text.b"),
@@ -188,7 +197,7 @@ def test_another_package_of_the_name_is_named(
     assert shipped_catalogs() == []
     with pytest.raises(InputError) as caught:
         find_catalog("interfaces")
-    words = f"{impostor} answers to the package name 'spaces' and holds no catalogs"
+    words = f"the package 'spaces', which offers catalogs, is {impostor}, which holds no catalogs"
     assert words in str(caught.value)
 
 
@@ -202,11 +211,3 @@ def test_names_of_the_literature_are_names_of_rows(tmp_path: Path) -> None:
         path.write_text(f'about = "rows"\nsource = "A book"\n["{bad}"]\nabout = "a"\nlevel = 1\n')
         with pytest.raises(InputError, match="is not a name for a row"):
             load_catalog(path)
-
-
-@pytest.mark.parametrize("unit", ["cycle/B", "1/B*cycle", "cycle * B**-1"])
-def test_a_unit_that_is_said_twice_is_one(tmp_path: Path, unit: str) -> None:
-    figure = f'{{ value = "90 cycle/B", unit = "{unit}" }}'
-    text = f'about = "x"\nsource = "y"\n[row]\nabout = "z"\ncomputational_index = {figure}\n'
-    found = load(tmp_path, text).rows["row"].values["computational_index"]
-    assert read(found.text, "cycle/B") == 90

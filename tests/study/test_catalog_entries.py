@@ -9,8 +9,8 @@ import pytest
 from dse.model import Quantity, declared
 from dse.model.units import UnitError, read
 from dse.study.catalog import Row, load_catalog, shipped_catalogs
-from dse.study.input_value import InputValue
 from dse.study.loading import shipped_models
+from dse.study.schema import InputValue
 from objectives.energy import Powers
 from objectives.machine.engine import Elements, LaneArea, Stages
 from objectives.partition.quantities import Architecture

@@ -10,8 +10,7 @@ import pytest
 
 import dse
 from dse.problems import InputError
-from dse.study.loading import load_model
-from dse.study.source_files import fingerprint
+from dse.study.loading import fingerprint, load_model
 from tests.test_run_failures import HEAD, ONE
 
 ROOT = Path(__file__).parents[2]

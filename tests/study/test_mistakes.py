@@ -49,33 +49,8 @@ def test_a_catalog_may_give_plain_numbers(tmp_path: Path) -> None:
     assert [row["clock"] for row in study.choices["rate"].values()] == [2e9, 1e9]
     wrong = text.replace('toml" }', 'toml", override = { fast = { clock = "3" } } }')
     (tmp_path / "clocks.toml").write_text(rows.partition("\n")[2].replace('"2e9"', '"2 GHz"'))
-    with pytest.raises(dse.InputError, match=r"override\.clock: '3' has no unit"):
+    with pytest.raises(dse.InputError, match=r"space\.rate\.fast\.clock: '3' has no unit"):
         _study(tmp_path, wrong)
-
-
-@pytest.mark.parametrize(
-    ("added", "words"),
-    [
-        ('quantity = "speed"\nat_most = 1\nat_least = 2', "'speed >= 2' and 'speed <= 1'"),
-        ('relation = "lanes >= 8"\n[[constraint]]\nrelation = "2 * 2 > lanes"', "'lanes >= 8' and"),
-        ('relation = "lanes > 8"\n[[constraint]]\nrelation = "lanes <= 8"', "'lanes > 8' and"),
-        ('relation = "lanes == 7"\n[[constraint]]\nquantity = "lanes"\nat_least = 8', "lanes == 7"),
-        ('relation = "lanes >= 8"\n[[constraint]]\nrelation = "lanes <= 8"', ""),
-        (
-            'quantity = "speed"\nat_most = 1\nat = { size = "1 KiB" }\n'
-            '[[constraint]]\nquantity = "speed"\nat_least = 2',
-            "",  # under other conditions
-        ),
-    ],
-)
-def test_constraints_that_contradict_each_other(added: str, words: str, tmp_path: Path) -> None:
-    text = f"{STUDY}[[constraint]]\n{added}\n"
-    if not words:
-        _study(tmp_path, text)
-        return
-    with pytest.raises(dse.InputError, match=f"constraint: .*{words}.*cannot both hold") as caught:
-        _study(tmp_path, text)
-    assert len(caught.value.problems) == 1
 
 
 @pytest.mark.parametrize(
@@ -182,7 +157,6 @@ def test_a_name_of_another_class_is_not_taken_for_a_misspelt_one(name: str) -> N
         ({"fille": JPEG, "include": ["read_stream"]}, "did you mean 'file'?"),
         ({"file": JPEG, "incl": ["read_stream"]}, "did you mean 'include'?"),
         ({"file": JPEG, "inclde": ["read_stream"]}, "did you mean 'include'?"),
-        ({"catalog": "interfaces", "rwo": "axi-dma"}, "did you mean 'row'?"),
         ({"path": JPEG}, "known: "),
     ],
 )
@@ -196,8 +170,6 @@ def test_a_misspelt_key_is_one_problem(table: dict[str, Any], told: str) -> None
         },
         "objective": [{"maximize": "speedup"}],
     }
-    if "catalog" in table:
-        content = {**SERVICE, "inputs": {**SERVICE["inputs"], "interface": table}}
     (problem,) = _told(content)
     assert told in problem.remedy
     assert problem.message.startswith("unknown key")
@@ -206,7 +178,7 @@ def test_a_misspelt_key_is_one_problem(table: dict[str, Any], told: str) -> None
 def test_what_is_missing_beside_misspelt_keys_is_told() -> None:
     curve = {"quantities": ["speedup"], "alng": "granularity"}
     told = [p.where for p in _told({**SERVICE, "curve": [curve]})]
-    assert told == ["curve[1].alng", "curve[1].name", "curve[1].axis"]
+    assert told == ["curve[1].name", "curve[1].axis", "curve[1].alng"]
 
 
 @pytest.mark.parametrize(

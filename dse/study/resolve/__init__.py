@@ -2,12 +2,10 @@
 
 `models`
     Code: models and sections of the report.
-`entries`
-    Entries of catalogs.
 `scope`
     The names and numbers of a study.
 `inputs`
-    Fixed inputs, the clock and files.
+    Entries of catalogs, fixed inputs, the clock and files.
 `variables`
     The space.
 `objectives`
@@ -20,15 +18,13 @@
     Optimization regions and curves.
 `table`
     A study of a table, which has columns in the place of models.
-`checks`
-    Checks of the whole study.
-`study_inputs`
-    The input values that results depend on.
+`dependencies`
+    What is missing, what has no effect, and the input values that results depend on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,24 +36,18 @@ from dse.evaluate.target import Target
 from dse.evaluate.wiring import Wiring, conflicts, required_constraints
 from dse.model.section import Writer
 from dse.study.findings import Findings, Place
-from dse.study.input_value import InputValue
-from dse.study.resolve.checks import (
+from dse.study.resolve.constraints import free_quantities, resolve_constraints, resolve_target
+from dse.study.resolve.dependencies import (
+    StudyInput,
     check_effects,
     check_given_twice,
     check_missing,
-    effect_notes,
+    list_inputs,
     override_notes,
 )
-from dse.study.resolve.constraints import (
-    check_contradictions,
-    free_quantities,
-    resolve_constraints,
-    resolve_target,
-)
-from dse.study.resolve.entries import load_entries
-from dse.study.resolve.inputs import resolve_inputs
+from dse.study.resolve.inputs import load_entries, resolve_inputs
 from dse.study.resolve.models import check_sections, load_code
-from dse.study.resolve.objectives import resolve_objectives
+from dse.study.resolve.objectives import BoundValues, resolve_objectives
 from dse.study.resolve.plots import (
     CurvePlan,
     RegionsPlan,
@@ -66,39 +56,54 @@ from dse.study.resolve.plots import (
     resolve_regions,
 )
 from dse.study.resolve.scope import Scope
-from dse.study.resolve.study_inputs import StudyInput, list_inputs
 from dse.study.resolve.table import resolve_table
 from dse.study.resolve.uncertainty import Sampling, sample_study
 from dse.study.resolve.variables import resolve_variables
 from dse.study.schema import StudyFile, TableStudyFile
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """The parts of a resolved study; see `dse.study.study.ResolvedStudy`.
+    """The parts of a resolved study.
 
     Parameters
     ----------
-    files, section_files : tuple of Path
+    evaluator : Evaluator
+        Models, space, objectives and constraints.
+    target : Target or None
+        The target, if the study has one.
+    regions : RegionsPlan or None
+        Along what bottlenecks are looked for.
+    curves : sequence of CurvePlan
+        The curves of the designs that matter most.
+    sections : sequence of (str, callable)
+        Names and functions that write sections of the report; see `dse.model.section`.
+    unchecked : sequence of str
+        Requirements of models that the study does not check, with the inputs that they need.
+    uncertainty : Uncertainty
+        The uncertain inputs, with their samples.
+    inputs : tuple of StudyInput
+        The input values that its results depend on, with their provenance.
+    files, section_files : sequence of Path
         The files that decide its result, and the files of sections of the report.
-    fingerprints : tuple of str
+    fingerprints : sequence of str
         Of functions that a script gave.
-    outside : mapping of str to (str, Path, list of Path)
-        Inputs that a run does not copy.
+    noted_files : mapping of str to (str, Path, list of Path)
+        The files of inputs that a run does not copy: the text's name, the place and the files.
     """
 
     evaluator: Evaluator
     target: Target | None = None
     regions: RegionsPlan | None = None
-    curves: tuple[CurvePlan, ...] = ()
-    sections: tuple[tuple[str, Writer], ...] = ()
-    unchecked: tuple[str, ...] = ()
+    curves: Sequence[CurvePlan] = ()
+    sections: Sequence[tuple[str, Writer]] = ()
+    unchecked: Sequence[str] = ()
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
     inputs: tuple[StudyInput, ...] = ()
-    files: tuple[Path, ...] = ()
-    section_files: tuple[Path, ...] = ()
-    fingerprints: tuple[str, ...] = ()
-    outside: Mapping[str, tuple[str, Path, list[Path]]] = field(default_factory=dict)
+    files: Sequence[Path] = ()
+    section_files: Sequence[Path] = ()
+    fingerprints: Sequence[str] = ()
+    noted_files: Mapping[str, tuple[str, Path, list[Path]]] = field(default_factory=dict)
 
 
 def resolve(
@@ -126,16 +131,20 @@ def resolve(
     """
     # Stage 1: every name in the study refers to code that exists.
     code = load_code(file, folder, functions, findings)
-    sections = tuple((reference, write) for _, reference, write in code.sections)
     if isinstance(file, TableStudyFile):
         evaluator, target, path = resolve_table(file, folder, findings)
-        own = {"sections": sections, "files": (path,), "section_files": code.section_files}
-        return Resolved(evaluator, target, **own)  # type: ignore[arg-type]
+        return Resolved(
+            evaluator=evaluator,
+            target=target,
+            sections=code.sections,
+            files=[path],
+            section_files=code.section_files,
+        )
     entries = load_entries(file, folder, findings)
     findings.finish_stage()
 
     # Stage 2: each name is known, and each number is in its quantity's domain.
-    wiring = Wiring(code.models, {}, frozenset())
+    wiring = Wiring(tuple(code.models), {}, frozenset())
     for problem in conflicts(wiring):
         findings.add(Place(problem.where), problem.message, problem.remedy)
     wiring = replace(wiring, free=free_quantities(file, wiring, entries))
@@ -146,10 +155,10 @@ def resolve(
     space = Space(variables.space)
     wiring = replace(wiring, varied=frozenset(space.quantities()))
     sampling = Sampling(inputs.values, variables.rows)
-    if not findings.count:
+    if not findings.problems:
         wiring, space = sampling.prepare(wiring, space)
     scope = replace(scope, wiring=wiring)
-    bound: dict[Place, InputValue] = {}
+    bound: BoundValues = {}
     objectives = resolve_objectives(file, scope, bound)
     constraints = resolve_constraints(file, scope, bound)
     target, of_target = resolve_target(file, scope, objectives)
@@ -161,7 +170,6 @@ def resolve(
 
     # Stage 3: the whole is consistent.
     findings.notes += override_notes(file)
-    check_contradictions(findings, constraints)
     wiring, objectives, constraints, uncertainty = sample_study(
         file, findings, sampling, wiring, objectives, constraints
     )
@@ -170,25 +178,23 @@ def resolve(
         regions = replace(regions, objective=sampled)
     evaluator = Evaluator(wiring, space, tuple(objectives), tuple(constraints), file.run.on_error)
     required, unchecked = required_constraints(wiring, evaluator.requests())
-    constraints += required
-    evaluator = replace(evaluator, constraints=tuple(constraints))
-    check_missing(findings, wiring, objectives, constraints)
-    check_effects(file, findings, wiring, space, objectives, constraints)
+    evaluator = replace(evaluator, constraints=(*constraints, *required))
+    check_missing(findings, evaluator)
+    check_effects(file, findings, evaluator)
     check_sections(code, wiring, file.inputs, findings)
     check_curves(scope, curves)
     findings.finish_stage()
-    findings.notes += effect_notes(evaluator)
     return Resolved(
-        evaluator,
-        target,
-        regions,
-        tuple(curves),
-        sections,
-        unchecked,
-        uncertainty,
-        list_inputs(evaluator, inputs, variables, bound),
-        (*code.model_files, *entries.files, *inputs.files),
-        code.section_files,
-        code.fingerprints,
-        inputs.outside,
+        evaluator=evaluator,
+        target=target,
+        regions=regions,
+        curves=curves,
+        sections=code.sections,
+        unchecked=unchecked,
+        uncertainty=uncertainty,
+        inputs=list_inputs(evaluator, inputs, variables, bound),
+        files=[*code.model_files, *(taken.path for taken in entries.values()), *inputs.files],
+        section_files=code.section_files,
+        fingerprints=code.fingerprints,
+        noted_files=inputs.outside,
     )

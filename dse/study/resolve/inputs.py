@@ -1,9 +1,9 @@
-"""Fixed inputs: numbers in base units, the clock, files, and the values of catalog entries."""
+"""Entries of catalogs, and fixed inputs: numbers in base units, the clock, and files."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,123 @@ from typing import Any
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Resource
 from dse.problems import InputError, check_regular, nearest
+from dse.study.catalog import Catalog, Together, open_catalog
 from dse.study.findings import Findings, Place
 from dse.study.input_files import BYTES, files_of, is_copied
-from dse.study.input_value import InputValue
-from dse.study.resolve.entries import Entries
 from dse.study.resolve.scope import Scope
 from dse.study.resolve.uncertainty import resolve_fit, resolve_value
-from dse.study.schema import CatalogRow, ResourceFile, StudyFile, UncertainTable, input_value
+from dse.study.schema import (
+    CatalogRow,
+    CatalogTable,
+    InputValue,
+    ResourceFile,
+    StudyFile,
+    input_value,
+)
+
+# Entries of catalogs, under the names that the study gives their quantities
+
+Rows = dict[str, dict[str, InputValue]]
+"""By entry of a catalog, its values by the study's names of their quantities."""
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries that a key of ``[inputs]`` or ``[space]`` takes from a catalog.
+
+    Parameters
+    ----------
+    path : Path
+        The catalog.
+    rows : Rows
+        The values, the study's own in the place of the catalog's.
+    fits : dict of str to Together
+        By entry: how its values vary together, if the study asks for that.
+    """
+
+    path: Path
+    rows: Rows = field(default_factory=dict)
+    fits: dict[str, Together] = field(default_factory=dict)
+
+
+def load_entries(file: StudyFile, folder: Path | None, findings: Findings) -> dict[Place, Entries]:
+    """Load the entries that a study names, with a problem for each that is not there."""
+    entries = {}
+    for section, tables in (("inputs", file.inputs), ("space", file.space)):
+        for key, table in tables.items():
+            if isinstance(table, CatalogRow | CatalogTable):
+                place = Place(section) / key
+                try:
+                    catalog = open_catalog(table.catalog, folder)
+                except InputError as error:
+                    findings.adopt(place / "catalog", error)
+                else:
+                    entries[place] = _entries(findings, place, catalog, table)
+    return entries
+
+
+def overrides(table: CatalogRow | CatalogTable) -> Mapping[str, Mapping[str, Any]]:
+    """Return the study's own values by entry."""
+    return {table.row: table.override} if isinstance(table, CatalogRow) else table.override
+
+
+def _entries(
+    findings: Findings, place: Place, catalog: Catalog, table: CatalogRow | CatalogTable
+) -> Entries:
+    entries, own = Entries(catalog.path), overrides(table)
+    options = [table.row] if isinstance(table, CatalogRow) else table.options
+    names = list(catalog.rows) if options is None else options
+    quantities = {name for row in catalog.rows.values() for name in row.values}
+    for name in table.rename.keys() - quantities:
+        message = f"no row sets '{name}'"
+        findings.add(place / "rename" / name, message, nearest(name, quantities))
+    for name in own.keys() - set(names):
+        findings.add(place / "override", f"'{name}' is not an option", nearest(name, names))
+    for name in names:
+        if name not in catalog.rows:
+            message = f"catalog '{table.catalog}' has no row '{name}'"
+            findings.add(place, message, nearest(name, catalog.rows))
+            continue
+        row, numbers = catalog.rows[name], own.get(name, {})
+        values = {table.rename.get(n, n): value for n, value in row.values.items()}
+        if len(values) < len(row.values):
+            message = f"the row '{name}' would set a quantity twice"
+            findings.add(place / "rename", message, "give each quantity a separate name")
+        for key in numbers.keys() - values.keys():
+            message = f"the row '{name}' has no value '{key}'"
+            findings.add(place / "override", message, nearest(key, values))
+        for key, number in numbers.items():
+            value = input_value(number)
+            values[key] = replace(value, source=value.source or "the study")
+        entries.rows[name] = values
+        if table.uncertain and row.together is not None:
+            entries.fits[name] = _own_fit(row.together, table.rename, numbers)
+    if table.uncertain and entries.rows and not entries.fits:
+        remedy = "dse fit writes it; or give uncertain values: override = { … }"
+        message = f"{', '.join(entries.rows)}: no row says how its values vary together"
+        findings.add(place / "uncertain", message, remedy)
+    return entries
+
+
+def _own_fit(fit: Together, rename: Mapping[str, str], own: Mapping[str, Any]) -> Together:
+    """Return a fit by the study's names; a value that the study gives does not vary in it."""
+    names = [rename.get(name, name) for name in fit.of]
+    kept = [i for i, name in enumerate(names) if name not in own]
+    return Together(
+        of=tuple(names[i] for i in kept),
+        normal=tuple(rename.get(name, name) for name in fit.normal),
+        covariance=tuple(tuple(fit.covariance[i][k] for k in kept) for i in kept),
+    )
+
+
+def check_overrides(scope: Scope, place: Place, table: CatalogRow | CatalogTable) -> None:
+    """Check that a model takes each value that the study gives in the place of a catalog's."""
+    for name in {name for numbers in overrides(table).values() for name in numbers}:
+        if name not in scope.wiring.quantities:
+            scope.add(place / "override", f"no model takes '{name}'", "leave it out")
+
+
+# Fixed inputs
 
 
 @dataclass(frozen=True)
@@ -26,32 +136,29 @@ class Inputs:
 
     Parameters
     ----------
-    values : mapping of str to InputValue
+    values : dict of str to InputValue
         Numbers in base units, with the clock; files as NaN, with their provenance.
-    resources : mapping of str to Any
+    resources : dict of str to Any
         The contents of the files, by quantity.
-    files : tuple of Path
+    files : list of Path
         The files that were read.
-    outside : mapping of str to (str, Path, list of Path)
+    outside : dict of str to (str, Path, list of Path)
         Inputs that a run does not copy: the text's name, the place, and the files of each.
-    limits : mapping of str to (float, str)
+    limits : dict of str to (float, str)
         Quantities that number something in a file: the greatest value, and a remedy.
-    parts : mapping of str to sequence of str
+    parts : dict of str to sequence of str
         Quantities that choose parts of a file: the names of these, from the lowest bit.
-    unavailable : mapping of str to (str, str)
+    unavailable : dict of str to (str, str)
         Parts that a file does not offer: the reason, and a remedy.
-    included : mapping of str to mapping of str to sequence of str
-        By quantity that chooses parts: each included part, and the parts without it.
     """
 
-    values: Mapping[str, InputValue] = field(default_factory=dict)
-    resources: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[Path, ...] = ()
-    outside: Mapping[str, tuple[str, Path, list[Path]]] = field(default_factory=dict)
-    limits: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    unavailable: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    included: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    values: dict[str, InputValue] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    outside: dict[str, tuple[str, Path, list[Path]]] = field(default_factory=dict)
+    limits: dict[str, tuple[float, str]] = field(default_factory=dict)
+    parts: dict[str, Sequence[str]] = field(default_factory=dict)
+    unavailable: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def constants(self) -> dict[str, Any]:
@@ -60,19 +167,10 @@ class Inputs:
         return {**self.resources, **numbers}
 
 
-@dataclass(frozen=True)
-class _Number:
-    """A number of ``[inputs]``: its place, its quantity, and the value as it is written."""
-
-    place: Place
-    name: str
-    given: InputValue
-
-
 def resolve_inputs(
     file: StudyFile,
     wiring: Wiring,
-    entries: Entries,
+    entries: Mapping[Place, Entries],
     folder: Path | None,
     elsewhere: Mapping[str, Path],
     findings: Findings,
@@ -84,110 +182,113 @@ def resolve_inputs(
     elsewhere : mapping of str to Path
         Where files lie that are not where the text says, because the study is a copy.
     """
-    scope = Scope(wiring, findings)
     inputs = Inputs()
+    scope = Scope(wiring, findings, inputs.limits)
     for key, entry in file.inputs.items():
         if key in wiring.resources and not isinstance(entry, CatalogRow):
-            inputs = _with_file(scope, inputs, key, entry, folder, elsewhere.get(key))
-    scope = replace(scope, limits=inputs.limits)
-    numbers = [
-        n for key, entry in file.inputs.items() for n in _numbers(scope, entries, key, entry)
-    ]
-    clock = next((number for number in numbers if number.name == "clock"), None)
-    values = dict(inputs.values)
-    if clock is not None:
-        numbers.remove(clock)
-        values["clock"] = _resolve_clock(scope, clock)
-        constants = {"clock": values["clock"].value}
-        scope = replace(scope, wiring=replace(wiring, constants=constants))
-    for number in numbers:
-        if number.name in values:
-            message = f"'{number.name}' is given twice in [inputs]"
-            scope.add(number.place, message, "leave one out, or rename it")
+            _load_file(scope, inputs, key, entry, folder, elsewhere.get(key))
+    numbers = list(_numbers(scope, file, entries))
+    for place, name, value in numbers:
+        if name == "clock":
+            clock = inputs.values[name] = _resolve_clock(scope, place, value)
+            scope = replace(scope, wiring=replace(wiring, constants={"clock": clock.value}))
+    for place, name, value in numbers:
+        if name in inputs.values:
+            if name != "clock":
+                message = f"'{name}' is given twice in [inputs]"
+                scope.add(place, message, "leave one out, or rename it")
+        elif (resolved := resolve_value(scope, place, name, value)) is not None:
+            inputs.values[name] = resolved
+    for place, taken in entries.items():
+        for fit in taken.fits.values() if place.section == "inputs" else ():
+            own = {n: inputs.values[n] for n in fit.of if n in inputs.values}
+            inputs.values.update(resolve_fit(scope, place, fit, own))
+    return inputs
+
+
+def _numbers(
+    scope: Scope, file: StudyFile, entries: Mapping[Place, Entries]
+) -> Iterator[tuple[Place, str, InputValue]]:
+    """Yield the numbers as they are written, with a problem for each that no model takes."""
+    for key, entry in file.inputs.items():
+        place = Place("inputs") / key
+        if isinstance(entry, CatalogRow):
+            check_overrides(scope, place, entry)
+            for values in entries[place].rows.values() if place in entries else ():
+                for name, value in values.items():
+                    if name in scope.wiring.quantities:
+                        own = name in entry.override
+                        yield place / "override" / name if own else place, name, value
+        elif key in scope.wiring.resources:
             continue
-        value = resolve_value(scope, number.place, number.name, number.given)
-        if value is not None:
-            values[number.name] = value
-    for key, fits in entries.fits["inputs"].items():
-        for fit in fits.values():
-            own = {n: values[n] for n in fit.of if n in values}
-            values |= resolve_fit(scope, Place("inputs") / key, fit, own)
-    return replace(inputs, values=values)
+        elif isinstance(entry, ResourceFile):
+            scope.add(place, f"{key} is a number, not a file", "give a number")
+        elif key == "clock" or scope.knows(place, key, "input"):
+            yield place, key, input_value(entry)
 
 
-def _numbers(scope: Scope, entries: Entries, key: str, entry: Any) -> Iterator[_Number]:
-    """Yield the numbers of one entry, with a problem for a number that no model takes."""
-    place, wiring = Place("inputs") / key, scope.wiring
-    if isinstance(entry, CatalogRow):
-        for values in entries.rows["inputs"][key].values():
-            for name, value in values.items():
-                own = name in entry.override
-                if name in wiring.quantities:
-                    yield _Number(place / "override" / name if own else place, name, value)
-                elif own:
-                    scope.add(place / "override" / name, f"no model takes '{name}'", "leave it out")
-    elif key in wiring.resources:
-        return
-    elif key not in wiring.quantities and key != "clock":
-        scope.add_unknown(place, key, "input")
-    elif isinstance(entry, ResourceFile):
-        scope.add(place, f"{key} is a number, not a file", "give a number")
-    else:
-        yield _Number(place, key, input_value(entry))
-
-
-def _resolve_clock(scope: Scope, number: _Number) -> InputValue:
+def _resolve_clock(scope: Scope, place: Place, given: InputValue) -> InputValue:
     """Return the clock in Hz; NaN, after a problem, if it is not one."""
-    wrong = number.given.with_value(math.nan, "Hz")
-    if number.given.distribution is not None:
+    clock: float | None = None
+    if given.distribution is not None:
         remedy = "it converts numbers: give one, or make it a variable of [space]"
-        scope.add(number.place, "the clock cannot be uncertain", remedy)
-        return wrong
-    clock = scope.number(number.place, "clock", number.given.written, "Hz")
-    if clock is None:
-        return wrong
-    if not clock > 0:
-        message = f"clock = {number.given.written!r} must be positive"
-        scope.add(number.place, message, "a clock is above 0 Hz")
-        return wrong
-    return (
-        number.given.with_value(clock, "Hz")
-        if scope.in_domain(number.place, "clock", clock)
-        else wrong
-    )
+        scope.add(place, "the clock cannot be uncertain", remedy)
+    else:
+        clock = scope.number(place, "clock", given.written, "Hz")
+    if clock is not None and not clock > 0:
+        scope.add(place, f"clock = {given.written} must be positive", "a clock is above 0 Hz")
+        clock = None
+    if clock is None or not scope.in_domain(place, "clock", clock):
+        clock = math.nan
+    return given.with_value(clock, "Hz")
 
 
-def _with_file(
+# Files
+
+
+def _load_file(
     scope: Scope, inputs: Inputs, key: str, entry: Any, folder: Path | None, moved: Path | None
-) -> Inputs:
-    """Return the inputs with the content of files and folders."""
-    resource = scope.wiring.resources[key]
-    place = Place("inputs") / key
+) -> None:
+    """Add the content of a file or folder to the inputs, with what it says of quantities."""
+    resource, place = scope.wiring.resources[key], Place("inputs") / key
     if not isinstance(entry, ResourceFile):
         value = input_value(entry)
-        if isinstance(entry, UncertainTable) or not isinstance(value.written, str):
-            shown = "an uncertain number" if value.distribution else repr(value.written)
+        if not isinstance(value.written, str):
+            given = "an uncertain number" if value.distribution else repr(value.written)
             remedy = f"{key} is {resource.about}: name its file or folder"
-            scope.add(place, f"{shown} is not a file", remedy)
-            return inputs
-        origin = (value.provenance, value.source)
-        entry = ResourceFile.model_validate({"file": value.written})
-    else:
-        origin = (entry.provenance, entry.source)
+            scope.add(place, f"{given} is not a file", remedy)
+            return
+        origin = {"provenance": value.provenance, "source": value.source}
+        entry = ResourceFile.model_validate({"file": value.written, **origin})
     if not _check_parts(scope, place, key, resource, entry):
-        return inputs
+        return
     path = moved or (folder or Path()) / entry.file
     try:
         check_regular(path, BYTES)
-        return _loaded(inputs, key, resource, entry, path, folder, moved is not None, origin)
+        content = resource.load(str(path))
+        if entry.exclude and resource.without is not None:
+            content = resource.without(content, entry.exclude)
+        if entry.include and resource.including is not None:
+            content = resource.including(content, entry.include)
+        files = files_of(path)
     except FileNotFoundError:
         near = nearest(path.name, (p.name for p in path.parent.glob("*")))
         scope.add(place, f"there is no file '{entry.file}'", near)
+        return
     except InputError as error:
         scope.findings.adopt(place, error, entry.file)
+        return
     except (OSError, ValueError) as error:
         scope.add(place, f"'{entry.file}' cannot be read: {error}")
-    return inputs
+        return
+    if moved is not None or not is_copied(folder, entry.file, files):
+        inputs.outside[key] = entry.file, path, files
+    inputs.files.extend(files)
+    inputs.resources[key] = content
+    inputs.values[key] = InputValue(math.nan, "", entry.provenance, entry.source)
+    inputs.limits.update(resource.greatest(content) if resource.greatest else {})
+    inputs.parts.update(resource.parts(content) if resource.parts else {})
+    inputs.unavailable.update(resource.kept(content) if resource.kept else {})
 
 
 def _check_parts(
@@ -198,61 +299,9 @@ def _check_parts(
         scope.add(place / "exclude", f"nothing can be excluded from {key}", "leave it out")
     elif entry.include and resource.including is None:
         scope.add(place / "include", f"nothing can be included in {key}", "leave it out")
-    elif both := [name for name in entry.exclude if name in entry.include]:
-        message = f"{', '.join(both)}: under both exclude and include"
+    elif both := {*entry.exclude} & {*entry.include}:
+        message = f"{', '.join(sorted(both))}: under both exclude and include"
         scope.add(place, message, "name each under one")
     else:
         return True
     return False
-
-
-def _loaded(
-    inputs: Inputs,
-    key: str,
-    resource: Resource,
-    entry: ResourceFile,
-    path: Path,
-    folder: Path | None,
-    is_moved: bool,
-    origin: tuple[Any, str],
-) -> Inputs:
-    """Return the inputs with a loaded file, and its values of other quantities."""
-    loaded = resource.load(str(path))
-    if entry.exclude and resource.without is not None:
-        loaded = resource.without(loaded, entry.exclude)
-    included = dict(inputs.included)
-    if entry.include and resource.including is not None:
-        for quantity, parts in _parts_without_each(resource, loaded, entry.include):
-            included[quantity] = {**included.get(quantity, {}), **parts}
-        loaded = resource.including(loaded, entry.include)
-    files = files_of(path)
-    outside = dict(inputs.outside)
-    if is_moved or not is_copied(folder, entry.file, files):
-        outside[key] = entry.file, path, files
-
-    def read(known: Mapping[str, Any], reader: Callable[[Any], Any] | None) -> dict[str, Any]:
-        return {**known, **(reader(loaded) if reader is not None else {})}
-
-    value = InputValue(math.nan, "", *origin)
-    return Inputs(
-        values={**inputs.values, key: value},
-        resources={**inputs.resources, key: loaded},
-        files=(*inputs.files, *files),
-        outside=outside,
-        limits=read(inputs.limits, resource.greatest),
-        parts=read(inputs.parts, resource.parts),
-        unavailable=read(inputs.unavailable, resource.kept),
-        included=included,
-    )
-
-
-def _parts_without_each(
-    resource: Resource, loaded: Any, names: Sequence[str]
-) -> Iterator[tuple[str, dict[str, Sequence[str]]]]:
-    """Yield by quantity, for each included part, the parts that there would be without it."""
-    if resource.including is None or resource.parts is None:
-        return
-    for name in names:
-        others = [other for other in names if other != name]
-        for quantity, parts in resource.parts(resource.including(loaded, others)).items():
-            yield quantity, {name: parts}

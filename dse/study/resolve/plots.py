@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dse.evaluate.criteria import Conditions, Objective
 from dse.model.quantity import Array
-from dse.model.values import show
 from dse.problems import nearest
 from dse.study.findings import Place
 from dse.study.resolve.objectives import resolve_conditions
 from dse.study.resolve.scope import Scope
-from dse.study.schema import CurveTable, RegionsTable, StudyFile
+from dse.study.resolve.variables import resolve_numbers, resolve_range
+from dse.study.schema import CurveTable, StudyFile
 
 _POINTS = 121  # of a continuous axis
-_SHOWN = 8  # values of an axis in a message
 _REGIONS = Place("regions")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The rule of a bottleneck: improving an input by `factor` gains at least `threshold`.
-
-    Parameters
-    ----------
-    factor : float
-        Of the improvement, above 1.
-    threshold : float
-        Fraction by which the objective gets better, above 0.
-    """
-
-    factor: float = 10.0
-    threshold: float = 0.2
 
 
 @dataclass(frozen=True)
@@ -89,68 +73,64 @@ def resolve_regions(
     table = file.regions
     if table is None or not _check_axis(scope, _REGIONS, table.axis):
         return None
-    ends = _ends(scope, table)
-    objective = _regions_objective(file, scope, table, objectives)
+    unit = scope.unit(table.axis)
+    low = scope.number(_REGIONS / "low", table.axis, table.low, unit)
+    high = scope.number(_REGIONS / "high", table.axis, table.high, unit)
+    ends = None
+    if low is not None and high is not None:
+        ends = _resolve_ends(scope, _REGIONS, table.axis, [low, high], log=True)
+    objective = None
+    if table.objective is None:
+        for objective in objectives:
+            if table.axis in scope.wiring.needs([objective.quantity], objective.conditions).names:
+                break
+        else:
+            note = f"regions: no objective depends on '{table.axis}', so there are none"
+            scope.findings.notes.append(note)
+            return None
+    elif len(objectives) == len(file.objective):  # else it may be one with a problem
+        by_name = {objective.name: objective for objective in objectives}
+        objective = by_name.get(table.objective)
+        if objective is None:
+            message = f"no objective is called '{table.objective}'"
+            scope.add(_REGIONS / "objective", message, nearest(table.objective, by_name))
     return RegionsPlan(table.axis, *ends, objective) if ends and objective else None
 
 
 def _check_axis(scope: Scope, place: Place, axis: str) -> bool:
     """Check that an axis is an input."""
-    if axis not in scope.wiring.quantities:
-        scope.add_unknown(place / "axis", axis, "input")
+    if not scope.knows(place / "axis", axis, "input"):
         return False
     if axis in scope.wiring.producers:
         scope.add(place / "axis", f"'{axis}' is an output, not an input")
     return True
 
 
-def _ends(scope: Scope, table: RegionsTable) -> tuple[float, float] | None:
-    unit = scope.wiring.quantities[table.axis].unit
-    low = scope.number(_REGIONS / "low", table.axis, table.low, unit)
-    high = scope.number(_REGIONS / "high", table.axis, table.high, unit)
-    if low is None or high is None:
+def _resolve_ends(
+    scope: Scope, place: Place, axis: str, written: Sequence[float | str], log: bool
+) -> tuple[float, float] | None:
+    """Read the two different ends of an axis; None after a problem."""
+    ends = resolve_range(scope, place, axis, written, log)
+    if ends is not None and ends[0] == ends[1]:
+        scope.add(place, "spans no range", "give two different numbers")
         return None
-    if not 0 < low < high:
-        message = f"low = {show(low, unit)} and high = {show(high, unit)} span no range"
-        scope.add(_REGIONS, message, "give 0 < low < high: the axis is logarithmic")
-        return None
-    inside = scope.in_domain(_REGIONS, table.axis, np.array([low, high]))
-    return (low, high) if inside else None
-
-
-def _regions_objective(
-    file: StudyFile, scope: Scope, table: RegionsTable, objectives: list[Objective]
-) -> Objective | None:
-    """Return the objective with this name, else the first objective that depends on the axis."""
-    if len(objectives) < len(file.objective):
-        return None  # it may be one with a problem
-    by_name = {objective.name: objective for objective in objectives}
-    if table.objective is not None:
-        if table.objective not in by_name:
-            message = f"no objective is called '{table.objective}'"
-            scope.add(_REGIONS / "objective", message, nearest(table.objective, by_name))
-        return by_name.get(table.objective)
-    for objective in objectives:
-        if table.axis in scope.wiring.needs([objective.quantity], objective.conditions).names:
-            return objective
-    scope.findings.note(f"regions: no objective depends on '{table.axis}', so there are none")
-    return None
+    return ends
 
 
 def resolve_curves(file: StudyFile, scope: Scope) -> list[CurvePlan]:
     """Read the curves; one with a problem is left out."""
     plans = []
     for position, table in enumerate(file.curve):
-        place, before = Place("curve") / position, scope.findings.count
-        known = _check_axis(scope, place, table.axis)
+        place = Place("curve") / position
+        grid = None
+        if _check_axis(scope, place, table.axis):
+            grid = _resolve_grid(scope, place, table)
         for name in table.quantities:
-            if name not in scope.wiring.quantities:
-                scope.add_unknown(place / "quantities", name, "quantity")
+            scope.knows(place / "quantities", name, "quantity")
         conditions = resolve_conditions(scope, place / "at", table.at, {})
         if table.axis in table.at:
             scope.add(place / "at" / table.axis, f"'{table.axis}' is the axis", "leave one out")
-        grid = _grid(scope, place, table) if known else None
-        if scope.findings.count == before and grid is not None:
+        if grid is not None:
             lines = tuple(table.quantities)
             plans.append(CurvePlan(table.name, table.axis, grid, table.log, lines, conditions))
     return plans
@@ -165,33 +145,25 @@ def check_curves(scope: Scope, curves: list[CurvePlan]) -> None:
             scope.add(Place("curve") / position, f"needs '{name}', for {model}", remedy)
 
 
-def _grid(scope: Scope, place: Place, table: CurveTable) -> Array | None:
-    given = [k for k in ("values", "integer", "real") if getattr(table, k) is not None]
-    if len(given) != 1:
+def _resolve_grid(scope: Scope, place: Place, table: CurveTable) -> Array | None:
+    """Return the points of an axis, ascending; None after a problem."""
+    kinds = [k for k in ("values", "integer", "real") if getattr(table, k) is not None]
+    if len(kinds) != 1:
         remedy = "give exactly one of values, integer, real"
         scope.add(place, "does not say where the axis runs", remedy)
         return None
-    kind, axis = given[0], table.axis
-    unit = scope.wiring.quantities[axis].unit
-    numbers = [scope.number(place / kind, axis, v, unit) for v in getattr(table, kind)]
-    points = [v for v in numbers if v is not None]
-    if len(points) < len(numbers):
+    place, given = place / kinds[0], getattr(table, kinds[0])
+    if table.values is not None:
+        grid = np.unique(resolve_numbers(scope, place, table.axis, table.values) or [])
+        if grid.size == 0:
+            return None
+        given = [float(grid[0]), float(grid[-1])]
+    ends = _resolve_ends(scope, place, table.axis, given, table.log)
+    if ends is None:
         return None
-    if kind == "values":
-        grid = np.unique(points)
-        if grid.size < 2 or (table.log and grid[0] <= 0):
-            text = f"{', '.join(show(v, unit) for v in points[:_SHOWN])} span no range"
-            remedy = "give two different values or more, above 0 for log = true"
-            scope.add(place / kind, text, remedy)
-            return None
-    else:
-        low, high = points
-        if not low < high or (table.log and low <= 0):
-            text = f"low = {show(low, unit)} and high = {show(high, unit)} span no range"
-            scope.add(place / kind, text, "give low < high, above 0 for log = true")
-            return None
-        spread = np.geomspace if table.log else np.linspace
-        grid = np.asarray(spread(low, high, _POINTS))
-        if kind == "integer":
-            grid = np.unique(np.round(grid)) if high - low >= _POINTS else np.arange(low, high + 1)
-    return grid if scope.in_domain(place / kind, axis, grid) else None
+    low, high = ends
+    if table.values is None:
+        grid = np.asarray((np.geomspace if table.log else np.linspace)(low, high, _POINTS))
+    if table.integer is not None:
+        grid = np.unique(np.round(grid)) if high - low >= _POINTS else np.arange(low, high + 1)
+    return grid if scope.in_domain(place, table.axis, grid) else None

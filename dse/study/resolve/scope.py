@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Floats, Quantity
-from dse.model.units import KNOWN_UNITS, UnitError, factor, is_unit, read, split
+from dse.model.units import UnitError, factor, read, split
 from dse.model.values import show
 from dse.problems import closest, nearest
 from dse.study.findings import Findings, Place
@@ -32,17 +31,17 @@ class Scope:
         Takes the problems.
     limits : mapping of str to (float, str)
         The greatest values of quantities that number the parts of a file, with a remedy.
-    texts : frozenset of str
-        The columns of a table that hold texts.
     table : str
         The table of designs, if the study has one in the place of models.
+    texts : mapping of str to str
+        The columns of the table that are not numbers, each with the reason.
     """
 
     wiring: Wiring
     findings: Findings
     limits: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    texts: frozenset[str] = frozenset()
     table: str = ""
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def clock(self) -> float | None:
@@ -54,10 +53,16 @@ class Scope:
         """Add a problem."""
         self.findings.add(place, message, remedy)
 
+    def unit(self, name: str) -> str:
+        """Return the unit of a quantity."""
+        return self.wiring.quantities[name].unit
+
     def number(self, place: Place, name: str, given: float | str, unit: str) -> float | None:
         """Return a number in a unit; None, after a problem, if it is not a finite number of it."""
         if isinstance(given, str) and unit != "1" and is_unitless(given):
-            self.add(place, *missing_unit(given, unit))
+            usual = f'"{given.strip()} {_USUAL.get(unit, unit)}"'
+            remedy = f"write {usual}, or a number without quotes, which is in {unit}"
+            self.add(place, f"{given!r} has no unit", remedy)
             return None
         try:
             value = read(given, unit, self.clock) if isinstance(given, str) else float(given)
@@ -75,7 +80,7 @@ class Scope:
 
     def value(self, place: Place, name: str, given: float | str) -> float | None:
         """Return a number that a quantity may be; None, after a problem, if it may not."""
-        value = self.number(place, name, given, self.wiring.quantities[name].unit)
+        value = self.number(place, name, given, self.unit(name))
         return value if value is not None and self.in_domain(place, name, value) else None
 
     def in_domain(self, place: Place, name: str, values: Floats) -> bool:
@@ -91,34 +96,27 @@ class Scope:
                 )
                 return False
         greatest, remedy = self.limits.get(name, (math.inf, ""))
-        given = float(np.max(np.asarray(values, dtype=np.float64), initial=-math.inf))
-        if given > greatest:
-            self.add(place, f"{name} = {given:,.0f} is beyond the last choice", remedy)
-            return False
-        return True
+        highest = float(np.max(values, initial=-math.inf))
+        if highest > greatest:
+            self.add(place, f"{name} = {highest:,.0f} is beyond the last choice", remedy)
+        return highest <= greatest
 
-    def check_text(self, place: Place, given: Any) -> None:
-        """Check that a number of an unknown quantity has a known unit."""
-        try:
-            unit = split(given)[2] if isinstance(given, str) else ""
-        except UnitError as error:
-            self.add(place, str(error))
-            return
-        if not is_unit(unit):
-            self.add(place, f"unknown unit {unit!r}", KNOWN_UNITS)
-
-    def add_unknown(self, place: Place, name: str, kind: str) -> None:
-        """Add the problem that no model knows a name, with the nearest one and its unit."""
-        known = self.wiring.known | self.texts | {"clock"}
+    def knows(self, place: Place, name: str, kind: str) -> bool:
+        """Check that a name is a quantity; the problem says the nearest one and its unit."""
+        quantities = self.wiring.quantities
+        if name in quantities:
+            return True
         if name in self.texts:
-            return  # a column of texts, which `dse.study.resolve.table` reports
-        near = closest(name, known)
-        remedy = f"did you mean '{near}'?" if near else nearest(name, known)
-        if near in self.wiring.quantities:
-            quantity = self.wiring.quantities[near]
-            remedy += f" [{quantity.unit}]: {quantity.about}"
+            remedy = "leave a missing value empty, or add its text to study.missing"
+            self.add(place, f"column '{name}' {self.texts[name]}", remedy)
+            return False
+        known = self.wiring.known | {"clock"}
+        remedy = nearest(name, known)
+        if (near := closest(name, known)) in quantities:
+            remedy += f" [{quantities[near].unit}]: {quantities[near].about}"
         what = f"{self.table} has no column '{name}'" if self.table else f"unknown {kind} '{name}'"
         self.add(place, what, remedy)
+        return False
 
 
 def is_unitless(text: str) -> bool:
@@ -134,16 +132,6 @@ def is_unitless(text: str) -> bool:
     return not unit and math.isfinite(number)
 
 
-def missing_unit(text: str, unit: str) -> tuple[str, str]:
-    """Return the message that a text has no unit, and a remedy.
-
-    >>> print(*missing_unit("1.16", "Hz"), sep="; ")
-    '1.16' has no unit; write "1.16 GHz", or a number without quotes, which is in Hz
-    """
-    usual = f'"{text.strip()} {_USUAL.get(unit, unit)}"'
-    return f"{text!r} has no unit", f"write {usual}, or a number without quotes, which is in {unit}"
-
-
 def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
     """Return every declaration of an input, each with the factor from the unit it is held in.
 
@@ -152,7 +140,7 @@ def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
     held = wiring.quantities.get(name)
     if held is None:
         return []
-    found = []
+    declared = []
     for model in wiring.models:
         quantity = model.inputs.get(name)
         if isinstance(quantity, Quantity):
@@ -161,8 +149,13 @@ def declarations(wiring: Wiring, name: str) -> list[tuple[Quantity, float]]:
             except UnitError:  # `dse.evaluate.wiring` reports it
                 continue
             if power == 0:
-                found.append((quantity, scale))
-    return found or [(held, 1.0)]
+                declared.append((quantity, scale))
+    return declared or [(held, 1.0)]
+
+
+def is_whole(wiring: Wiring, name: str) -> bool:
+    """Return whether a model takes only whole numbers of a quantity."""
+    return any(quantity.integer for quantity, _ in declarations(wiring, name))
 
 
 def shown(given: float | str) -> str:

@@ -29,12 +29,12 @@ from dse.model.quantity import Array
 from dse.model.values import plural
 from dse.study.catalog import Together
 from dse.study.findings import Findings, Place
-from dse.study.input_value import InputValue
-from dse.study.resolve.scope import Scope, declarations, shown
-from dse.study.schema import LAWS, StudyFile, UncertainTable
+from dse.study.resolve.scope import Scope, declarations, is_whole, shown
+from dse.study.schema import LAWS, InputValue, StudyFile, UncertainTable
 
 _CUT = 0.01  # of a law outside the domain: more of it gets a note
-_WITH = {"normal": "deviation", "lognormal": "factor"}
+_SECOND = {"normal": "deviation", "lognormal": "factor"}
+"""The second number of a law."""
 _MAX_ROWS = 100_000  # scenarios of one objective, samples included
 _Asked = TypeVar("_Asked", Objective, Constraint)
 Rows = Mapping[str, Mapping[str, Mapping[str, InputValue]]]
@@ -48,26 +48,24 @@ def resolve_value(scope: Scope, place: Place, name: str, given: InputValue) -> I
 
     The value of an uncertain number is its middle, and its distribution an `Uncertain`.
     """
-    unit = scope.wiring.quantities[name].unit
+    unit = scope.unit(name)
     if given.distribution is None:
         value = scope.value(place, name, given.written)
         return None if value is None else given.with_value(value, unit)
-    law = _law(scope, place, name, given.distribution)
+    law = _resolve_law(scope, place, name, given.distribution)
     if law is None:
         return None
     text = describe_distribution(given.distribution)
     if law.cut_off > _CUT:
         cut = f"{law.cut_off:.0%} of {text} is outside the domain, and cut off"
-        scope.findings.note(f"{place}: {cut}")
-    source = Source(str(place), (_label(place, name),), (unit,), law, text)
-    return given.with_value(law.middle, unit, Uncertain(law.middle, source))
-
-
-def _label(place: Place, name: str) -> str:
-    """Return the name of an uncertain number for people: with its row or its objective."""
+        scope.findings.notes.append(f"{place}: {cut}")
+    label = name
     if place.section == "space":
-        return f"{name} of {place.steps[-2]}"
-    return f"{name} of {Place(place.section, place.steps[:1])}" if "at" in place.steps else name
+        label = f"{name} of {place.steps[-2]}"
+    elif "at" in place.steps:
+        label = f"{name} of {Place(place.section, place.steps[:1])}"
+    source = Source(str(place), (label,), (unit,), law, text)
+    return given.with_value(law.middle, unit, Uncertain(law.middle, source))
 
 
 def resolve_fit(
@@ -79,27 +77,26 @@ def resolve_fit(
     is normal.
     """
     wiring = scope.wiring
-    some = [
+    varying = [
         i
         for i, name in enumerate(fit.of)
         if name in values
-        and not any(quantity.integer for quantity, _ in declarations(wiring, name))
+        and not is_whole(wiring, name)
         and (name in fit.normal or float(values[name].value) > 0)
     ]
-    if not some:
+    if not varying:
         return {}
-    names = [fit.of[i] for i in some]
+    names = [fit.of[i] for i in varying]
     middles = tuple(float(values[name].value) for name in names)
     law = Fitted(
         middles,
         tuple(name not in fit.normal for name in names),
-        tuple(tuple(fit.covariance[i][k] for k in some) for i in some),
+        tuple(tuple(fit.covariance[i][k] for k in varying) for i in varying),
         tuple(_domain(wiring, name) for name in names),
     )
     of_row = f" of {place.steps[-1]}" if place.section == "space" else ""
     labels = tuple(f"{name}{of_row}" for name in names)
-    units = tuple(wiring.quantities[name].unit for name in names)
-    source = Source(str(place), labels, units, law, "as fitted, together")
+    source = Source(str(place), labels, tuple(map(scope.unit, names)), law, "as fitted, together")
     return {
         name: replace(values[name], distribution=Uncertain(middle, source, number))
         for number, (name, middle) in enumerate(zip(names, middles, strict=True))
@@ -108,84 +105,53 @@ def resolve_fit(
 
 def describe_distribution(given: UncertainTable) -> str:
     """Return how a number is uncertain as the study wrote it."""
-    for kind in LAWS:
-        value = getattr(given, kind)
-        if value is None:
-            continue
-        if kind == "between":
-            return f"between {shown(value[0])} and {shown(value[1])}"
-        if isinstance(value, list):
-            return f"{kind} from {' to '.join(shown(v) for v in value)}"
-        other = getattr(given, _WITH[kind])
-        return f"{kind}, {shown(value)}, {_WITH[kind]} {shown(other)}"
-    return "uncertain"
+    kind = next(kind for kind in LAWS if getattr(given, kind) is not None)
+    value = getattr(given, kind)
+    if kind == "between":
+        return f"between {shown(value[0])} and {shown(value[1])}"
+    if isinstance(value, list):
+        return f"{kind} from {' to '.join(map(shown, value))}"
+    second = _SECOND[kind]
+    return f"{kind}, {shown(value)}, {second} {shown(getattr(given, second))}"
 
 
-def _law(scope: Scope, place: Place, name: str, table: UncertainTable) -> Distribution | None:
+def _resolve_law(
+    scope: Scope, place: Place, name: str, table: UncertainTable
+) -> Distribution | None:
     """Read a law; None, after a problem, if there is none."""
-    kinds = [kind for kind in LAWS if getattr(table, kind) is not None]
-    if len(kinds) != 1:
-        said = f"has {len(kinds)} laws" if kinds else "has no law"
-        scope.add(place, f"{said} for {name}", f"give one of {', '.join(LAWS)}")
-        return None
-    if any(quantity.integer for quantity, _ in declarations(scope.wiring, name)):
+    if is_whole(scope.wiring, name):
         remedy = "list its values under over, with weights if some are likelier"
         scope.add(place, f"{name} is a whole number, which cannot be uncertain", remedy)
         return None
-    kind: Kind = kinds[0]  # type: ignore[assignment]
-    for first, other in _WITH.items():
-        if (kind == first) != (getattr(table, other) is not None):
-            message = f"'{first}' and '{other}' go together"
-            scope.add(place / other, message, f"{other}: {_description(other)}")
-            return None
-    numbers = _law_numbers(scope, place, name, table, kind)
-    if numbers is None or not _check_law(scope, place, name, kind, numbers):
-        return None
-    return Distribution(kind, numbers, _domain(scope.wiring, name))
-
-
-def _description(key: str) -> str:
-    return UncertainTable.model_fields[key].description or ""
-
-
-def _law_numbers(
-    scope: Scope, place: Place, name: str, table: UncertainTable, kind: str
-) -> tuple[float, ...] | None:
-    """Read the numbers of a law in the quantity's unit; None, after a problem, if one fails."""
-    given, unit = getattr(table, kind), scope.wiring.quantities[name].unit
+    kind: Kind = next(kind for kind in LAWS if getattr(table, kind) is not None)
+    given, unit = getattr(table, kind), scope.unit(name)
+    places = [place / kind]
     if isinstance(given, list):
         places = [place / kind / i for i in range(len(given))]
-        pairs = zip(places, given, strict=True)
-        numbers = [scope.number(where, name, number, unit) for where, number in pairs]
-    else:
-        numbers = [scope.number(place / kind, name, given, unit)]
-    if kind == "normal":
-        numbers.append(scope.number(place / "deviation", name, table.deviation or 0.0, unit))
-    if kind == "lognormal":
-        numbers.append(float(table.factor or 0.0))
-    known = tuple(number for number in numbers if number is not None)
-    return known if len(known) == len(numbers) else None
-
-
-def _check_law(
-    scope: Scope, place: Place, name: str, kind: str, numbers: tuple[float, ...]
-) -> bool:
-    """Check that numbers are in order and in the domain."""
-    ends = numbers[:1] if kind in _WITH else numbers
-    if kind == "normal" and not numbers[1] > 0:
-        message, remedy = "is not above 0", "a number that is known is given as such"
-        scope.add(place / "deviation", message, remedy)
-    elif kind == "lognormal" and not (numbers[1] > 1 and numbers[0] > 0):
-        key, least = ("factor", "1") if numbers[0] > 0 else ("lognormal", "0")
-        scope.add(place / key, f"is not above {least}", _description(key))
-    elif list(ends) != sorted(ends):
+    elif kind == "normal":
+        places, given = [place / kind, place / "deviation"], [given, table.deviation]
+    read = [
+        scope.number(where, name, number, unit)
+        for where, number in zip(places, given if isinstance(given, list) else [given], strict=True)
+    ]
+    numbers = [number for number in read if number is not None]
+    if len(numbers) < len(read):
+        return None
+    second = numbers.pop() if kind == "normal" else table.factor
+    if kind == "normal" and not (second or 0) > 0:
+        remedy = "a number that is known is given as such"
+        scope.add(place / "deviation", "is not above 0", remedy)
+    elif kind == "lognormal" and not numbers[0] > 0:
+        scope.add(place / kind, "is not above 0", "give a median above 0")
+    elif numbers != sorted(numbers):
         scope.add(place / kind, "is reversed", "write the lesser number first: [low, high]")
-    elif len(ends) > 1 and ends[0] == ends[-1]:
+    elif len(numbers) > 1 and numbers[0] == numbers[-1]:
         remedy = "a number that is known is given as such"
         scope.add(place / kind, "is empty: its bounds are equal", remedy)
-    else:
-        return scope.in_domain(place / kind, name, np.array(ends))
-    return False
+    elif scope.in_domain(place / kind, name, np.array(numbers)):
+        numbers += [] if second is None else [second]
+        return Distribution(kind, tuple(numbers), _domain(scope.wiring, name))
+    return None
 
 
 def _domain(wiring: Wiring, name: str) -> tuple[float, float]:
@@ -198,7 +164,7 @@ def _domain(wiring: Wiring, name: str) -> tuple[float, float]:
 
 
 def resolve_reduction(
-    scope: Scope, place: Place, reduce: str | None, upper: bool, quantile: float | None = None
+    reduce: str | None, upper: bool, quantile: float | None = None
 ) -> Reduction | None:
     """Read how scenarios become one number; None if the study does not say.
 
@@ -213,14 +179,7 @@ def resolve_reduction(
         return Reduction("max" if upper else "min", told="worst")
     if reduce.strip().endswith("%"):
         share = float(reduce.strip().removesuffix("%")) / 100.0
-        if not 0.0 <= share <= 1.0:
-            scope.add(place / "reduce", f"{reduce} is not a share", "give 0 % to 100 %")
-            return None
         return Reduction("quantile", share if upper else 1.0 - share, told=reduce.strip())
-    if reduce == "regret":
-        message = "is known after a search, not in it: it takes the best design of each sample"
-        scope.add(place / "reduce", message, "the report has it for the designs of the front")
-        return None
     how: Any = reduce
     return Reduction(how, 0.5 if quantile is None else quantile)
 
@@ -255,14 +214,14 @@ class Sampling:
         groups.append(bound for target in asked for bound in target.conditions.values())
         sources: dict[str, Source] = {}
         for group in groups:
-            found = [u.source for u in group if isinstance(u, Uncertain)]
-            found.sort(key=lambda source: isinstance(source.law, Fitted))
-            sources |= {source.where: source for source in found}
+            drawn = [u.source for u in group if isinstance(u, Uncertain)]
+            drawn.sort(key=lambda source: isinstance(source.law, Fitted))
+            sources |= {source.where: source for source in drawn}
         return tuple(sources.values())
 
     def spreads(self, uncertainty: Uncertainty) -> dict[str, Spread]:
         """Return each uncertain quantity in each sample."""
-        found = {
+        spreads = {
             name: Spread(np.array([float(value.value)]), _column(value, uncertainty))
             for name, value in self.inputs.items()
             if value.distribution is not None
@@ -273,8 +232,8 @@ class Sampling:
                 if any(value.distribution is not None for value in values):
                     middle = np.array([float(value.value) for value in values])
                     columns = [_column(value, uncertainty) for value in values]
-                    found[name] = Spread(middle, np.concatenate(columns, axis=1), variable)
-        return found
+                    spreads[name] = Spread(middle, np.concatenate(columns, axis=1), variable)
+        return spreads
 
     def prepare(self, wiring: Wiring, space: Space) -> tuple[Wiring, Space]:
         """Return a model graph and a space that know what is uncertain, without samples."""

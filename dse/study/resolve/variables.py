@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from dse.evaluate.space import SUBSET, Choice, Integer, Real, Values, Variable
 from dse.model.values import plural, show
 from dse.problems import nearest
 from dse.study.findings import Place
-from dse.study.input_value import InputValue
-from dse.study.resolve.entries import Entries, Rows
-from dse.study.resolve.inputs import Inputs
-from dse.study.resolve.scope import Scope, declarations
+from dse.study.resolve.inputs import Entries, Inputs, Rows, check_overrides
+from dse.study.resolve.scope import Scope, is_whole
 from dse.study.resolve.uncertainty import resolve_fit, resolve_value
 from dse.study.schema import (
     CatalogTable,
@@ -28,7 +25,6 @@ from dse.study.schema import (
     input_value,
 )
 
-_Numeric: TypeAlias = RealTable | IntegerTable | ValuesTable
 _MAX_PARTS = 12  # parts of which each subset is an option
 _EXACT = 2**53  # whole numbers are floats without loss up to there
 
@@ -49,153 +45,151 @@ class Variables:
     rows: Mapping[str, Rows]
 
 
-def resolve_variables(file: StudyFile, scope: Scope, entries: Entries, inputs: Inputs) -> Variables:
+def resolve_variables(
+    file: StudyFile, scope: Scope, entries: Mapping[Place, Entries], inputs: Inputs
+) -> Variables:
     """Read ``[space]``; a variable with a problem is left out."""
     space: dict[str, Variable] = {}
-    chosen: dict[str, Rows] = {}
+    rows_of: dict[str, Rows] = {}
     for key, table in file.space.items():
         place = Place("space") / key
         variable: Variable | None = None
         if isinstance(table, CatalogTable | RowsTable):
-            rows = _resolve_rows(scope, place, key, table, entries)
+            rows = _resolve_rows(scope, place, table, entries.get(place))
             if rows:
-                chosen[key] = rows
-                numbers = {o: {n: float(v.value) for n, v in r.items()} for o, r in rows.items()}
-                variable = Choice(numbers)
+                rows_of[key] = rows
+                variable = Choice(
+                    {o: {n: float(v.value) for n, v in row.items()} for o, row in rows.items()}
+                )
         elif isinstance(table, SubsetsTable):
-            variable = _subsets(scope, place, table, inputs)
-        elif key in scope.wiring.quantities:
-            variable = _numeric(scope, place, key, table)
-        else:
-            scope.add_unknown(place, key, "variable")
-            kind, numbers_ = _numbers(table)
-            for i, number in enumerate(numbers_):
-                scope.check_text(place / kind / i, number)
+            variable = _resolve_subsets(scope, place, table, inputs)
+        elif scope.knows(place, key, "variable"):
+            variable = _resolve_number(scope, place, key, table)
         if variable is not None:
             space[key] = variable
-    return Variables(space, chosen)
+    return Variables(space, rows_of)
 
 
-def _numbers(table: _Numeric) -> tuple[str, Sequence[float | str]]:
-    """Return the key of a variable's numbers, and the numbers."""
-    match table:
-        case ValuesTable():
-            return "values", table.values
-        case IntegerTable():
-            return "integer", table.integer
-        case RealTable():
-            return "real", table.real
+# Numbers
 
 
-def _numeric(scope: Scope, place: Place, key: str, table: _Numeric) -> Variable | None:
+def _resolve_number(
+    scope: Scope, place: Place, key: str, table: RealTable | IntegerTable | ValuesTable
+) -> Variable | None:
     """Read a variable that is a number; None, after a problem, if it cannot be."""
-    kind, written = _numbers(table)
-    unit = scope.wiring.quantities[key].unit
-    read = [scope.number(place / kind / i, key, n, unit) for i, n in enumerate(written)]
-    numbers = [number for number in read if number is not None]
-    if len(numbers) < len(read):
-        return None
     if isinstance(table, ValuesTable):
-        twice = next((v for v in numbers if numbers.count(v) > 1), None)
-        if twice is not None:
-            scope.add(place / kind, f"{show(twice, unit)} is listed twice")
+        values = resolve_numbers(scope, place / "values", key, table.values)
+        if not values or not scope.in_domain(place / "values", key, np.array(values)):
             return None
-        inside = scope.in_domain(place / kind, key, np.array(numbers))
-        return Values(tuple(numbers)) if inside else None
-    low, high = numbers
-    if not _check_range(scope, place / kind, key, low, high, table.log):
+        if len(set(values)) == len(values):
+            return Values(tuple(values))
+        twice = max(values, key=values.count)
+        scope.add(place / "values", f"{show(twice, scope.unit(key))} is listed twice")
         return None
     if isinstance(table, IntegerTable):
-        if max(abs(low), abs(high)) > _EXACT:
-            message, remedy = "a bound is beyond 2^53", "whole numbers are exact up to there"
-            scope.add(place / kind, message, remedy)
+        ends = resolve_range(scope, place / "integer", key, table.integer, table.log)
+        if ends is None:
             return None
-        return Integer(int(low), int(high), table.step, table.log)
-    if any(quantity.integer for quantity, _ in declarations(scope.wiring, key)):
-        scope.add(place / kind, f"{key} is a whole number", "write integer = [low, high]")
+        if max(map(abs, ends)) <= _EXACT:
+            return Integer(int(ends[0]), int(ends[1]), table.step, table.log)
+        remedy = "whole numbers are exact up to there"
+        scope.add(place / "integer", "a bound is beyond 2^53", remedy)
         return None
-    if table.steps == 1 and low < high:
+    ends = resolve_range(scope, place / "real", key, table.real, table.log)
+    if ends is None:
+        return None
+    if is_whole(scope.wiring, key):
+        scope.add(place / "real", f"{key} is a whole number", "write integer = [low, high]")
+    elif table.steps == 1 and ends[0] < ends[1]:
         scope.add(place / "steps", "one step cannot hold both bounds", "give steps >= 2")
+    else:
+        return Real(*ends, table.log, 1 if ends[0] == ends[1] else table.steps)
+    return None
+
+
+def resolve_numbers(
+    scope: Scope, place: Place, name: str, written: Sequence[float | str]
+) -> list[float] | None:
+    """Read numbers of a quantity in its unit; None, after a problem, if one fails."""
+    unit = scope.unit(name)
+    numbers = [scope.number(place / i, name, number, unit) for i, number in enumerate(written)]
+    known = [number for number in numbers if number is not None]
+    return known if len(known) == len(numbers) else None
+
+
+def resolve_range(
+    scope: Scope, place: Place, name: str, written: Sequence[float | str], log: bool
+) -> tuple[float, float] | None:
+    """Read [low, high], in order and in the quantity's domain; None after a problem."""
+    numbers, unit = resolve_numbers(scope, place, name, written), scope.unit(name)
+    if numbers is None:
         return None
-    return Real(low, high, table.log, 1 if low == high else table.steps)
-
-
-def _check_range(scope: Scope, place: Place, key: str, low: float, high: float, log: bool) -> bool:
-    """Check that two bounds are in order and in the quantity's domain."""
-    unit = scope.wiring.quantities[key].unit
+    low, high = numbers
     if low > high:
         message = f"low = {show(low, unit)} is greater than high = {show(high, unit)}"
-        scope.add(place, message, f"write {place.steps[-1]} = [low, high], the lesser first")
-        return False
-    if log and low <= 0:
+        scope.add(place, message, "write [low, high], the lesser first")
+    elif log and low <= 0:
         message = f"low = {show(low, unit)} has no logarithm"
-        scope.add(place, message, "with log = true, low must be greater than 0")
-        return False
-    return scope.in_domain(place, key, np.array([low, high]))
+        scope.add(place, message, "on a logarithmic scale, low must be greater than 0")
+    elif scope.in_domain(place, name, np.array([low, high])):
+        return low, high
+    return None
+
+
+# Rows and subsets
 
 
 def _resolve_rows(
-    scope: Scope, place: Place, key: str, table: CatalogTable | RowsTable, entries: Entries
+    scope: Scope, place: Place, table: CatalogTable | RowsTable, entries: Entries | None
 ) -> Rows:
     """Read the rows of a variable; empty, after a problem, if it has none that a model takes."""
-    known = scope.wiring.quantities
-    fits = entries.fits["space"].get(key, {})
+    quantities = scope.wiring.quantities.keys()
     if isinstance(table, RowsTable):
         place /= "rows"
         written = {o: {n: input_value(v) for n, v in row.items()} for o, row in table.rows.items()}
         for option, row in written.items():
-            for name in row.keys() - known.keys():
-                scope.add_unknown(place / option / name, name, "input")
-                scope.check_text(place / option / name, row[name].written)
+            for name in row:
+                scope.knows(place / option / name, name, "input")
+    elif entries is not None:
+        written = entries.rows
+        check_overrides(scope, place, table)
     else:
-        written = entries.rows["space"][key]
-        for option, own in table.override.items():
-            for name in own.keys() - known.keys():
-                where = place / "override" / option / name
-                scope.add(where, f"no model takes '{name}'", "leave it out")
-    names = _common_quantities(scope, place, written)
-    if written and not names:
-        every = sorted({name for row in written.values() for name in row})
+        return {}
+    names = {name for row in written.values() for name in row}
+    if not names & quantities:
         message = "no model takes any quantity that its rows set"
-        scope.add(place, message, f"rows set: {', '.join(every)}")
+        scope.add(place, message, f"rows set: {', '.join(sorted(names))}")
+        return {}
     rows: Rows = {}
     for option, row in written.items():
-        values: dict[str, InputValue] = {}
-        for name in (n for n in row if n in names):
-            value = resolve_value(scope, place / option / name, name, row[name])
-            if value is not None:
-                values[name] = value
-        if option in fits:
-            values |= resolve_fit(scope, place / option, fits[option], values)
-        rows[option] = values
-    return rows if names else {}
-
-
-def _common_quantities(scope: Scope, place: Place, written: Rows) -> set[str]:
-    """Return the quantities that rows set and that a model takes; check that all rows do."""
-    sets = {o: row.keys() & scope.wiring.quantities.keys() for o, row in written.items()}
-    every = set[str]().union(*sets.values())
-    for option, names in sets.items():
-        if absent := sorted(every - names):
+        if absent := sorted(names & quantities - row.keys()):
             scope.add(
                 place / option,
                 f"does not set {', '.join(absent)}, which other options set",
                 "all options of a variable set the same quantities: leave it out, or add them",
             )
-    return every
+        rows[option] = {}
+        for name in (n for n in row if n in quantities):
+            value = resolve_value(scope, place / option / name, name, row[name])
+            if value is not None:
+                rows[option][name] = value
+        if entries is not None and option in entries.fits:
+            fit = entries.fits[option]
+            rows[option] |= resolve_fit(scope, place / option, fit, rows[option])
+    return rows
 
 
-def _subsets(scope: Scope, place: Place, table: SubsetsTable, inputs: Inputs) -> Choice | None:
+def _resolve_subsets(
+    scope: Scope, place: Place, table: SubsetsTable, inputs: Inputs
+) -> Choice | None:
     """Read a variable whose options are subsets of the named parts of a file."""
     name = table.subsets
     if name not in inputs.parts:
-        if name not in scope.wiring.quantities:
-            scope.add_unknown(place / "subsets", name, "quantity")
-        elif not scope.findings.count:
+        if scope.knows(place / "subsets", name, "quantity"):
             remedy = f"inputs with named parts: {', '.join(inputs.parts) or 'none'}"
             scope.add(place / "subsets", f"'{name}' chooses no named parts", remedy)
         return None
-    parts, before = inputs.parts[name], scope.findings.count
+    parts = inputs.parts[name]
     for part in table.of or ():
         if part not in parts and part in inputs.unavailable:
             reason, remedy = inputs.unavailable[part]
@@ -208,23 +202,14 @@ def _subsets(scope: Scope, place: Place, table: SubsetsTable, inputs: Inputs) ->
         message = f"{len(bits)} parts have {2 ** len(bits):,} subsets"
         scope.add(place, message, f"name {_MAX_PARTS} of them at most: of = [...]")
         return None
-    if scope.findings.count > before or not bits:
-        return None
-    for included, without in inputs.included.get(name, {}).items():
-        if table.of is not None and set(table.of) <= set(without) - {included}:
-            text = f"names neither '{included}', which is included, nor what needs that"
-            scope.findings.note(f"{place / 'of'}: {text}")
-    most = len(bits) if table.most is None else table.most
-    if table.least > min(most, len(bits)):
-        some = plural(len(bits), "part")
-        message = f"no subset of {some} has {table.least} or more and {most} or fewer"
-        scope.add(place, message, "give least <= most")
-        return None
     rows: dict[str, Mapping[str, float]] = {}
     for number in range(2 ** len(bits)):
         chosen = [bit for k, bit in enumerate(bits) if number >> k & 1]
-        if not table.least <= len(chosen) <= most:
-            continue
-        text = " + ".join(parts[bit] for bit in chosen) or "none"
-        rows[text] = {name: float(sum(1 << bit for bit in chosen))}
-    return Choice(rows, SUBSET)
+        if table.least <= len(chosen) <= (len(bits) if table.most is None else table.most):
+            text = " + ".join(parts[bit] for bit in chosen) or "none"
+            rows[text] = {name: float(sum(1 << bit for bit in chosen))}
+    if not rows:
+        limits = f"{table.least} or more" + (f" and {table.most} or fewer" if table.most else "")
+        message = f"no subset of {plural(len(bits), 'part')} has {limits}"
+        scope.add(place, message, "give least <= most")
+    return Choice(rows, SUBSET) if rows else None

@@ -252,17 +252,6 @@ def test_long_lists_of_problems_end_with_their_number() -> None:
     assert "more" not in str(InputError("s", [Problem(f"{i}", "is wrong") for i in range(30)]))
 
 
-def test_an_objective_of_an_empty_text_is_told() -> None:
-    content = {
-        "study": {"name": "t", "models": ["timing"]},
-        "inputs": {"size": "4 KiB", "delay": 1},
-        "space": {"lanes": {"integer": [1, 8]}},
-        "objective": [{"minimize": ""}],
-    }
-    with pytest.raises(InputError, match=r"objective\[1\].minimize: is an empty text"):
-        dse.from_mapping(content, MODELS)
-
-
 def test_each_stage_tells_all_its_problems() -> None:
     """The schema first, then what the study names, then names and numbers, then the whole."""
     stages = (

@@ -47,28 +47,6 @@ def test_near_units() -> None:
     assert nearest_unit("furlong") is None
 
 
-def test_a_name_that_ends_in_a_unit_is_noted_unless_the_study_says_it(tmp_path: Path) -> None:
-    table = "lanes,latency,area,fabric_LUT,latency_min\n1,2,3,7,1\n2,1,4,8,2\n"
-    (note,) = [n for n in study(tmp_path, table).notes if "[columns]" in n]
-    assert note == (
-        "fabric_LUT is a plain number; if the name contains the unit, write "
-        'fabric_LUT = "LUT" in [columns]'
-    )
-    given = study(tmp_path, table, STUDY + '[columns]\nfabric_LUT = "LUT"\n')
-    assert not [n for n in given.notes if "plain number" in n]
-
-
-def test_texts_that_are_nearly_all_different_are_noted(tmp_path: Path) -> None:
-    rows = "".join(f"run{i},{'ab'[i % 2]},{9 - i},{i}\n" for i in range(8))
-    found = study(tmp_path, f"label,mode,latency,area\n{rows}")
-    (note,) = [n for n in found.notes if "different texts" in n]
-    assert note.startswith("label has 8 different texts in 8 designs: if they name designs")
-    named = study(
-        tmp_path, f"label,mode,latency,area\n{rows}", STUDY + '[space]\ncolumns = ["label"]'
-    )
-    assert not [n for n in named.notes if "different texts" in n]
-
-
 @pytest.mark.parametrize("repeated", [False, True])
 def test_a_sampler_ends_once_it_has_drawn_each_row(tmp_path: Path, repeated: bool) -> None:
     rows = [f"{i % 4},{i // 4},{9 - i},{i}" for i in range(8)]

@@ -1,0 +1,253 @@
+"""Dependencies of the whole study: missing inputs, variables without effect, the inputs used."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dse.evaluate.criteria import Conditions
+from dse.evaluate.evaluator import Evaluator
+from dse.evaluate.samples import Uncertain
+from dse.evaluate.space import Choice, Space
+from dse.evaluate.trace import reaches
+from dse.evaluate.wiring import Wiring
+from dse.model.quantity import Quantity
+from dse.study.findings import Findings, Place
+from dse.study.resolve.inputs import Inputs, overrides
+from dse.study.resolve.objectives import BoundValues, describe_value
+from dse.study.resolve.variables import Variables
+from dse.study.schema import CatalogRow, CatalogTable, InputValue, Provenance, StudyFile
+
+_NAMED = 3  # targets in a message
+
+# Checks
+
+
+def check_given_twice(findings: Findings, wiring: Wiring, space: Space) -> None:
+    """Check that no quantity is set at two places."""
+    owners = {name: Place("inputs") for name in wiring.constants}
+    for key, variable in space.variables.items():
+        place = Place("space") / key
+        for name in next(iter(variable.rows.values())) if isinstance(variable, Choice) else [key]:
+            if name in owners:
+                message = f"'{name}' is given twice: by {place} and by {_shown(owners[name])}"
+                findings.add(place, message, "leave one out")
+            owners[name] = place
+    for name, place in owners.items():
+        if name in wiring.producers:
+            model = wiring.producers[name].name
+            findings.add(
+                place if place.steps else place / name,
+                f"'{name}' is given twice: by {_shown(place)} and by {model}, as its output",
+                f"leave it out and take what {model} gives, leave that model out, "
+                f'or rename its output: rename = {{ {name} = "another_name" }}',
+            )
+
+
+def _shown(place: Place) -> str:
+    return str(place) if place.steps else f"[{place}]"
+
+
+def check_missing(findings: Findings, evaluator: Evaluator) -> None:
+    """Check that the study sets every input that a target needs."""
+    wiring = evaluator.wiring
+    missing: dict[str, tuple[str, list[str]]] = {}
+    for target, names, conditions in _targets(evaluator):
+        for name, model in wiring.needs(names, conditions).missing.items():
+            missing.setdefault(name, (model, []))[1].append(target)
+    for name, (model, targets) in missing.items():
+        about, domain = " [Hz] (what relates cycles and seconds)" if name == "clock" else "", ""
+        if name in wiring.resources:
+            about = f" ({wiring.resources[name].about})"
+        elif name in wiring.quantities:
+            quantity = wiring.quantities[name]
+            about = f" [{quantity.unit}] ({quantity.about})"
+            domain = f", in {quantity.domain()}"
+        needed = f", needed by {model}" if model else ""
+        more = f" and {len(targets) - _NAMED} more" if len(targets) > _NAMED else ""
+        message = f"missing input '{name}'{about}{needed} for {', '.join(targets[:_NAMED])}{more}"
+        remedy = f"give {name} in [inputs], in [space], or under at{domain}"
+        if name in wiring.resources:
+            remedy = f'give {name} = "its file or folder" in [inputs]'
+        findings.add(Place("inputs"), message, remedy)
+
+
+def check_effects(file: StudyFile, findings: Findings, evaluator: Evaluator) -> None:
+    """Check that every variable affects a target, and every objective depends on a variable.
+
+    Inputs without effect, and variables that affect some objectives only, are noted.
+    """
+    wiring, reached = evaluator.wiring, reaches(evaluator)
+    used = set[str]().union(*(names for _, names in _live_names(evaluator)))
+    for objective in evaluator.objectives:
+        if not any(objective.name in reach.objectives for reach in reached.values()):
+            message = f"no variable changes objective '{objective.name}': every design is the same"
+            remedy = "add a variable that it depends on, or leave the objective out"
+            findings.add(Place("space"), message, remedy)
+    for key, reach in reached.items():
+        if not reach.objectives and not reach.constraints:
+            inputs = sorted(used & (wiring.quantities.keys() - wiring.producers.keys()))
+            message = "has no effect: no objective and no constraint depends on it"
+            remedy = f"they depend on {', '.join(inputs)}" if inputs else ""
+            findings.add(Place("space") / key, message, remedy)
+        elif not reach.objectives:
+            findings.notes.append(f"{key} affects no objective: only constraints depend on it")
+        elif reach.unmoved:
+            findings.notes.append(f"{key} does not affect {', '.join(reach.unmoved)}")
+    for name in wiring.constants:
+        if name not in used and name in file.inputs and name != "clock":  # it converts texts
+            findings.notes.append(unused_note(name))
+
+
+def unused_note(name: str) -> str:
+    """Return the note that an input has no effect."""
+    return f"inputs.{name} is not used by any objective or constraint"
+
+
+def override_notes(file: StudyFile) -> Iterator[str]:
+    """Yield a note on each value of a catalog entry that the study replaces."""
+    for section, tables in (("inputs", file.inputs), ("space", file.space)):
+        for key, table in tables.items():
+            if isinstance(table, CatalogRow | CatalogTable):
+                place = Place(section) / key / "override"
+                for option, numbers in overrides(table).items():
+                    for name, number in numbers.items():
+                        text = f"{name} of {option} is {describe_value(number)}"
+                        yield f"{place}: {text}, the study's own value"
+
+
+def _targets(evaluator: Evaluator) -> Iterator[tuple[str, tuple[str, ...], Conditions]]:
+    """Yield every objective and constraint: its name, its quantities, and its conditions."""
+    for objective in evaluator.objectives:
+        yield f"objective '{objective.name}'", (objective.quantity,), objective.conditions
+    for constraint in evaluator.constraints:
+        yield f"constraint '{constraint.name}'", constraint.names, constraint.conditions
+
+
+def _live_names(evaluator: Evaluator) -> Iterator[tuple[str, set[str]]]:
+    """Yield for each target the names that it depends on, without those that it binds itself."""
+    for target, names, conditions in _targets(evaluator):
+        yield target, {*evaluator.wiring.needs(names, conditions).names} - {*conditions}
+
+
+# The input values that results depend on
+
+
+@dataclass(frozen=True)
+class StudyInput:
+    """An input value that the results of a study depend on.
+
+    Parameters
+    ----------
+    name : str
+        The quantity.
+    label : str
+        For people: with the row that it is of, if a variable chooses that.
+    unit : str
+        The quantity's; empty for a file.
+    value : float
+        In that unit; the middle if it is uncertain, NaN for a file.
+    provenance : Provenance
+        How well it is founded.
+    source : str
+        The reference that it is taken from.
+    objectives : tuple of str
+        The objectives that depend on it; only constraints do if there are none.
+    variable, option : str
+        The variable that chooses its row, and the row; empty if it is the same for all designs.
+    uncertain : Uncertain or None
+        How it is sampled.
+    bound : bool
+        Whether it is a condition of one objective or constraint, and uncertain.
+    default : bool
+        Whether it is a model's default that the study leaves as it is.
+    """
+
+    name: str
+    label: str
+    unit: str
+    value: float
+    provenance: Provenance
+    source: str
+    objectives: tuple[str, ...]
+    variable: str = ""
+    option: str = ""
+    uncertain: Uncertain | None = None
+    bound: bool = False
+    default: bool = False
+
+
+def list_inputs(
+    evaluator: Evaluator, inputs: Inputs, variables: Variables, bound: BoundValues
+) -> tuple[StudyInput, ...]:
+    """Return the input values that objectives or constraints depend on.
+
+    What `at` and `over` bind is a question, and not an input value unless it is uncertain. An
+    input that only relations name is a bound, and a default that chooses something in a file,
+    such as a program, is no value either.
+
+    Parameters
+    ----------
+    bound : BoundValues
+        The uncertain input values of conditions, by place.
+    """
+    wiring = evaluator.wiring
+    by_target = [names for _, names in _live_names(evaluator)]
+    by_objective = by_target[: len(evaluator.objectives)]
+    numbers = {*wiring.constants}.union(
+        *(row for rows in variables.rows.values() for row in rows.values())
+    ) - {"clock"}
+    for names in by_objective:
+        if names & numbers:  # a clock counts: another value may have been given in seconds
+            names.add("clock")
+    used = {"clock"}.union(*by_target)
+
+    def study_input(name: str, value: InputValue, label: str = "") -> StudyInput:
+        pairs = zip(evaluator.objectives, by_objective, strict=True)
+        quantity = wiring.quantities.get(name)
+        return StudyInput(
+            name,
+            label or name,
+            quantity.unit if quantity is not None else "Hz" if name == "clock" else "",
+            math.nan if name in inputs.resources else float(value.value),
+            value.provenance,
+            value.source,
+            tuple(objective.name for objective, names in pairs if name in names),
+            uncertain=value.distribution,
+        )
+
+    listed = [
+        study_input(name, inputs.values[name])
+        for name in wiring.constants
+        if name in used and name not in wiring.free and name in inputs.values
+    ]
+    for key, rows in variables.rows.items():
+        for option, row in rows.items():
+            for name, value in row.items():
+                if name in used:
+                    given = study_input(name, value, f"{name} of {option}")
+                    listed.append(replace(given, variable=key, option=option))
+    for name, default, model in _defaults(wiring, used - {*inputs.limits}):
+        value = InputValue(default, source=f"default of {model}")
+        listed.append(replace(study_input(name, value), default=True))
+    for place, value in bound.items():
+        name, target = str(place.steps[-1]), Place(place.section, place.steps[:1])
+        objectives: tuple[str, ...] = ()
+        if place.section == "objective":
+            objectives = (evaluator.objectives[int(place.steps[0])].name,)
+        given = study_input(name, value, f"{name} of {target}")
+        listed.append(replace(given, objectives=objectives, bound=True))
+    return tuple(listed)
+
+
+def _defaults(wiring: Wiring, used: set[str]) -> Iterator[tuple[str, float, str]]:
+    """Yield inputs that are left to a model's default: name, value, model."""
+    seen = {*wiring.constants, *wiring.varied, *wiring.producers}
+    for model in wiring.models:
+        for name, value in model.defaults.items():
+            declared = model.inputs[name]
+            if name in used and name not in seen and isinstance(declared, Quantity):
+                seen.add(name)
+                if declared.unit == wiring.quantities[name].unit:
+                    yield name, float(value), model.name

@@ -106,26 +106,18 @@ class Reduction:
         likely = every[self.skipped :]
         with np.errstate(all="ignore"):
             match self.how:
-                case "mean":
-                    return self._mean(likely)
                 case "min":
                     return np.asarray(every.min(axis=0))
                 case "max":
                     return np.asarray(every.max(axis=0))
-                case "harmonic mean":
-                    weights = self._column(len(likely))
-                    return np.asarray(weights.sum() / total(weights / likely))
                 case "quantile":
                     return _quantile(likely, self.share)
-
-    def _mean(self, every: Array) -> Array:
-        if not self.weights:
-            return total(every) / len(every)
-        weights = self._column(len(every))
-        return np.asarray(total(weights * every) / weights.sum())
-
-    def _column(self, count: int) -> Array:
-        return np.array(self.weights or (1.0,) * count)[:, None]
+                case "mean" if not self.weights:
+                    return total(likely) / len(likely)
+            weights = np.array(self.weights or (1.0,) * len(likely))[:, None]
+            if self.how == "mean":
+                return np.asarray(total(weights * likely) / weights.sum())
+            return np.asarray(weights.sum() / total(weights / likely))
 
 
 def total(every: Array) -> Array:
@@ -142,6 +134,20 @@ def total(every: Array) -> Array:
         if len(left):
             every[0] += left[0]
     return np.asarray(every[0])
+
+
+def _quantile(every: Array, share: float) -> Array:
+    """Return a quantile along the first axis, between two values by their distance.
+
+    As numpy's, but for infinities: between a number and infinity lies infinity, not NaN.
+    """
+    place = share * (len(every) - 1)
+    low, weight = int(place), place - int(place)
+    ascending = np.sort(every, axis=0)  # NaN last
+    left, right = ascending[low], ascending[min(low + 1, len(every) - 1)]
+    between = left if weight == 0.0 else left * (1 - weight) + right * weight
+    value = np.where(left == right, left, between)
+    return np.asarray(np.where(np.isnan(ascending[-1]), np.nan, value))
 
 
 def reduced(
@@ -176,27 +182,8 @@ def reduced_end(
     return found
 
 
-def _quantile(every: Array, share: float) -> Array:
-    """Return a quantile along the first axis, between two values by their distance.
-
-    As numpy's, but for infinities: between a number and infinity lies infinity, not NaN.
-    """
-    place = share * (len(every) - 1)
-    low, weight = int(place), place - int(place)
-    ascending = np.sort(every, axis=0)  # NaN last
-    left, right = ascending[low], ascending[min(low + 1, len(every) - 1)]
-    found = (
-        left
-        if weight == 0.0
-        else np.where(left == right, left, left * (1 - weight) + right * weight)
-    )
-    return np.asarray(np.where(np.isnan(ascending[-1]), np.nan, found))
-
-
 # Objectives ---------------------------------------------------------------------------------------
 
-
-__all__ = ["Conditions", "Direction", "Objective", "scenario", "scenarios"]
 
 Direction = Literal["maximize", "minimize"]
 
@@ -238,7 +225,7 @@ class Objective:
 
     @property
     def scenarios(self) -> int:
-        """How many there are."""
+        """The number of scenarios."""
         return scenarios(self.conditions)
 
     def reduced(self, values: Array, count: int) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -23,10 +23,7 @@ from dse.evaluate.samples import (
 from dse.evaluate.space import Choice, Space
 from dse.model.quantity import Array
 
-# Uncertain inputs at their middles ----------------------------------------------------------------
-
-
-_Asked = TypeVar("_Asked", Objective, Constraint)
+_Criterion = TypeVar("_Criterion", Objective, Constraint)
 
 
 def fix_at_middles(evaluator: Evaluator) -> Evaluator:
@@ -38,23 +35,19 @@ def fix_at_middles(evaluator: Evaluator) -> Evaluator:
     )
 
 
-def without_samples(asked: _Asked) -> _Asked:
+def without_samples(criterion: _Criterion) -> _Criterion:
     """Return an objective or a constraint with its scenarios, each uncertain input at its middle.
 
     Its reduction remains for the scenarios of ``over``.
     """
-    if SAMPLE not in asked.conditions:
-        return asked
-    conditions = certain(asked.conditions)
-    each, reduction = scenarios(conditions), asked.reduction
+    if SAMPLE not in criterion.conditions:
+        return criterion
+    conditions, reduction = certain(criterion.conditions), criterion.reduction
     several = any(isinstance(bound, tuple) for bound in conditions.values())
     if reduction is not None:
-        weights = reduction.weights[:each]
+        weights = reduction.weights[: scenarios(conditions)]
         reduction = replace(reduction, weights=weights, skipped=0) if several else None
-    return replace(asked, conditions=conditions, reduction=reduction)
-
-
-# One input at a time ------------------------------------------------------------------------------
+    return replace(criterion, conditions=conditions, reduction=reduction)
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,7 @@ class InputRange:
     ----------
     name : str
         The quantity.
+    value : float
         The value, in the quantity's unit.
     ends : (float, float)
         The limits, in the quantity's unit.
@@ -88,70 +82,50 @@ def vary_one_at_a_time(evaluator: Evaluator, inputs: Sequence[InputRange]) -> Ev
     Every uncertain number is at its middle, except the input value that changes.
     """
     samples = 1 + 2 * len(inputs)
-    columns = [_column(f, k, samples) for k, f in enumerate(inputs)]
     spread: dict[str, Spread] = {}
-    for given, column in zip(inputs, columns, strict=True):
-        if not given.where:
-            before = spread.get(given.name) or _still(evaluator, given, samples)
-            spread[given.name] = _with(evaluator, before, given, column)
-    chosen = {each.variable for each in spread.values()} - {""}
+    varied_conditions: dict[str, Array] = {}
+    for number, changed in enumerate(inputs):
+        column = np.full(samples, float(changed.value))
+        column[1 + 2 * number : 3 + 2 * number] = changed.ends
+        if changed.where:
+            varied_conditions[changed.where] = column[:, None]
+            continue
+        variable = evaluator.space.variables.get(changed.variable)
+        middle, option = np.array([float(changed.value)]), 0
+        if isinstance(variable, Choice):
+            middle = np.array([float(row[changed.name]) for row in variable.rows.values()])
+            option = list(variable.rows).index(changed.option)
+        values = np.tile(middle, (samples, 1))
+        if changed.name in spread:
+            values = spread[changed.name].values.copy()
+        values[:, option] = column
+        spread[changed.name] = Spread(middle, values, changed.variable)
+    numbered = {of_quantity.variable for of_quantity in spread.values()}
     variables = {
-        n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in chosen else v
+        n: replace(v, numbered=option_of(n)) if isinstance(v, Choice) and n in numbered else v
         for n, v in evaluator.space.variables.items()
     }
-    constants = {f.name: f.value for f in inputs if not f.variable and not f.where}
-    wiring = replace(
-        evaluator.wiring, spread=spread, constants={**evaluator.wiring.constants, **constants}
-    )
-    moved = {f.where: c[:, None] for f, c in zip(inputs, columns, strict=True) if f.where}
-    every = Uncertainty(values={"": np.zeros((samples, 1)), **moved})
+    constants = {r.name: r.value for r in inputs if not r.variable and not r.where}
+    constants = {**evaluator.wiring.constants, **constants}
+    wiring = replace(evaluator.wiring, spread=spread, constants=constants)
+    uncertainty = Uncertainty(values={"": np.zeros((samples, 1)), **varied_conditions})
 
-    def asking(asked: _Asked, names: Sequence[str]) -> _Asked:
-        still = without_samples(asked)
-        plain: dict[str, Any] = {**still.conditions, **_moved_conditions(asked.conditions, moved)}
-        depends = SAMPLE in wiring.needs(names, plain).names
-        if depends or any(isinstance(v, Uncertain) for v in plain.values()):
-            return replace(still, conditions=sample_conditions(plain, every))
-        return replace(still, conditions=plain)
+    def with_samples(criterion: _Criterion, names: Sequence[str]) -> _Criterion:
+        fixed = without_samples(criterion)
+        conditions: dict[str, Any] = {**fixed.conditions}
+        for name, bound in criterion.conditions.items():
+            uncertain = bound.uncertain if isinstance(bound, Sampled) else None
+            if uncertain is not None and uncertain.source.where in varied_conditions:
+                conditions[name] = uncertain
+        depends = SAMPLE in wiring.needs(names, conditions).names
+        if depends or any(isinstance(bound, Uncertain) for bound in conditions.values()):
+            conditions = sample_conditions(conditions, uncertainty)
+        return replace(fixed, conditions=conditions)
 
     return replace(
         evaluator,
         wiring=wiring,
         space=Space(variables),
-        objectives=tuple(asking(o, (o.quantity,)) for o in evaluator.objectives),
-        constraints=tuple(asking(c, c.names) for c in evaluator.constraints),
+        objectives=tuple(with_samples(o, (o.quantity,)) for o in evaluator.objectives),
+        constraints=tuple(with_samples(c, c.names) for c in evaluator.constraints),
     )
-
-
-def _column(given: InputRange, number: int, samples: int) -> Array:
-    """Return the values of an input in all samples."""
-    column = np.full(samples, float(given.value))
-    column[1 + 2 * number : 3 + 2 * number] = given.ends
-    return column
-
-
-def _still(evaluator: Evaluator, given: InputRange, samples: int) -> Spread:
-    """Return a quantity that is equal in all samples: one number, or one per option."""
-    values = np.array([float(given.value)])
-    variable = evaluator.space.variables.get(given.variable)
-    if isinstance(variable, Choice):
-        values = np.array([float(row[given.name]) for row in variable.rows.values()])
-    return Spread(values, np.tile(values, (samples, 1)), given.variable)
-
-
-def _with(evaluator: Evaluator, spread: Spread, given: InputRange, column: Array) -> Spread:
-    """Return the samples of a quantity with one more of its input values changed."""
-    variable, place = evaluator.space.variables.get(given.variable), 0
-    if isinstance(variable, Choice):
-        place = list(variable.rows).index(given.option)
-    values = spread.values.copy()
-    values[:, place] = column
-    return replace(spread, values=values)
-
-
-def _moved_conditions(
-    conditions: Mapping[str, Any], moved: Collection[str]
-) -> dict[str, Uncertain]:
-    """Return the uncertain conditions that change."""
-    sampled = {n: v.uncertain for n, v in conditions.items() if isinstance(v, Sampled)}
-    return {n: u for n, u in sampled.items() if u is not None and u.source.where in moved}

@@ -7,14 +7,10 @@ no uncertain input affects is run once, whatever the number of samples.
 
 from __future__ import annotations
 
-import functools
 import math
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import FrameType
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -68,23 +64,16 @@ class Distribution:
     @property
     def cut_off(self) -> float:
         """The fraction of the distribution that is outside the domain."""
-        low, high = (float(self._below(end)) for end in self.domain)
+        low, high = (self._probability_below(end) for end in self.domain)
         return 1.0 - (high - low)
 
     def __call__(self, share: Array) -> Array:
-        """Return the quantiles at these probabilities.
-
-        Parameters
-        ----------
-        share : ndarray
-            From 0 to 1.
-        """
-        low, high = (self._below(end) for end in self.domain)
+        """Return the quantiles at these probabilities, from 0 to 1."""
+        low, high = (self._probability_below(end) for end in self.domain)
         inside = low + np.clip(share, _INSIDE, 1.0 - _INSIDE) * (high - low)
         return np.clip(self._quantile(inside), *self.domain)
 
-    def _below(self, value: float) -> float:
-        """Return the probability below a number."""
+    def _probability_below(self, value: float) -> float:
         from scipy.special import ndtr
 
         match self.kind:
@@ -92,10 +81,12 @@ class Distribution:
                 mean, deviation = self.numbers
                 return float(ndtr((value - mean) / deviation))
             case "lognormal":
-                if value <= 0:
-                    return 0.0
                 median, factor = self.numbers
-                return float(ndtr((math.log(value) - math.log(median)) / math.log(factor)))
+                return (
+                    float(ndtr((math.log(value) - math.log(median)) / math.log(factor)))
+                    if value > 0
+                    else 0.0
+                )
             case _:
                 return 0.0 if value <= self.numbers[0] else 1.0  # its bounds are in the domain
 
@@ -110,17 +101,14 @@ class Distribution:
                 median, factor = self.numbers
                 return np.asarray(median * np.exp(math.log(factor) * ndtri(share)))
             case "triangular":
-                return _triangular(share, *self.numbers)
+                low, mode, high = self.numbers
+                rising = low + np.sqrt(share * (high - low) * (mode - low))
+                falling = high - np.sqrt((1.0 - share) * (high - low) * (high - mode))
+                turn = (mode - low) / (high - low) if high > low else 0.0
+                return np.where(share < turn, rising, falling)
             case _:
                 low, high = self.numbers
                 return np.asarray(low + share * (high - low))
-
-
-def _triangular(share: Array, low: float, mode: float, high: float) -> Array:
-    rising = low + np.sqrt(share * (high - low) * (mode - low))
-    falling = high - np.sqrt((1.0 - share) * (high - low) * (high - mode))
-    turn = (mode - low) / (high - low) if high > low else 0.0
-    return np.where(share < turn, rising, falling)
 
 
 # Sobol points -------------------------------------------------------------------------------------
@@ -131,56 +119,18 @@ def sobol_points(dimensions: int, count: int, rng: np.random.Generator) -> Array
 
     They are the first points of the next power of two. Owen, Scrambling Sobol' and
     Niederreiter-Xing points, Journal of Complexity 1998.
-    """
-    from scipy.stats import qmc  # slow to import
-
-    load_direction_numbers()
-    sobol = qmc.Sobol(dimensions, rng=rng)
-    return np.asarray(sobol.random_base2((count - 1).bit_length())[:count])
-
-
-@functools.lru_cache(maxsize=1)
-def load_direction_numbers() -> None:
-    """Load scipy's table, once.
-
-    scipy swallows an exception while it loads the table, and all points are equal from then on. A
-    signal handler may raise such an exception. Signals thus wait here.
 
     Raises
     ------
     RuntimeError
-        If the table is damaged: something else began to load it and was interrupted.
+        If a signal interrupted scipy while it loaded its table: all points are then equal.
     """
-    from scipy.stats import qmc
+    from scipy.stats import qmc  # slow to import
 
-    with _signals_held():
-        points = qmc.Sobol(2, scramble=False).random_base2(2)
-    if len(np.unique(points, axis=0)) < len(points):
-        raise RuntimeError("the direction numbers of scipy.stats.qmc.Sobol are not loaded whole")
-
-
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Keep SIGINT and SIGTERM until the end; handlers run in the main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    caught: list[int] = []
-
-    def hold(number: int, _: FrameType | None) -> None:
-        caught.append(number)
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    handlers = {n: signal.getsignal(n) for n in numbers}
-    for number in numbers:
-        signal.signal(number, hold)
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
-        for held in caught:
-            signal.raise_signal(held)
+    points = np.asarray(qmc.Sobol(dimensions, rng=rng).random_base2((count - 1).bit_length()))
+    if len(points) > 1 and (points[0] == points[1]).any():
+        raise RuntimeError("scipy.stats.qmc.Sobol was not loaded whole: start Python again")
+    return points[:count]
 
 
 # Samples ------------------------------------------------------------------------------------------
@@ -202,17 +152,17 @@ class Sampled(tuple[float, ...]):
     samples: int = 1
     """How many there are."""
 
-    def __hash__(self) -> int:
-        if "_hash" not in self.__dict__:
-            self.__dict__["_hash"] = super().__hash__()
-        return int(self.__dict__["_hash"])
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
 
-    @property
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
     def places(self) -> NDArray[np.int64]:
-        """The numbers as positions."""
-        if "_places" not in self.__dict__:
-            self.__dict__["_places"] = np.array(self, dtype=np.int64)
-        return self.__dict__["_places"]  # type: ignore[no-any-return]
+        """The numbers as indices."""
+        return np.array(self, dtype=np.int64)
 
 
 def option_of(variable: str) -> str:
@@ -252,16 +202,15 @@ class Spread:
         given : ndarray or float
             The quantity without samples.
         """
-        which = (
-            samples.places if isinstance(samples, Sampled) else np.asarray(samples, dtype=np.int64)
-        )
-        if self.variable and option_of(self.variable) not in columns:
-            return given  # the entry is not in the study, and has no samples
-        place: Any = np.zeros(1, dtype=np.int64)
+        option: Any = np.zeros(1, dtype=np.int64)
         if self.variable:
-            place = np.asarray(columns[option_of(self.variable)], dtype=np.int64)
-        values, middle = self.values[which][..., place], self.middle[place]
-        if np.array_equal(given, middle) or np.all(given == middle):
+            if option_of(self.variable) not in columns:
+                return given  # the entry is not in the study, and has no samples
+            option = np.asarray(columns[option_of(self.variable)], dtype=np.int64)
+        sampled = isinstance(samples, Sampled)
+        rows = samples.places if sampled else np.asarray(samples, dtype=np.int64)
+        values, middle = self.values[rows][..., option], self.middle[option]
+        if np.all(given == middle):
             return values
         with np.errstate(all="ignore"):
             moved = np.where(middle != 0, values * (given / middle), values + given)
@@ -280,7 +229,7 @@ class Source:
         The names of its numbers, for people, such as ``"latency of pci-card"``.
     units : tuple of str
         Of each number.
-    law : Distribution or Together
+    law : Distribution or JointDistribution
         The distribution.
     told : str
         The same for people, such as ``"between 0.8 us and 1.2 us"``.
@@ -289,7 +238,7 @@ class Source:
     where: str
     labels: tuple[str, ...]
     units: tuple[str, ...]
-    law: Distribution | Together
+    law: Distribution | JointDistribution
     told: str
 
     @property
@@ -299,17 +248,14 @@ class Source:
 
     def __call__(self, shares: Array) -> Array:
         """Return numbers (samples, numbers) at points (samples, numbers) of the unit cube."""
-        return (
-            self.law(shares[:, 0])[:, None]
-            if isinstance(self.law, Distribution)
-            else self.law(shares)
-        )
+        if isinstance(self.law, Distribution):
+            return self.law(shares[:, 0])[:, None]
+        return self.law(shares)
 
     @property
     def middles(self) -> Array:
         """The middle of each number."""
-        middle = self.law.middle
-        return np.atleast_1d(np.asarray(middle, dtype=np.float64))
+        return np.atleast_1d(np.asarray(self.law.middle, dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -322,7 +268,7 @@ class Uncertain:
 
 
 @dataclass(frozen=True)
-class Together:
+class JointDistribution:
     """Numbers that were fitted together: normal, themselves or their logarithms, and correlated.
 
     Parameters
@@ -380,7 +326,7 @@ class Uncertainty:
 
     @property
     def intervals(self) -> bool:
-        """Whether all is intervals: then no sample is likelier than another."""
+        """Whether all sources are intervals: then no sample is likelier than another."""
         return bool(self.sources) and all(s.is_interval for s in self.sources)
 
     @property

@@ -293,8 +293,6 @@ def held(
 # Spaces -------------------------------------------------------------------------------------------
 
 
-__all__ = ["SUBSET", "Choice", "Integer", "Points", "Real", "Space", "Values", "Variable"]
-
 _NUMBERED = 2**63  # designs of the spaces that are numbered
 
 Points: TypeAlias = dict[str, NDArray[Any]]

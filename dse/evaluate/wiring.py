@@ -405,6 +405,11 @@ def required_constraints(
 ) -> tuple[tuple[Constraint, ...], tuple[str, ...]]:
     """Return the requirements of the models that some requests run.
 
+    A requirement is evaluated wherever its model is used: under the conditions of each objective
+    and constraint that runs the model, and in each scenario. Conditions that none of its quantities
+    depends on are left out: two objectives often share one constraint. A requirement does not add
+    the requirements of the models that it compares.
+
     Parameters
     ----------
     wiring : Wiring
@@ -420,48 +425,42 @@ def required_constraints(
         The other requirements, with the missing quantities, in words.
     """
     models = {model.name: model for model in wiring.models}
-    found: dict[object, Constraint] = {}
+    constraints: dict[object, Constraint] = {}
     unchecked: dict[str, None] = {}
-    for name, conditions in requests:
-        for key, _ in wiring.runs([(name, conditions)]):
+    for request, conditions in requests:
+        for key, _ in wiring.runs([(request, conditions)]):
             for requirement in models[key].requirements:
                 relation = _in_held_units(wiring, models[key], requirement, conditions)
                 needs = wiring.needs(sorted(relation.names), conditions)
-                shown = f"{requirement.about}: {relation.text}"
+                words, by = f"{requirement.about}: {relation.text}", requirement.by
                 if needs.missing:
-                    lacking = ", ".join(needs.missing)
-                    told = f"{shown}, required by {requirement.by}: needs {lacking}"
-                    unchecked.setdefault(told)
+                    unchecked[f"{words}, required by {by}: needs {', '.join(needs.missing)}"] = None
                     continue
                 bound = {n: v for n, v in conditions.items() if n in needs.names}
-                which = requirement.by, relation.text, frozenset(bound.items())
-                found.setdefault(which, _constraint(wiring, requirement, relation, bound))
-    return tuple(found.values()), tuple(unchecked)
-
-
-def _constraint(
-    wiring: Wiring, requirement: ModelRequirement, relation: Relation, bound: Conditions
-) -> Constraint:
-    at = in_words(bound, wiring.quantities)
-    name = f"{requirement.about}: {relation.text} {at}".strip() + f", required by {requirement.by}"
-    several = any(isinstance(value, tuple) for value in bound.values())
-    worst = Reduction("max") if several else None
-    return Constraint(name, "", "1", 0.0, True, relation, bound, at, worst, requirement.by)
+                at = in_words(bound, wiring.quantities)
+                name = f"{words} {at}".strip() + f", required by {by}"
+                worst = (
+                    Reduction("max") if any(isinstance(v, tuple) for v in bound.values()) else None
+                )
+                same = by, relation.text, frozenset(bound.items())
+                constraint = Constraint(name, "", "1", 0.0, True, relation, bound, at, worst, by)
+                constraints.setdefault(same, constraint)
+    return tuple(constraints.values()), tuple(unchecked)
 
 
 def _in_held_units(
     wiring: Wiring, model: Model, requirement: ModelRequirement, conditions: Conditions
 ) -> Relation:
-    """Return a requirement with its quantities in the units of the study.
+    """Return a requirement, which a model declares in its own units, in the units of the study.
 
-    The model declares it in its own units. A default replaces an input that has no source.
+    A default replaces an input that has no source.
     """
-    given = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
-    defaults = {n: v for each in (*wiring.models, model) for n, v in each.defaults.items()}
+    sources = {*wiring.producers, *wiring.varied, *wiring.constants, *conditions}
+    defaults = {n: v for m in (*wiring.models, model) for n, v in m.defaults.items()}
     parts: dict[str, Expression] = {}
     for name in requirement.relation.names:
         declaration = model.quantities.get(name)
-        if name not in given and name in defaults:
+        if name not in sources and name in defaults:
             parts[name] = Number(0, repr(float(defaults[name])))
         elif declaration is not None:
             scale, power = factor(wiring.quantities[name].unit, declaration.unit)
@@ -496,24 +495,22 @@ def why_undefined(
     str
         Empty if it has a value, or no fault is found.
     """
-    models = {model.name: model for model in wiring.models}
-    wanted = wiring.needs([quantity], conditions).names
     if quantity not in wiring.producers:
         missing = np.isnan(np.asarray(columns.get(quantity, 0.0), dtype=np.float64)).any()
         return f"{quantity} has no value in the table" if missing else ""
+    models = {model.name: model for model in wiring.models}
+    needed = wiring.needs([quantity], conditions).names
     for name, bound in wiring.runs([(quantity, conditions)]):
         model = models[name]
         try:
-            given = wiring.given(model, dict(bound), columns)
-            if told := _outside(model, given):
-                return told
-            outputs = model(given)
+            inputs = wiring.given(model, dict(bound), columns)
+            if outside := _first_outside(model, inputs):
+                return outside
+            outputs = called(model, inputs)
         except ModelError as error:
             return str(error)
-        except (Exception, SystemExit) as error:  # whatever a model raises
-            return str(ModelError(name, error))
         for output, values in outputs.items():
-            if output in wanted and np.isnan(values).any():
+            if output in needed and np.isnan(values).any():
                 return (
                     f"{output}, which {name} gives, is not a number, "
                     "though every input of that model is in its domain"
@@ -521,18 +518,16 @@ def why_undefined(
     return ""
 
 
-def _outside(model: Model, given: Mapping[str, Any]) -> str:
-    """Return the input of a model that is outside its domain, in words; empty if none is."""
-    for name, value in given.items():
+def _first_outside(model: Model, inputs: Mapping[str, Any]) -> str:
+    for name, value in inputs.items():
         declared = model.inputs[name]
-        if not isinstance(declared, Quantity):
-            continue
-        values = np.atleast_1d(np.asarray(value, dtype=np.float64))
-        bad = values[~declared.contains(values)]
-        if bad.size:
-            unit = f" {declared.unit}" if declared.unit != "1" else ""
-            return (
-                f"{name} = {show(float(bad[0]), declared.unit)} is outside the domain "
-                f"{declared.domain()}{unit} of {model.name}"
-            )
+        if isinstance(declared, Quantity):
+            values = np.atleast_1d(np.asarray(value, dtype=np.float64))
+            outside = values[~declared.contains(values)]
+            if outside.size:
+                unit = f" {declared.unit}" if declared.unit != "1" else ""
+                return (
+                    f"{name} = {show(float(outside[0]), declared.unit)} is outside the domain "
+                    f"{declared.domain()}{unit} of {model.name}"
+                )
     return ""

@@ -22,7 +22,7 @@ from dse.evaluate.samples import (
     option_of,
     sample_conditions,
 )
-from dse.evaluate.samples import Together as Fitted
+from dse.evaluate.samples import JointDistribution as Fitted
 from dse.evaluate.space import Choice, Space
 from dse.evaluate.wiring import Wiring
 from dse.model.quantity import Array

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import moocore
@@ -125,89 +126,60 @@ class Archive:
         """Return some of the designs: positions, or a mask."""
         return Archive(self.index[rows], self.points[rows], self.beside[rows])
 
-
-@dataclass(frozen=True)
-class Gathered:
-    """Archives that are merged only if enough designs wait: the cost then stays nearly linear.
-
-    Parameters
-    ----------
-    settled : Archive
-        Merged already.
-    waiting : tuple of Archive
-        Not yet.
-    """
-
-    settled: Archive
-    waiting: tuple[Archive, ...] = ()
-
-    def __len__(self) -> int:
-        """Return how many designs are held: the front's, and dominated ones that wait."""
-        return len(self.settled.index) + sum(len(archive.index) for archive in self.waiting)
-
-    def added(self, archive: Archive) -> Gathered:
-        """Return all with one more archive."""
-        if len(archive.index) == 0:
-            return self
-        grown = Gathered(self.settled, (*self.waiting, archive))
-        few = max(_MIN_WAITING, len(self.settled.index) // 2)
-        return Gathered(grown.archive()) if len(grown) - len(self.settled.index) > few else grown
-
-    def archive(self) -> Archive:
-        """Return the one archive of all."""
-        return self.settled.merged(*self.waiting)
+    @cached_property
+    def pivots(self) -> Array:
+        """Points of a front that dominate much: the ones with the lowest sum of ranks."""
+        points = self.points
+        if len(points) <= _PIVOTS:
+            return points
+        ranks = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0, kind="stable")
+        central = np.argsort(ranks.sum(axis=1), kind="stable")[: _PIVOTS // 2]
+        spread = np.linspace(0, len(points) - 1, _PIVOTS - len(central)).astype(np.int64)
+        return np.asarray(points[np.unique(np.concatenate([central, spread]))])
 
 
 @dataclass(frozen=True)
 class FrontBuilder:
     """An archive under construction: chunks go in, their dominated designs fall out early.
 
-    The result does not depend on how the designs were cut into chunks. A builder never changes:
-    adding gives a new builder with the old arrays, and an interrupted search keeps the old.
+    Chunks are merged only if enough designs wait: the cost then stays nearly linear. The result
+    does not depend on how the designs were cut into chunks. A builder never changes: adding gives a
+    new builder with the old arrays, and an interrupted search keeps the old.
 
     Parameters
     ----------
-    gathered : Gathered
-        The designs that may be on the front.
-    pivots : ndarray, shape (points, objectives)
-        Some points of the front, which are quick to compare with.
+    settled : Archive
+        The front of the chunks that were merged.
+    waiting : tuple of Archive
+        The fronts of later chunks.
     """
 
-    gathered: Gathered
-    pivots: Array
+    settled: Archive
+    waiting: tuple[Archive, ...] = ()
 
     @classmethod
     def empty(cls, objectives: int, columns: int = 0) -> FrontBuilder:
         """Return a builder without designs, for some objectives and further columns."""
-        return cls(Gathered(Archive.empty(objectives, columns)), np.zeros((0, objectives)))
+        return cls(Archive.empty(objectives, columns))
 
-    def added(
-        self, index: NDArray[np.int64], points: Array, beside: Array | None = None
-    ) -> FrontBuilder:
-        """Return a builder that also holds a chunk of designs.
+    def __len__(self) -> int:
+        """Return how many designs are held: the front's, and dominated ones that wait."""
+        return len(self.settled.index) + sum(len(archive.index) for archive in self.waiting)
 
-        Parameters
-        ----------
-        index : ndarray of int, shape (designs,)
-            Their numbers.
-        points : ndarray, shape (designs, objectives)
-            Their objectives, less being better, without NaN.
-        beside : ndarray, shape (designs, columns), optional
-            Other values of each design.
-        """
-        rows = np.flatnonzero(~_beaten(points, self.pivots))
-        points = points[rows]
-        keep = is_nondominated(points)
-        rows, points = rows[keep], points[keep]
-        kept = np.zeros((len(rows), 0)) if beside is None else beside[rows]
-        gathered = self.gathered.added(Archive(index[rows], points, kept))
-        if gathered.settled is self.gathered.settled:
-            return FrontBuilder(gathered, self.pivots)
-        return FrontBuilder(gathered, _pivots(gathered.settled.points))
+    def added(self, chunk: Archive) -> FrontBuilder:
+        """Return a builder that also holds the front of a chunk of designs, without NaN."""
+        chunk = chunk.rows(np.flatnonzero(~_beaten(chunk.points, self.settled.pivots)))
+        chunk = chunk.rows(is_nondominated(chunk.points))
+        if len(chunk.index) == 0:
+            return self
+        grown = FrontBuilder(self.settled, (*self.waiting, chunk))
+        settled = len(self.settled.index)
+        full = len(grown) - settled > max(_MIN_WAITING, settled // 2)
+        return FrontBuilder(grown.archive()) if full else grown
 
     def archive(self) -> Archive:
         """Return the archive of all that was added."""
-        return self.gathered.archive()
+        return self.settled.merged(*self.waiting)
 
 
 def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:
@@ -225,16 +197,6 @@ def _beaten(points: Array, pivots: Array) -> NDArray[np.bool_]:
         rows = np.flatnonzero(behind & ~found)
         found[rows] = (points[rows] > pivot).any(axis=1)
     return found
-
-
-def _pivots(points: Array) -> Array:
-    """Return points of a front that dominate much: the points with the lowest sum of ranks."""
-    if len(points) <= _PIVOTS:
-        return points
-    ranks = np.argsort(np.argsort(points, axis=0, kind="stable"), axis=0, kind="stable")
-    central = np.argsort(ranks.sum(axis=1), kind="stable")[: _PIVOTS // 2]
-    spread = np.linspace(0, len(points) - 1, _PIVOTS - len(central)).astype(np.int64)
-    return np.asarray(points[np.unique(np.concatenate([central, spread]))])
 
 
 def scaled(points: Array, signs: Array) -> tuple[Array, NDArray[np.bool_]]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, Evaluator, concatenate
 from dse.evaluate.failures import DesignError, evaluate_designs
-from dse.evaluate.front import Archive, FrontBuilder, Gathered
+from dse.evaluate.front import Archive, FrontBuilder
 from dse.evaluate.lookup_tables import Tabulated, look_up, tabulate
 from dse.evaluate.space import Points, Space
 from dse.evaluate.table_space import TableSpace
@@ -121,7 +121,7 @@ class State:
     ----------
     done : int
         The designs before this one are in all that follows.
-    gathered : Gathered
+    gathered : FrontBuilder
         Their front, with the values of their constraints.
     tally : Tally
         Their counts.
@@ -130,7 +130,7 @@ class State:
     """
 
     done: int
-    gathered: Gathered
+    gathered: FrontBuilder
     tally: Tally
     early: Evaluated
 
@@ -138,8 +138,8 @@ class State:
     def empty(cls, evaluator: Evaluator) -> State:
         """Return the state before the first design."""
         constraints = len(evaluator.constraints)
-        archive = Archive.empty(len(evaluator.objectives), constraints)
-        return cls(0, Gathered(archive), Tally.empty(constraints), Evaluated.empty(evaluator))
+        front = FrontBuilder.empty(len(evaluator.objectives), constraints)
+        return cls(0, front, Tally.empty(constraints), Evaluated.empty(evaluator))
 
     @property
     def archive(self) -> Archive:
@@ -172,7 +172,7 @@ class State:
         whole = Archive(arrays["index"], arrays["points"], arrays["beside"])
         empty = Archive.empty(whole.points.shape[1], whole.beside.shape[1])
         early = Evaluated(arrays["objectives"], arrays["constrained"], arrays["feasible"])
-        gathered = Gathered(empty.merged(whole))
+        gathered = FrontBuilder(empty.merged(whole))
         return cls(int(arrays["done"]), gathered, Tally.from_arrays(arrays), early)
 
 
@@ -313,7 +313,7 @@ def evaluate_chunk(
             early.append(judged)
         keep = judged.feasible
         signed = judged.objectives[keep] * evaluator.signs
-        front = front.added(index[keep], signed, judged.constrained[keep])
+        front = front.added(Archive(index[keep], signed, judged.constrained[keep]))
         low += len(index)
     values = concatenate(early) if early else Evaluated.empty(evaluator)
     return Chunk(low, front.archive(), tally, values)

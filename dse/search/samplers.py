@@ -24,7 +24,7 @@ from optuna.distributions import (
 )
 
 from dse.evaluate.evaluator import Evaluator, concatenate
-from dse.evaluate.front import Archive, Gathered
+from dse.evaluate.front import Archive, FrontBuilder
 from dse.evaluate.space import Space
 from dse.evaluate.table_space import ROW, TableSpace
 from dse.problems import Problem, nearest
@@ -117,7 +117,7 @@ class State:
         All samples, in order.
     done, kept : int
         Draws, and distinct designs among them.
-    front : Gathered
+    front : FrontBuilder
         The front of these designs.
     recalled : Progress
         How far earlier sessions were.
@@ -126,7 +126,7 @@ class State:
     batches: tuple[Batch, ...]
     done: int
     kept: int
-    front: Gathered
+    front: FrontBuilder
     recalled: Progress
 
 
@@ -135,7 +135,7 @@ class _Sampling:
         self._evaluator, self._plan, self._trials = begun.evaluator, begun.plan, begun.trials
         self._judges = begun.judges()
         none = Progress(0, begun.plan.evaluations, 0)
-        front = Gathered(Archive.empty(len(begun.evaluator.objectives)))
+        front = FrontBuilder.empty(len(begun.evaluator.objectives))
         self._state = State((), 0, 0, front, none)
         self._first: dict[tuple[Any, ...], int] = {}  # the first draw of each design
         self._reachable = reachable(begun.evaluator.space)

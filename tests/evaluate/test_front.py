@@ -18,7 +18,6 @@ from dse.evaluate import front
 from dse.evaluate.front import (
     Archive,
     FrontBuilder,
-    Gathered,
     find_compromise,
     hypervolume,
     is_nondominated,
@@ -80,19 +79,24 @@ def test_nothing_is_an_empty_front() -> None:
     assert len(FrontBuilder.empty(2).archive().index) == 0
 
 
+def chunk_of(points: Floats, index: NDArray[np.intp]) -> Archive:
+    return Archive(index, points[index], points[index] + 1)
+
+
 @given(points_of(most=60), st.data())
 def test_a_front_does_not_depend_on_cuts_nor_order(points: Floats, data: st.DataObject) -> None:
     wanted = brute_front(points)
     order = np.array(data.draw(st.permutations(range(len(points)))))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(points)), max_size=6)))
-    builder = FrontBuilder.empty(points.shape[1])
+    builder = FrontBuilder.empty(points.shape[1], points.shape[1])
     for low, high in itertools.pairwise([0, *cuts, len(points)]):
-        builder = builder.added(order[low:high], points[order[low:high]])
-        if data.draw(st.booleans()):
-            builder.archive()  # looking does not change what comes out
-    archive = builder.archive()
+        builder = builder.added(chunk_of(points, order[low:high]))
+        archive = builder.archive()
+        assert archive.index.tolist() == sorted(order[brute_front(points[order[:high]])].tolist())
+        assert len(builder) >= len(archive.index)
     assert archive.index.tolist() == wanted
     assert np.array_equal(archive.points, points[wanted])
+    assert np.array_equal(archive.beside, points[wanted] + 1)
 
 
 @pytest.mark.parametrize("whole_numbers", [True, False])
@@ -104,10 +108,10 @@ def test_many_chunks_settle_and_use_its_pivots(whole_numbers: bool) -> None:
         points = np.round(points * 60)  # many ties and duplicates
     wanted = np.flatnonzero(_is_pareto_front(points, assume_unique_lexsorted=False))
     for chunk in (500, 7_919, 20_000):
-        builder = FrontBuilder.empty(3)
+        builder = FrontBuilder.empty(3, 3)
         for start in range(0, len(points), chunk):
             index = np.arange(start, min(start + chunk, len(points)))
-            builder = builder.added(index, points[index])
+            builder = builder.added(chunk_of(points, index))
         assert np.array_equal(builder.archive().index, wanted)
 
 
@@ -124,20 +128,7 @@ def test_merging_archives_is_filtering_the_whole(points: Floats, cut: int) -> No
     assert np.array_equal(forth.beside, forth.points + 1)  # what is beside stays beside
 
 
-@given(points_of(most=40), st.lists(st.integers(0, 40), max_size=6))
-def test_gathering_archives_is_filtering_the_whole(points: Floats, cuts: list[int]) -> None:
-    gathered = Gathered(Archive.empty(points.shape[1], 1))
-    edges = [0, *sorted(min(c, len(points)) for c in cuts), len(points)]
-    for low, high in itertools.pairwise(edges):
-        index = np.arange(low, high)
-        gathered = gathered.added(Archive(index, points[low:high], np.column_stack([index * 2.0])))
-        found = gathered.archive()
-        assert found.index.tolist() == brute_front(points[:high])
-        assert np.array_equal(found.beside[:, 0], found.index * 2.0)
-        assert len(gathered) >= len(found.index)
-
-
-def test_gathering_merges_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_builder_merges_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     filtered: list[int] = []
 
     def counted(points: Floats) -> NDArray[np.bool_]:
@@ -147,11 +138,11 @@ def test_gathering_merges_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(front, "is_nondominated", counted)
     x = np.linspace(1, 2, 100_000)
     points = np.column_stack([x, 1 / x])
-    gathered = Gathered(Archive.empty(2))
+    builder = FrontBuilder.empty(2, 2)
     for low in range(0, len(x), 500):
         index = np.arange(low, low + 500)
-        gathered = gathered.added(Archive(index, points[index], np.zeros((500, 0))))
-    assert len(gathered.archive().index) == len(x)
+        builder = builder.added(chunk_of(points, index))
+    assert len(builder.archive().index) == len(x)
     assert sum(filtered) < 5 * len(x)  # merging each piece would filter 100 times as many
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dse.evaluate.evaluator import Evaluated, concatenate
-from dse.evaluate.front import FrontBuilder, distinct_front
+from dse.evaluate.front import Archive, FrontBuilder, distinct_front
 from dse.evaluate.space import Space
 from dse.model.quantity import Array
 from dse.problems import Problem
@@ -187,7 +187,7 @@ class _Bounding:
         state = self._state
         size = self._evaluator.space.size or _BILLION
         done = size if not len(state.open) else min(int(size * self._decided(state)), size - 1)
-        held = state.front.gathered
+        held = state.front
         found = max(len(state.cover), len(held.settled.index))
         done = max(done, state.tally.evaluated and 1)
         return Progress(done, size, found, kept=len(held) + KEPT, bounded=state.work)
@@ -278,7 +278,7 @@ class _Bounding:
             empty,
             open=Open.from_arrays(arrays),
             cover=empty.cover.added(arrays["cover"]),
-            front=empty.front.added(arrays["index"], arrays["points"], arrays["beside"]),
+            front=empty.front.added(Archive(arrays["index"], arrays["points"], arrays["beside"])),
             tally=Tally.from_arrays(arrays),
             early=((arrays["early"], judged),),
             sown=sown,
@@ -480,7 +480,7 @@ class _Bounding:
         beside = judged.constrained[keep]
         if not self._numbered:
             beside = np.column_stack([beside, places[keep]])
-        front = state.front.added(index[keep], values, beside)
+        front = state.front.added(Archive(index[keep], values, beside))
         cover, thinned = self._covering(state, values)
         return (
             replace(

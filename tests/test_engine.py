@@ -1,19 +1,15 @@
 """The C-slowed engine by hand, against measured FPGA designs, and as a trade-off."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from dse.model import Quantity, declared
 from dse.model.units import read
 from dse.study.catalog import find_catalog, load_catalog
-from dse.testing import check_model
 from objectives.machine.engine import Elements, Engine, LanesFor, engine, lanes_for
 
 # Hall, Olson and Chamberlain, Electronics 10(6):665, 2021, public-domain data set, C-slowed: C,
@@ -247,50 +243,3 @@ def test_depth_is_a_true_trade_off() -> None:
     assert np.all(np.diff(got.response_time) > 0)
     assert np.all(np.diff(lanes) <= 0)
     assert np.all(np.diff(got.register_area / lanes) > 0)
-
-
-@settings(deadline=None, max_examples=60)
-@given(
-    depth=st.integers(1, 100),
-    steps=st.integers(1, 1000),
-    acceleration=st.floats(0.01, 1e4),
-    passes=st.integers(1, 8),
-    factor=st.floats(1, 100),
-)
-def test_monotone(depth: int, steps: int, acceleration: float, passes: int, factor: float) -> None:
-    def run(**change: Any) -> Engine:
-        inputs: dict[str, Any] = {
-            "lanes": 2,
-            "pipeline_depth": depth,
-            "logic_delay": 50e-9,
-            "logic_steps": steps,
-            "register_delay": 3e-9,
-            "routing_delay": 0.0,
-            "unsplit_stages": 0,
-            "lane_area": 1e4,
-            "stage_area": 500.0,
-            "element_bytes": 16,
-            "passes": passes,
-        }
-        return engine(**(inputs | change))
-
-    def lanes(period: Any, wanted: float) -> LanesFor:
-        return lanes_for(wanted, 1000.0, 2.0, clock_period=period, element_bytes=16, passes=passes)
-
-    here = run()
-    cycles = here.clock_period * 1e9
-    some = lanes(cycles, acceleration)
-    assert some.lanes * some.lane_acceleration >= acceleration * (1 - 1e-9)
-    assert (some.lanes - 1) * some.lane_acceleration < acceleration
-    assert lanes(cycles, acceleration * factor).lanes >= some.lanes
-    assert lanes(cycles * factor, acceleration).lanes >= some.lanes
-    assert run(lanes=3).peak_data_rate > here.peak_data_rate
-    assert run(logic_delay=50e-9 * factor).clock_period >= here.clock_period
-    # without routing delay a deeper pipeline is no slower, and an element never sooner through it
-    assert run(pipeline_depth=depth + 1).clock_period <= here.clock_period
-    assert here.response_time >= run(pipeline_depth=1).response_time * (1 - 1e-12)
-
-
-@pytest.mark.parametrize("model", [engine, lanes_for])
-def test_conforms(model: Callable[..., Any]) -> None:
-    check_model(model)

@@ -74,15 +74,6 @@ def test_a_study_of_energy_from_file_to_front(tmp_path: Path) -> None:
         )
 
 
-def test_the_energy_break_even_needs_no_granularity(tmp_path: Path) -> None:
-    asked = (
-        '[[objective]]\nminimize = "energy_break_even"\n[[objective]]\nminimize = "acceleration"\n'
-    )
-    text = STUDY.replace("latency_per_byte = 0\n", "") + asked
-    result = study(tmp_path, text).run()
-    assert result.certificate.complete and "granularity" not in result.designs
-
-
 def test_lanes_of_the_engine_draw_their_power(tmp_path: Path) -> None:
     text = """
 [study]

@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 from objectives.logca import break_even, half_acceleration, target
 from objectives.power_law import entropy, interval
 
-COUNT = 10_000
+COUNT = 3_000
 
 
 def draw(count: int) -> dict[str, np.ndarray]:
@@ -33,7 +33,7 @@ def draw(count: int) -> dict[str, np.ndarray]:
     return columns
 
 
-def test_ten_thousand_designs_against_high_precision() -> None:
+def test_three_thousand_designs_against_high_precision() -> None:
     columns = draw(COUNT)
     rng = np.random.default_rng(21)
     a = columns["acceleration"]
@@ -46,7 +46,7 @@ def test_ten_thousand_designs_against_high_precision() -> None:
             o, fixed, line, c, b, acc = (mpf(float(v[i])) for v in columns.values())
             gain, k = c * (1 / mpf(float(s[i])) - 1 / acc), o + fixed
             tally[judge(gain, line, k, b, float(lower[i]), float(upper[i]))] += 1
-    assert min(tally.values()) > 100, tally
+    assert min(tally.values()) > 30, tally
 
     first, half = break_even(**columns), half_acceleration(**columns)
     for got, chosen in ((first, pick == 0), (half, pick == 1)):
@@ -114,7 +114,7 @@ def judge(gain: mpf, line: mpf, k: mpf, b: mpf, lower: float, upper: float) -> s
 def test_close_crossings(above_tangent: float, relative: float) -> None:
     """Two ends a distance √(8 ε / (β (1 − β))) apart, in log g, where the peak is ε too high."""
     rng = np.random.default_rng(22)
-    count = 40
+    count = 15
     b = rng.uniform(0.05, 0.95, count)
     line, k = np.exp(rng.uniform(-5, 5, count)), np.exp(rng.uniform(2, 14, count))
     gain = np.exp(entropy(b) + above_tangent) * k * (line / k) ** b

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import dse
-from dse.model import Quantity
 from dse.problems import InputError
-from objectives.communication import Setting, load_dataflows
 from objectives.partition.report import integration
 
 PROFILES = Path(__file__).parents[2] / "studies" / "profiles"
@@ -107,16 +102,6 @@ def test_the_greatest_choices_are_allowed(tmp_path: Path) -> None:
     dse.load(study(tmp_path, PARTITION, "fft.json", "workload = 0", SIZE, ""))
 
 
-def test_the_greatest_selection_is_all_candidates() -> None:
-    programs = load_dataflows(PROFILES / "fft.json")
-    top, _ = programs.greatest()["selection"]
-    assert programs.chosen(int(top)) == programs.candidates
-
-
-def test_a_domain_names_whole_bounds_in_full() -> None:
-    assert Quantity("1", "", low=0, high=2**20 - 1).domain() == "[0, 1048575]"
-
-
 @pytest.mark.parametrize(
     ("section", "told"),
     [
@@ -136,23 +121,6 @@ def test_a_section_that_is_none_is_told(section: str, told: str, tmp_path: Path)
     (problem,) = raised.value.problems
     assert problem.where == "report.sections[1]"
     assert told in problem.remedy
-
-
-def test_a_setting_tells_its_domain_and_unit() -> None:
-    with pytest.raises(InputError) as raised:
-        Setting(computation_factor=-1, byte_time=-1)
-    remedies = [p.remedy for p in raised.value.problems]
-    assert remedies[0].endswith("over the host's: (0, inf)")
-    assert remedies[1].endswith(": [0, inf) cycle/B")
-
-
-def test_a_narrow_list_cuts_no_name() -> None:
-    command = [sys.executable, "-m", "dse", "list", "accelerator_area"]
-    narrow = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"}
-    )
-    assert "instruction_area " in narrow.stdout
-    assert "…" not in narrow.stdout
 
 
 def test_one_value_of_an_axis_is_no_curve(tmp_path: Path) -> None:

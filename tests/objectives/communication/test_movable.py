@@ -11,11 +11,9 @@ import pytest
 
 import dse
 from dse.problems import InputError
-from dse.profile.command import Options, build_program
 from dse.profile.document import Profile
 from objectives.communication import (
     Dataflow,
-    Dataflows,
     Setting,
     best_cut,
     from_profile,
@@ -25,7 +23,7 @@ from objectives.communication import (
 )
 from objectives.communication.dataflow import CallTree, Kinds, staying, wrappers
 from objectives.drafts.program import communication
-from tests.profile.examples import needs_compiler, profile_text, run_built, source
+from tests.profile.examples import needs_compiler, profile_text
 
 JPEG = Path(__file__).parents[3] / "studies" / "profiles" / "jpeg.json"
 
@@ -62,7 +60,7 @@ def functions_below(tree: CallTree, node: int, stop: set[int]) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_what_does_io_stays_and_all_that_calls_it(seed: int) -> None:
     tree = random_tree(seed)
     names = names_of(tree)
@@ -101,7 +99,7 @@ def test_the_shortest_way_to_the_io_is_told() -> None:
     assert set(waived) == {"main"}
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_wrappers_are_those_whose_work_is_done_in_one_other(seed: int) -> None:
     tree = random_tree(seed)
     names = names_of(tree)
@@ -180,32 +178,6 @@ def test_the_best_design_of_a_compressor_does_not_read_and_write_inside(
     assert verdict(everything, "all", setting).granularity < 100
 
 
-@needs_compiler
-def test_what_headers_define_is_not_judged_but_moves_with_what_calls_it(tmp_path: Path) -> None:
-    text = """
-    #include <algorithm>
-    #include <vector>
-    struct Pair { int a, b; bool operator<(const Pair &o) const { return a < o.a; } };
-    static void order(std::vector<Pair> &all) { std::sort(all.begin(), all.end()); }
-    int main() {
-        std::vector<Pair> all;
-        for (int i = 0; i < 500; i++) all.push_back({i * 7919 % 1000, i});
-        order(all);
-        return all[0].a != 0;
-    }"""
-    built = build_program(Options((source(tmp_path, text, "program.cpp"),)), tmp_path)
-    program = from_profile(run_built(built, (), b"")[0])
-    order, *others = program.candidates
-    assert order == "order(std::vector<Pair>&)"
-    assert others == [
-        "Pair::operator<(Pair const&) const"
-    ]  # the program's own, if only called there
-    assert verdict(program, order).share > 0.3
-    headers = [n for n, why in program.staying.items() if "header of the system" in why]
-    assert any("sort" in name for name in headers)
-    assert headers[0] in program.including([headers[0]]).candidates
-
-
 def study(named: str = "read_stream", **given: object) -> dse.Study:
     table: dict[str, Any] = {"file": str(JPEG), **given}
     return dse.from_mapping(
@@ -225,6 +197,7 @@ def test_a_study_may_override_what_stays() -> None:
     with pytest.raises(InputError, match="'read_stream' is not to choose: does I/O: fread"):
         study()
     assert len(study(include=["read_stream"]).run().front) == 1
+    assert len(study("room", include=["room"]).run().front) == 1  # one that computes little
 
 
 @pytest.mark.parametrize(
@@ -284,11 +257,6 @@ def test_what_is_included_for_nothing_is_noted(
         )
 
 
-def test_a_candidate_that_computes_little_may_be_included() -> None:
-    """It was called no part, and include refused it, for it may move as it is."""
-    assert len(study("room", include=["room"]).run().front) == 1
-
-
 def test_nothing_is_included_in_what_has_no_parts() -> None:
     mapping = {
         "study": {"name": "parts", "models": ["objectives.partition:optimal"]},
@@ -300,12 +268,6 @@ def test_nothing_is_included_in_what_has_no_parts() -> None:
         dse.from_mapping(mapping)
 
 
-def test_a_number_of_what_stays_is_refused_with_the_reason() -> None:
-    program = Dataflows((load_dataflow(JPEG),))
-    with pytest.raises(InputError, match="'read_stream' is not a candidate: does I/O: fread"):
-        program.selection(["read_stream"])
-
-
 def test_a_source_that_does_not_tell_of_io_says_so(tmp_path: Path) -> None:
     assert not any("input or output" in text for text in load_dataflow(JPEG).missing)
     path = tmp_path / "old.json"
@@ -315,10 +277,19 @@ def test_a_source_that_does_not_tell_of_io_says_so(tmp_path: Path) -> None:
     assert "read_stream" in old.candidates
 
 
+def test_what_headers_define_is_not_judged_but_moves_with_what_calls_it() -> None:
+    content = Profile.load(JPEG).model_dump(by_alias=True)
+    for function in content["functions"]:
+        function["system"] = function["name"] == "idct_1d"
+    program = from_profile(Profile.model_validate(content))
+    assert "header of the system" in program.staying["idct_1d"]
+    whole = from_profile(Profile.load(JPEG))
+    assert verdict(program, "idct").share == verdict(whole, "idct").share
+    assert "idct_1d" in program.including(["idct_1d"]).candidates
+
+
 @needs_compiler
-def test_a_draft_says_what_stays_and_why_if_nothing_could_move(
-    tmp_path: Path, compressor: Profile
-) -> None:
+def test_a_draft_says_what_stays_and_why(tmp_path: Path, compressor: Profile) -> None:
     path = tmp_path / "compressor.json"
     compressor.save(path)
     text = communication(path, path.name, "draft")
@@ -326,14 +297,3 @@ def test_a_draft_says_what_stays_and_why_if_nothing_could_move(
     assert "pack" in text and "hands its work to squeeze" in text
     (chosen,) = tomllib.loads(text)["space"]["accelerated"]["of"]
     assert chosen == "squeeze"
-    alone = """
-    #include <stdio.h>
-    static int all(void) {
-        int s = 0;
-        for (int i = 0; i < 99; i++) s += putchar('a' + i % 7);
-        return s;
-    }
-    int main(void) { return all() == 0; }"""
-    profile_text(tmp_path, alone).save(path)
-    with pytest.raises(InputError, match=r"no function could move: .*all: does I/O: putchar"):
-        communication(path, path.name, "draft")

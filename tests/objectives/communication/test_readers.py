@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dse
 from dse.problems import InputError
 from dse.profile.document import Profile
 from objectives.communication import from_profile, load_dataflow, load_dataflows
@@ -67,18 +66,6 @@ def test_a_folder_of_programs_in_the_order_of_their_names(tmp_path: Path) -> Non
     assert set(got.candidates) == {n for program in got.programs for n in program.candidates}
 
 
-def test_a_folder_tells_what_is_wrong_with_each_file(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("hello")
-    (tmp_path / "b.json").write_text("{}")
-    with pytest.raises(InputError) as error:
-        load_dataflows(tmp_path)
-    assert [where.split(":")[0] for where, _, _ in problems(error)] == ["a.txt", "b.json"]
-    (tmp_path / "a.txt").unlink()
-    (tmp_path / "b.json").unlink()
-    with pytest.raises(InputError, match="the folder is empty"):
-        load_dataflows(tmp_path)
-
-
 def test_a_profile_without_transfers_is_refused(tmp_path: Path) -> None:
     profile = profile_of(Machine(3, functions=3).trace)
     content = profile.model_dump(by_alias=True)
@@ -95,19 +82,6 @@ def test_a_call_tree_of_strangers_is_refused() -> None:
     with pytest.raises(InputError) as error:
         from_profile(Profile.model_validate(content))
     assert [where for where, _, _ in problems(error)] == ["call_tree", "call_tree.0.parent"]
-
-
-def test_a_study_tells_what_is_wrong_with_its_dataflow(tmp_path: Path) -> None:
-    (tmp_path / "x.txt").write_text("hello")
-    with pytest.raises(InputError, match=r"inputs.dataflow: .*x.txt.*is not a program's profile"):
-        dse.from_mapping(
-            {
-                "study": {"name": "x", "models": ["objectives.communication:acceleration"]},
-                "inputs": {"dataflow": str(tmp_path / "x.txt"), "computation_factor": 2},
-                "space": {"selection": {"integer": [0, 3]}},
-                "objective": [{"maximize": "speedup"}],
-            }
-        )
 
 
 # --------------------------------------------------------------------------- contexts from a graph

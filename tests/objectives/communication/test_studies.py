@@ -124,13 +124,6 @@ def designs(selection: int, workload: int, count: int) -> np.ndarray:
     return np.asarray(points[out.accelerated_time < on_host])
 
 
-def test_the_numbers_of_the_rotation_choose_the_functions_that_their_comment_says() -> None:
-    found = rotations().candidates[:6]
-    assert set(found) == {"store", "load", "putchar", "getchar", "turn_rings", "turn_quarters"}
-    decoder = load_dataflows(STUDIES / "profiles" / "jpeg.json").candidates
-    assert {"idct", "colour_conversion", "get_symbol", "upsample"} <= set(decoder[:12])
-
-
 def test_whole_picture_in_hardware_is_fastest_and_needs_the_bus_for_nothing(
     rotate: tuple[dse.Study, dse.StudyResult],
 ) -> None:
@@ -164,14 +157,6 @@ def test_sets_on_the_front_have_the_best_of_each_objective(
     programs = study.evaluator.wiring.constants["dataflow"]
     named = {frozenset(names.split(", ")) for names in table["functions accelerated"]}
     assert named == {frozenset(programs.chosen(int(number))) for number in front["selection"]}
-
-
-def test_the_setting_is_that_of_the_fastest_design(
-    rotate: tuple[dse.Study, dse.StudyResult],
-) -> None:
-    setting = setting_of(*rotate)
-    assert (setting.computation_factor, setting.communication_factor) == (32.0, 32.0)
-    assert (setting.medium_factor, setting.overhead, setting.byte_time) == (4.0, 435.0, 0.25)
 
 
 def test_sections_tell_limits_verdicts_and_laws(rotate: tuple[dse.Study, dse.StudyResult]) -> None:

@@ -115,16 +115,6 @@ def test_the_verdict_flips_exactly_at_each_change_on_ten_functions(
         assert flipped >= {"slow medium": 9, "slow store": 4, "much asked": 2}.get(name, 10)
 
 
-def test_every_kind_of_change_is_among_them() -> None:
-    knobs = {
-        change.knob
-        for setting in SETTINGS.values()
-        for each in verdicts(PROGRAM, setting, TEN)
-        for change in each.changes
-    }
-    assert knobs == {"computation", "store", "medium", "interface", "calls", "everything"}
-
-
 def test_a_change_that_is_not_named_does_not_suffice() -> None:
     huge, tried = 1e12, 0
     for setting in SETTINGS.values():
@@ -138,12 +128,9 @@ def test_a_change_that_is_not_named_does_not_suffice() -> None:
                 assert there <= setting.least_speedup * (1 + 1e-9)
                 tried += 1
     assert tried > 50
-
-
-def test_what_takes_too_little_time_is_told_so() -> None:
-    for each in verdicts(PROGRAM, Setting(least_speedup=1.5)):
-        if each.amdahl_limit <= 1.5:
-            assert not each.worth and not each.changes and "too little" in each.reason
+    changes = [c for s in SETTINGS.values() for v in verdicts(PROGRAM, s, TEN) for c in v.changes]
+    knobs = {"computation", "store", "medium", "interface", "calls", "everything"}
+    assert {change.knob for change in changes} == knobs
 
 
 @pytest.mark.parametrize("name", ["dear calls", "slow medium", "all of it"])
@@ -199,11 +186,8 @@ def test_table_and_names() -> None:
 def test_a_bad_setting_is_told_with_all_its_problems() -> None:
     with pytest.raises(InputError) as error:
         Setting(computation_factor=0.0, overhead=-1.0, least_speedup=0.5)
-    assert [p.where for p in error.value.problems] == [
-        "computation_factor",
-        "overhead",
-        "least_speedup",
-    ]
+    where = [p.where for p in error.value.problems]
+    assert where == ["computation_factor", "overhead", "least_speedup"]
     assert "call: [0, inf) cycle\n" in str(error.value)
 
 
@@ -223,7 +207,7 @@ def test_the_best_antichain_is_the_best_of_all(data: st.DataObject) -> None:
         assert not set(tree.way(v)[1:]) & set(found)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_cut_against_every_cut(seed: int) -> None:
     program = from_profile(profile_of(Machine(seed, functions=7).trace))
     setting = Setting(6.0, 6.0, overhead=25.0, least_speedup=1.0)
@@ -244,22 +228,6 @@ def test_the_cut_against_every_cut(seed: int) -> None:
     )
     assert total / (total - cut.saved) <= cut.speedup * (1 + 1e-12) <= by_model * (1 + 1e-9)
     assert [path.split(" > ")[-1] for path in cut.paths] == list(cut.functions)
-
-
-def test_where_calls_cost_nothing_to_speak_of_the_cut_is_low_and_else_high_or_nowhere() -> None:
-    costs = [0.0, 30.0, 1e9]
-    settings_ = [Setting(overhead=cost, least_speedup=1.0) for cost in costs]
-    counts = [len(best_cut(PROGRAM, each).contexts) for each in settings_]
-    assert counts[0] >= counts[1] > counts[2] == 0
-
-
-def test_what_is_worth_it_is_faster_as_printed() -> None:
-    """Gains that three digits do not show are not worth an accelerator, if nothing else is said."""
-    table = verdict_table(load_dataflow(JPEG), Setting(overhead=435.0, latency=500.0))
-    barely = table[(table["speedup"] > 1) & (table["speedup"] < 1.005)]
-    assert len(barely) > 0
-    assert not barely["worth"].any()
-    assert all(f"{speedup:.3g}" != "1" for speedup in table["speedup"][table["worth"]])
 
 
 def test_no_parallel_hardware_shortens_what_waits() -> None:
@@ -305,10 +273,3 @@ def test_what_waits_bounds_how_fast_a_function_computes() -> None:
         assert row["factor_limit"] >= 1
     free = table[table["waiting"] == 0]
     assert (free["factor_limit"] == np.inf).all()
-
-
-def test_what_tells_no_chains_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "plain.json"
-    path.write_text(JPEG.read_text().replace('"optimisation": 1', '"optimisation": 0'))
-    assert any("wait for one another is not known" in text for text in load_dataflow(path).missing)
-    assert not any("wait for one another" in text for text in load_dataflow(JPEG).missing)

@@ -151,26 +151,6 @@ def test_no_nan_over_the_whole_range_of_floats() -> None:
     np.testing.assert_array_equal(got.speedup[expected == np.inf], np.inf)
 
 
-def test_chunks_give_the_same_bytes() -> None:
-    rng = np.random.default_rng(5)
-    n = 1000
-    columns = {
-        "granularity": rng.uniform(1, 1e6, n),
-        "overhead": rng.choice([0.0, 10.0, 1e5], n),
-        "latency": rng.uniform(0, 100, n),
-        "latency_per_byte": rng.choice([0.0, 0.5], n),
-        "computational_index": rng.uniform(1, 1e3, n),
-        "complexity": rng.choice([0.5, 1.0, 1.01, 1.7], n),
-        "acceleration": rng.choice([1.0, 2.0, 40.0], n),
-    }
-    columns["complexity"][:300] = 1.0
-    whole = offload(**columns)
-    for start, stop in ((0, 300), (300, 301), (301, 1000)):
-        chunk = offload(**{name: values[start:stop] for name, values in columns.items()})
-        for name, values in vars(chunk).items():
-            np.testing.assert_array_equal(values, getattr(whole, name)[start:stop], err_msg=name)
-
-
 @pytest.mark.parametrize("complexity", [0.7, 1.0, 1.01])
 @pytest.mark.parametrize("per_byte", [0.0, 0.3])
 def test_a_saturated_engine_never_pays(complexity: float, per_byte: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dse.testing import check_model
 from objectives.logca import speedup, times
 from objectives.machine import (
     call_break_even,
     call_buffers,
-    call_interval,
     call_time,
     link,
     offload_terms,
@@ -24,23 +21,6 @@ from objectives.machine import (
 )
 from objectives.queues import constant_service_wait
 from objectives.sharing import call_service, engine_line
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        requests,
-        link,
-        turnaround,
-        call_interval,
-        offload_terms,
-        call_time,
-        call_buffers,
-        call_break_even,
-    ],
-)
-def test_conforms(model: Callable[..., Any]) -> None:
-    check_model(model, pairs=20_000)
 
 
 def test_by_hand() -> None:
@@ -68,13 +48,6 @@ def test_a_link_that_cannot_carry_the_load() -> None:
     assert full.link_utilization.tolist() == pytest.approx([0, 1, 2, 4])
     assert full.link_wait_time.tolist() == [0, np.inf, np.inf, np.inf]
     assert full.link_interval.tolist() == pytest.approx([0, 500 / 0.05, np.inf, np.inf])
-
-
-@pytest.mark.parametrize(("of_link", "of_stream", "slowest"), [(900, 20, 900), (1, 90, 90)])
-def test_the_slower_sets_the_pace(of_link: float, of_stream: float, slowest: float) -> None:
-    got = call_interval(of_link, of_stream, call_rate=1e-3)
-    assert got.call_interval == slowest
-    assert got.stream_utilization == pytest.approx(slowest / 1000)
 
 
 def logca_inputs(granularity: Any, terms: Any, index: float, power: float) -> dict[str, Any]:
@@ -114,20 +87,7 @@ def test_logca_gives_the_interval_again(
     assert terms.overhead <= set_up
 
 
-def test_never_stays_never() -> None:
-    terms = offload_terms(
-        1000.0,
-        20.0,
-        set_up_time=50.0,
-        engine_interval=400.0,
-        call_interval=np.inf,
-    )
-    given_ = logca_inputs(1000.0, terms, 20.0, 1.0)
-    assert times(**given_).accelerated_time == np.inf
-    assert speedup(**given_).speedup == 0
-
-
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     set_up=st.floats(0, 1e4),
     link_time=st.floats(0, 1e3),
@@ -172,7 +132,7 @@ def test_mean_waits_of_constant_service() -> None:
     ]
     rng = np.random.default_rng(1)
     for servers, load in ((2, 0.5), (3, 0.9), (4, 0.8), (8, 0.7)):
-        arrivals = np.cumsum(rng.exponential(1 / (servers * load), 480_000)).reshape(-1, servers)
+        arrivals = np.cumsum(rng.exponential(1 / (servers * load), 240_000)).reshape(-1, servers)
         step = np.arange(len(arrivals))[:, None]
         ends = np.maximum.accumulate(arrivals - step, axis=0) + step + 1
         waits = (ends - arrivals - 1)[1000:].mean(axis=1)

@@ -240,12 +240,6 @@ def test_outputs_agree_with_each_other(workloads: Workloads) -> None:
     assert (best.relative_speedup <= 1 + 1e-12).all()
 
 
-def test_nothing_to_gain_is_no_gain(workloads: Workloads) -> None:
-    slow = optimal(workloads, 0, accelerator_efficiency=9.0)
-    assert slow.theoretical_speedup < 1
-    assert slow.relative_speedup == 0 and slow.speedup == 1 and slow.blocks_moved == 0
-
-
 def test_organisations_differ_as_the_paper_says() -> None:
     """SL1 crosses for free; without a cache the accelerator pays the shared level at least."""
     found = {row: latencies(organisation(row, 1.0)) for row in ORGANISATIONS}
@@ -277,29 +271,6 @@ def test_catalogs_set_what_the_model_takes() -> None:
     for quantity, figure in table1["private-level1-shared-level2"].values.items():
         if quantity in defaults:
             assert float(str(figure.text).split()[0]) == defaults[quantity]
-
-
-def test_a_folder_of_profiles_is_read_in_order_of_name(tmp_path: Path) -> None:
-    text = (PROFILES / "sor.json").read_text()
-    for name in ("b.json", "a.profile.json"):
-        (tmp_path / name).write_text(text)
-    (tmp_path / "notes.txt").write_text("no profile")
-    assert Workloads.load(tmp_path).names == ("a", "b")
-    assert Workloads.load(str(tmp_path / "b.json")).names == ("b",)
-
-
-def test_every_problem_of_every_profile_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"the folder holds no \*\.json"):
-        Workloads.load(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        Workloads.load(tmp_path / "absent")
-    document = json.loads((PROFILES / "sor.json").read_text())
-    (tmp_path / "a.json").write_text("{")
-    (tmp_path / "b.json").write_text(json.dumps(document | {"version": 9}))
-    with pytest.raises(InputError) as caught:
-        Workloads.load(tmp_path)
-    told = str(caught.value)
-    assert "a.json" in told and "not JSON" in told and "b.json" in told and "version 9" in told
 
 
 def test_a_profile_without_caches_is_refused(tmp_path: Path) -> None:

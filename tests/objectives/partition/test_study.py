@@ -15,7 +15,6 @@ import pytest
 import dse
 from dse.model.section import Bars, Lines, Section, Table
 from dse.run import report
-from dse.study.catalog import find_catalog, load_catalog
 from objectives.partition import (
     Workloads,
     architecture_of,
@@ -29,9 +28,7 @@ from objectives.partition.report import (
     DEFAULTS,
     Comparison,
     at_penalty,
-    axes_of,
     by_program,
-    comparison_of,
     groups,
     integration,
     robustness,
@@ -92,18 +89,6 @@ def small(content: dict[str, Any]) -> Ran:
 # ── The study ────────────────────────────────────────────────────────────────
 
 
-def test_the_shipped_study_is_what_the_docs_say(workloads: Workloads) -> None:
-    study = dse.load(STUDY)
-    assert study.evaluator.space.size == 420  # each with and without the penalty
-    assert workloads.names == NAMES
-    compared = comparison_of(study)
-    assert compared.organisations == ORGANISATIONS
-    assert compared.penalties == (0.0, 1.0)
-    assert compared.reference["accelerator_size"] == 128
-    assert axes_of(study)["accelerator_size"][0] == 8
-    assert axes_of(study)["accelerator_size"][-1] == 4096
-
-
 def _speedup(workloads: Workloads, program: int, values: dict[str, float], size: float) -> float:
     """Work one speedup out from the parts, without the model."""
     graph, architecture = workloads.graphs[program][0], architecture_of(values)
@@ -137,14 +122,6 @@ def test_the_front_is_that_of_all_designs(small: Ran, workloads: Workloads) -> N
     for i, design in zip(sorted(found.index), found.sort_index().to_dict("records"), strict=True):
         assert tuple(design[column] for column in columns) == rows[i][:4]
         assert design["speedup"] == pytest.approx(rows[i][4], rel=1e-12)
-
-
-def test_the_catalog_sets_what_the_model_reads() -> None:
-    rows = load_catalog(find_catalog("memory_organisations")).rows
-    assert {
-        name: {key: float(figure.value) for key, figure in row.values.items()}
-        for name, row in rows.items()
-    } == ORGANISATIONS
 
 
 # ── Comparison ───────────────────────────────────────────────────────────────
@@ -297,15 +274,6 @@ def test_figure_2_of_the_docs(workloads: Workloads) -> None:
         assert np.allclose(written[column], 100 * (speedup - 1), atol=0.051), column
 
 
-def test_figure_3_of_the_docs(defaults: pd.DataFrame) -> None:
-    written = _documented("## Figure 3")
-    for kind in ("optimum", "greedy"):
-        for penalty, column in ((0.0, "no penalty"), (1.0, "1 cycle")):
-            table = at_penalty(by_program(defaults, kind), penalty)["mean"]
-            assert list(written.index) == list(table.index)
-            assert np.allclose(written[f"{kind}, {column}"], table, atol=0.051)
-
-
 def test_the_conclusions_of_the_paper_hold(defaults: pd.DataFrame) -> None:
     for kind in ("optimum", "greedy"):
         before, after = (
@@ -317,18 +285,3 @@ def test_the_conclusions_of_the_paper_hold(defaults: pd.DataFrame) -> None:
         assert lost["SL2+"] < 2
         assert max(before["SL2-"], before["SMM-"]) < 5
         assert before["SMM+"] < 0.8 * before["SL2+"]
-
-
-def test_a_penalty_without_a_shared_cache_changes_nothing(workloads: Workloads) -> None:
-    without, with_penalty = (
-        optimal(workloads, 3.0, 3.0, np.array([0.0, 1.0]), penalty, accelerator_size=64.0)
-        for penalty in (0.0, 5.0)
-    )
-    for name, before in vars(without).items():
-        assert np.array_equal(before, getattr(with_penalty, name)), name
-    graph = workloads.graphs[3][0]  # md5, by the sums themselves
-    values = {**ORGANISATIONS["SMM+"], "shared_penalty": 5.0}
-    architecture = architecture_of(values)
-    moved = best_partition(problem_of(graph, architecture), 64.0).moved
-    time = float(estimate(graph, moved, architecture).accelerated_time)
-    assert with_penalty.accelerated_time[1] == time

@@ -327,7 +327,7 @@ def quicken() -> None:
     from optuna.storages._rdb.storage import _VersionManager
 
     import dse.run as runs
-    from dse.result.writing import write_text
+    from dse.result.files import write_text
 
     create = _VersionManager._create_alembic_script
     manager = object.__new__(_VersionManager)

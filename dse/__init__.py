@@ -32,8 +32,7 @@ Numbers are in the base units that ``dse list`` shows, and texts with units are 
 study file has them. Whole quantities are integers, choices are names.
 
 Modules next to the packages: `cli` has the commands, `boundary` their unforeseen errors, `options`
-their options, `status` the command of that name; `run` runs a study; `problems` has the errors;
-`testing` checks models.
+their options; `run` runs a study; `problems` has the errors; `testing` checks models.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line; it, options, status and the clis of profile and fit import click."""
+"""The command line; it, options and the clis of profile and fit import click."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from dse.fit.cli import fit
 from dse.options import Readable, Written, option
 from dse.problems import LONGEST_MESSAGE, shorten
 from dse.profile.cli import profile
-from dse.status import status
 
 _PATH = Readable()
 _TIMEOUT_REPEAT = 0.5  # seconds; a person does not press Ctrl-C again that quickly
@@ -38,13 +37,13 @@ _DESIGN_HELP = (
 )
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> list[Any]:
+def _numbers(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
     """Return the numbers of designs; None for the compromise design."""
-    wrong = next((each for each in given if each != "compromise" and not each.isdecimal()), None)
-    if wrong is not None:
-        message = f"'{wrong}' is neither the number of a design, as in front.csv, nor compromise"
-        raise click.BadParameter(message, ctx, param)
-    return [None if each == "compromise" else int(each) for each in given]
+    for text in texts:
+        if text != "compromise" and not text.isdecimal():
+            message = f"'{text}' is neither the number of a design, as in front.csv, nor compromise"
+            raise click.BadParameter(message, ctx, param)
+    return [None if text == "compromise" else int(text) for text in texts]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -110,7 +109,7 @@ def run_command(
         terminal.say(f"{folder} holds a finished run of this study; --fresh repeats it")
     asides: list[Path] = []
     for sign in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(sign, _ended)
+        signal.signal(sign, _end)
     try:
         with connected(dask) as cluster, terminal.running(resolved) as watch:
             result = run(
@@ -130,19 +129,19 @@ def run_command(
         sys.exit(INTERRUPTED)
 
 
-def _ended(*_: Any) -> NoReturn:
+def _end(*_: Any) -> NoReturn:
     """End the run cleanly at the first signal, and at once at the second: a model may hang."""
-    again = partial(_ended_again, time.monotonic())
+    again = partial(_end_again, time.monotonic())
     for sign in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sign, again)
     raise KeyboardInterrupt
 
 
-def _ended_again(first: float, *_: Any) -> None:
+def _end_again(first: float, *_: Any) -> None:
     """End the run at once; `timeout` signals a process twice, directly and through its group."""
     if time.monotonic() - first > _TIMEOUT_REPEAT:
         os.write(2, b"stopped; what was kept is there, and the next run goes on from it\n")
-        os._exit(130)
+        os._exit(INTERRUPTED)
 
 
 @commands.command("new")
@@ -195,7 +194,7 @@ def new_command(
     dse new fft.toml --from fft.profile.json
     dse new fft.toml --from fft.profile.json --question partition
     """  # noqa: D301
-    from dse.result.writing import write_text
+    from dse.result.files import write_text
     from dse.study import draft
 
     of_kernel = {"--host": host, "--engine": engines, "--interface": interfaces}
@@ -221,15 +220,15 @@ def check_command(study: Path) -> None:
     Its models run on a sample of its designs, as at the start of a run.
     """
     from dse.api import load
-    from dse.run import held_to_the_contract
+    from dse.run import check_contract
     from dse.study.execution import choose_search
     from dse.terminal import Terminal
 
     resolved = load(study)
-    seen = held_to_the_contract(resolved, seconds=5.0)
+    notes = check_contract(resolved, seconds=5.0)
     terminal = Terminal()
     terminal.plan(choose_search(resolved))
-    for note in seen.values():
+    for note in notes.values():
         terminal.note(note)
 
 
@@ -250,38 +249,34 @@ def explain_command(
     from dse.api import load_result
     from dse.explain.explanation import explain
     from dse.explain.recommendation import named_designs
+    from dse.problems import InputError, Problem
     from dse.result.folder import FINISHED, study_of
     from dse.terminal import Terminal, explanation_data
 
     result = load_result(run)
     study = study_of(run)
-    chosen = [
-        int(str(result.compromise().name)) if number is None else number for number in designs
-    ]
+
+    def compromise() -> int:
+        return int(str(result.compromise().name))
+
+    numbers = [compromise() if number is None else number for number in designs]
     if where is not None:
-        chosen.append(_named(result, where))
-    chosen = list(dict.fromkeys(chosen)) or named_designs(study, result)[:1]
-    found = explain(study, result, chosen or [int(str(result.compromise().name))])
+        front = result.where(where)
+        if not len(front):
+            message = f"no design of the {len(result.front):,} on the front satisfies '{where}'"
+            raise InputError(result.name, [Problem("--where", message, "widen the filter")])
+        numbers.append(int(str(front.compromise().name)))
+    numbers = list(dict.fromkeys(numbers)) or named_designs(study, result)[:1] or [compromise()]
+    explanations = explain(study, result, numbers)
     if as_json:
-        data = [explanation_data(e) for e in found]
+        data = [explanation_data(explanation) for explanation in explanations]
         click.echo(json.dumps(data[0] if len(data) == 1 else data, indent=2))
         return
     terminal = Terminal()
     if result.certificate.stopped not in FINISHED:
         terminal.note(f"the run was cut short. {result.certificate.statement}")
-    for explanation in found:
+    for explanation in explanations:
         terminal.explanation(result, explanation, whole)
-
-
-def _named(result: Any, where: str) -> int:
-    """Return the compromise design among the designs on the front that a filter selects."""
-    from dse.model.values import plural
-    from dse.problems import InputError, Problem
-
-    if not len(front := result.where(where)):
-        told = f"of {plural(len(result.front), 'design')} on the front none satisfies '{where}'"
-        raise InputError(result.name, [Problem("--where", told, "widen the filter")])
-    return int(str(front.compromise().name))
 
 
 @commands.command("report")
@@ -314,21 +309,13 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
     """
     from dse.api import load_result
     from dse.evaluate.audit import RepeatabilityError
-    from dse.model.values import plural
+    from dse.explain.certification import recheck, refute
     from dse.result.folder import study_of
-    from dse.result.refutation import recheck, refute
-    from dse.search.outcome import describe_ground
     from dse.terminal import Terminal
 
     result = load_result(run)
     terminal = Terminal()
-    terminal.say(result.certificate.statement)
-    if result.certificate.basis:
-        terminal.say(result.certificate.basis)
-    if result.certificate.rests_on:
-        terminal.say("It rests on bounds:")
-        for ground in result.certificate.rests_on:
-            terminal.say(f"  {describe_ground(ground)}")
+    terminal.certificate(result.certificate)
     study = study_of(run)
     try:
         checked = recheck(run, study, result, seed)
@@ -336,16 +323,15 @@ def certify_command(run: Path, designs: int, seed: int) -> None:
         terminal.say(f"REFUTED: {error}")
         sys.exit(1)
     if checked:
-        designs_checked = plural(checked, "design")
-        terminal.say(f"{designs_checked} gave the same values again, also in a fresh process.")
+        terminal.say(f"{checked:,} designs gave the same values again, also in a fresh process.")
     if result.certificate.gap is None:
         terminal.say(
             "There is nothing else to refute: designs that were not evaluated may be better."
         )
         return
-    found = refute(study, result, designs, seed)
-    terminal.refutation(result, found)
-    if found.design is not None:
+    refutation = refute(study, result, designs, seed)
+    terminal.refutation(result, refutation)
+    if refutation.design is not None:
         sys.exit(1)
 
 
@@ -365,6 +351,27 @@ def compare_command(first: Path, second: Path, as_json: bool) -> None:
         Terminal().comparison(comparison)
 
 
+@commands.command("status")
+@click.argument("run", type=_PATH)
+@option("--json", "as_json", is_flag=True, help="Print data for scripts.")
+def status_command(run: Path, as_json: bool) -> None:
+    """Show the progress of RUN, a run folder or a study file (its folder is runs/NAME)."""
+    from dataclasses import asdict
+
+    from dse.model.values import as_data
+    from dse.result.folder import default_folder
+    from dse.result.progress import status_of
+    from dse.study.study import read_study
+    from dse.terminal import Terminal
+
+    is_folder = run.is_dir() or (not run.exists() and run.suffix != ".toml")
+    status = status_of(run if is_folder else default_folder(read_study(run).name))
+    if as_json:
+        click.echo(json.dumps(as_data(asdict(status)), indent=2))
+    else:
+        Terminal().status(status)
+
+
 @commands.command("list")
 @click.argument("name", required=False)
 def list_command(name: str | None) -> None:
@@ -376,10 +383,10 @@ def list_command(name: str | None) -> None:
     from dse.study.library import catalogs, models
     from dse.terminal import Terminal
 
-    found = models(name), catalogs(name)
-    Terminal().listing(*found, name)
-    if not any(found):
-        sys.exit(2)
+    listed = models(name), catalogs(name)
+    Terminal().listing(*listed, name)
+    if not any(listed):
+        sys.exit(INPUT)
 
 
 @commands.command("schema")
@@ -398,7 +405,6 @@ def schema_command(what: str) -> None:
 
 commands.add_command(fit)
 commands.add_command(profile)
-commands.add_command(status)
 for _command in commands.commands.values():  # its first sentence, whole: click cuts at a width
     _command.short_help = " ".join((_command.help or "").partition("\n\n")[0].split())
 

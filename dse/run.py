@@ -1,4 +1,4 @@
-"""A run: search the space, keep the result, resume an interrupted search."""
+"""A run in five steps: prepare, search, check, keep, report; an interrupted search resumes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ from dse.evaluate.wiring import ModelError
 from dse.explain.feasibility import find_unprofitable
 from dse.explain.targets import answer_target
 from dse.problems import DseError, InfeasibleError, InputError, Problem
-from dse.result import checkpoint as checkpoints
 from dse.result import folder as files
-from dse.result.copies import copies_of, copy_study
-from dse.result.database import FrontDatabase, StorageError, has_trials
+from dse.result.database import FrontDatabase, StorageError
+from dse.result.files import read_state, write_state
 from dse.result.lease import lease_folder
+from dse.result.progress import ProgressNotes, note_resumption
 from dse.result.record import CUT_SHORT, Result
-from dse.result.run_storage import open_storage
-from dse.result.status import Noting, take_up
-from dse.result.tables import front_of, result_of
-from dse.search.base import Progress, Search, Start, method_of
+from dse.result.tables import result_of
+from dse.search.base import METHODS, Progress, Search, Start, method_of
 from dse.search.cluster import Cluster, ClusterError
 from dse.search.diagnosis import explain_if_all_skipped, explain_undefined_objective
 from dse.search.outcome import Outcome
@@ -42,18 +40,57 @@ if TYPE_CHECKING:
     from dse.explain.explanation import Explanation
     from dse.result.storage import Store
 
-_NOTED = 2.0  # seconds between two notes of the progress, which `dse status` reads
+_SAMPLERS = "dse.search.samplers"  # the module of methods that keep each trial
+_ESCAPES = str.maketrans({c: f"%{ord(c):02X}" for c in "%?#"})  # of a path in a URL
+NOTE_INTERVAL = 2.0  # seconds between two notes of the progress, which `dse status` reads
 _MIN_NEW, _MAX_NEW = 16, 1 << 22  # the bounds of the number of designs between two checkpoints
 _LARGEST_FRONT = 2_000_000  # designs: about 500 MB, and ten seconds to write
 _AUDIT_FRACTION = 0.25  # of the time limit
 _KEPT = "what was finished is kept, and the next run goes on from there"
-_STARTING = 5.0  # seconds beyond the time limit that processes may take to begin, at most
+_MAX_START = 5.0  # seconds beyond the time limit that processes may take to start
 
 
 class StoppedError(DseError):
     """A model's error ended the run; the results before the error are kept."""
 
     exit_code = 1
+
+
+class _Session(NamedTuple):
+    """A run under way: the study with its plan, where it is kept, who works, and the search."""
+
+    study: ResolvedStudy
+    out: Path | None
+    copies: Mapping[str, bytes]
+    store: Store | FrontDatabase | None
+    workers: Workers
+    notes: Mapping[str, str]
+    search: Search
+
+    def save_checkpoint(self) -> None:
+        """Write the state and the method of the search, from which another run continues."""
+        if self.out is not None and (state := self.search.state()):
+            state = {**state, METHOD: np.array(self.study.plan.method)}
+            write_state(self.out / files.CHECKPOINT, state, self.study.digest)
+
+    def drop_checkpoint(self) -> None:
+        """Remove the checkpoint and the note of the progress: nothing can go on from them."""
+        if self.out is not None:
+            (self.out / files.CHECKPOINT).unlink(missing_ok=True)
+            (self.out / files.PROGRESS).unlink(missing_ok=True)
+
+
+class _Ended(NamedTuple):
+    """A search that has ended: its outcome, the reason, and the error, if any."""
+
+    outcome: Outcome
+    stopped: str
+    error: DseError | None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether another run can continue."""
+        return self.stopped not in files.FINISHED or self.stopped == files.TIMEOUT
 
 
 def run(
@@ -91,121 +128,47 @@ def run(
     """
     team = workers_of(study, workers, cluster)
     if out is None:
-        with open_storage(study, None) as store:
-            return _run(study, None, store, team, progress, {}, begins)
-    copies, out = copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
+        with _open_storage(study, None) as store:
+            return _run(study, None, {}, store, team, progress, begins)
+    copies, out = files.copies_of(study), Path(os.path.abspath(out))  # a model may go elsewhere
     known, seconds = (study.digest, study.name), study.plan.timeout or np.inf
-    with _written(study, out), lease_folder(out, *known, fresh, copies, seconds) as lease:
+    with _writing(study), lease_folder(out, *known, fresh, copies, seconds) as lease:
         if lease.aside is not None and moved is not None:
             moved(lease.aside)
         if lease.state == "finished":
-            return _reopened(study, out, copies)
+            return _reopen(study, out, copies)
         if lease.state == "resume":
-            take_up(out)
-        copy_study(copies, out / files.STUDY)
-        with open_storage(study, out) as store:
-            return _run(study, out, store, team, progress, copies, begins)
-
-
-@contextmanager
-def _written(study: ResolvedStudy, out: Path) -> Iterator[None]:
-    """Turn an error of writing, such as a full disk, into a message that the run can continue."""
-    try:
-        yield
-    except BrokenPipeError:  # the reader of the output has ended
-        raise
-    except OSError as error:
-        file = error.filename or "the output of the command"  # our own files have their names
-        why = error.strerror or error
-        raise StoppedError(f"{study.name}: {file} cannot be written: {why}; {_KEPT}") from error
-    except StorageError as error:
-        raise StoppedError(f"{study.name}: {error}; {_KEPT}") from error
-
-
-def _reopened(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
-    """Return the result of a finished run; make missing files of its folder again."""
-    kept = files.load_result(out)
-    result = replace(kept, target=answer_target(study, kept))
-    asked = result.target != kept.target  # objectives do not depend on the target: no new search
-    if study.file.run.storage is None and not has_trials(out / files.STORAGE):
-        with open_storage(study, out) as store:
-            if store is not None:
-                store.register(study.evaluator, front_of(study, result))
-    copy_study(copies, out / files.STUDY)  # a section may be edited: the result is the same
-    edited = not files.holds(out, copies, study.outside)
-    if edited or asked:
-        files.save(result, out, copies, study.outside)
-    if edited or asked or not files.read_answer(out) or not (out / files.REPORT).is_file():
-        report_into(study, result, out)
-    return result
-
-
-class _Session(NamedTuple):
-    """The state of a run: the study with the plan, the workers, notes of the audit, the search."""
-
-    study: ResolvedStudy
-    workers: Workers
-    notes: Mapping[str, str]
-    search: Search
-    out: Path | None
-
-    def save_checkpoint(self) -> None:
-        """Write the state and the method of the search, from which another run continues."""
-        if self.out is not None and (state := self.search.state()):
-            state = {**state, METHOD: np.array(self.study.plan.method)}
-            checkpoints.write(self.out / files.CHECKPOINT, state, self.study.digest)
-
-    def drop_checkpoint(self) -> None:
-        """Remove the checkpoint and the note of the progress: nothing can go on from them."""
-        if self.out is not None:
-            (self.out / files.CHECKPOINT).unlink(missing_ok=True)
-            (self.out / files.PROGRESS).unlink(missing_ok=True)
-
-
-class _Ended(NamedTuple):
-    """A search that has ended: its outcome, the reason, and the error, if any."""
-
-    outcome: Outcome
-    stopped: str
-    error: DseError | None
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether another run can continue."""
-        return self.stopped not in files.FINISHED or self.stopped == files.TIMEOUT
+            note_resumption(out)
+        files.copy_study(copies, out)
+        with _open_storage(study, out) as store:
+            return _run(study, out, copies, store, team, progress, begins)
 
 
 def _run(
     study: ResolvedStudy,
     out: Path | None,
+    copies: Mapping[str, bytes],
     store: Store | FrontDatabase | None,
     workers: Workers,
     progress: Callable[[Progress], None] | None,
-    copies: Mapping[str, bytes],
     begins: Callable[[ResolvedStudy], None] | None,
 ) -> Result:
-    """Prepare, search, check, keep and report."""
     began = time.monotonic()
-    session = _prepare(study, out, store, workers, begins)
+    session = _prepare(study, out, copies, store, workers, begins)
     ended = _search(session, progress)
-    checked = _check(session, ended)
-    result = _result(session, ended, checked, store, time.monotonic() - began)
-    if out is not None:
-        _keep(session, ended, result, out, store, copies)
-        # a model that ended or blocked a process would do so in this one; after Ctrl-C the user
-        # waits for the result
-        unsafe = ended.stopped in CUT_SHORT and session.study.file.run.processes
-        waits = ended.stopped == "interrupted" or isinstance(ended.error, EndedError)
-        report_into(session.study, result, out, explains=not (unsafe or waits))
-    if ended.error is not None:
-        told = f"; {_KEPT}" if out is not None and isinstance(ended.error, ClusterError) else ""
-        raise StoppedError(f"{study.name}: {ended.error}{told}") from ended.error
+    check = _check(session, ended)
+    result = _keep(session, ended, check, began)
+    _report(session, ended, result)
     return result
+
+
+# Prepare
 
 
 def _prepare(
     study: ResolvedStudy,
     out: Path | None,
+    copies: Mapping[str, bytes],
     store: Store | FrontDatabase | None,
     workers: Workers,
     begins: Callable[[ResolvedStudy], None] | None,
@@ -213,135 +176,59 @@ def _prepare(
     """Start workers, check the models against their contract, and start or resume the search."""
     if study.plan.timeout is not None:
         now = time.time()
-        workers = _begun(study, replace(workers, until=now + study.plan.timeout, since=now))
-    notes = held_to_the_contract(study, workers)
-    state = checkpoints.read(out / files.CHECKPOINT, study.digest) if out is not None else {}
+        limited = replace(workers, until=now + study.plan.timeout, since=now)
+        workers = _start_workers(study, limited)
+    notes = check_contract(study, workers)
+    state = read_state(out / files.CHECKPOINT, study.digest) if out is not None else {}
     study = choose_search(study, workers, str(state.pop(METHOD, "")))
     if begins is not None:
         begins(study)
     trials = None if isinstance(store, FrontDatabase) else store
-    chunk = study.file.run.chunk
-    begun = Start(study.evaluator, study.plan, chunk, workers, state, trials)
+    start = Start(study.evaluator, study.plan, study.file.run.chunk, workers, state, trials)
     try:
-        search = method_of(study.plan.method).start(begun)
-    except (DesignError, ModelError) as raised:
-        raise StoppedError(f"{study.name}: {raised}") from raised
-    return _Session(study, workers, notes, search, out)
+        search = method_of(study.plan.method).start(start)
+    except (DesignError, ModelError) as error:
+        raise StoppedError(f"{study.name}: {error}") from error
+    return _Session(study, out, copies, store, workers, notes, search)
 
 
-def _search(session: _Session, progress: Callable[[Progress], None] | None) -> _Ended:
-    """Search until the end, the time limit, Ctrl-C or an error."""
-    error: DseError | None = None
-    try:
-        stopped = _follow(session, progress)
-    except DseError as raised:
-        error, stopped = raised, f"error: {raised}"
-    if session.search.progress().done == 0:
-        if error is not None:
-            raise StoppedError(f"{session.study.name}: {error}") from error
-        raise KeyboardInterrupt
-    outcome = session.search.outcome()
-    return _Ended(outcome, "complete" if outcome.complete else stopped, error)
-
-
-def _check(session: _Session, ended: _Ended) -> Reproduction | None:
-    """Evaluate designs again before their front is certified.
+@contextmanager
+def _open_storage(study: ResolvedStudy, out: Path | None) -> Iterator[Store | FrontDatabase | None]:
+    """Open the storage of a run before its search: the one that the study names, or the folder's.
 
     Raises
     ------
-    InfeasibleError
-        If no design is feasible.
+    InputError
+        If the storage cannot be used.
     """
-    study, outcome, checked = session.study, ended.outcome, None
-    claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
-    if claims or not ended.goes_on:
-        checked = _reproduced(session, outcome)
-    if outcome.tally.feasible or ended.stopped not in files.FINISHED:
-        return checked
-    session.drop_checkpoint()
-    if told := explain_if_all_skipped(outcome.tally):
-        raise StoppedError(f"{study.name}: {told}")
-    evaluator = study.evaluator
-    nan = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
-    names = [o.name for o, bad in zip(evaluator.objectives, nan, strict=True) if bad]
-    message, remedy = why_infeasible(
-        outcome.tally,
-        evaluator.constraints,
-        names,
-        explain_undefined_objective(evaluator, outcome),
-        find_unprofitable(evaluator, outcome),
-    )
-    place = "constraint" if evaluator.constraints else "objective"
-    raise InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
+    url, objectives = study.file.run.storage, study.evaluator.objectives
+    own = None
+    if url is None and out is not None:
+        own = FrontDatabase(out / files.STORAGE, study.name, study.digest)
+    if url is None and (own is None or METHODS.get(study.plan.method) != _SAMPLERS):
+        yield own
+        return
+    from dse.result.storage import Store
 
-
-def _result(
-    session: _Session,
-    ended: _Ended,
-    checked: Reproduction | None,
-    store: Store | FrontDatabase | None,
-    seconds: float,
-) -> Result:
-    """Return the result: tables, certificate, notes and the answer to the study's target."""
-    study, outcome, earlier = session.study, ended.outcome, session.search.earlier()
-    found = result_of(
-        study, outcome, ended.stopped, seconds, session.workers, session.notes, earlier
-    )
-    if checked is not None:
-        found = replace(found, certificate=found.certificate.checked_on(checked))
-    if store is not None and (note := store.note(outcome)):
-        found = replace(found, notes=(*found.notes, note))
-    return replace(found, target=answer_target(study, found))
-
-
-def _keep(
-    session: _Session,
-    ended: _Ended,
-    result: Result,
-    out: Path,
-    store: Store | FrontDatabase | None,
-    copies: Mapping[str, bytes],
-) -> None:
-    """Write the storage, the tables, and a checkpoint if another run can continue."""
+    made = own is not None and not own.path.is_file()
     try:
-        if ended.goes_on:
-            session.save_checkpoint()
-        if store is not None and ended.stopped in files.FINISHED:
-            store.register(session.study.evaluator, ended.outcome)
-        files.save(result, out, copies, session.study.outside)
-    except (OSError, StorageError):  # keep the state, if the disk has space for it
-        with suppress(OSError):
-            session.save_checkpoint()
-        raise
-    if not ended.goes_on:
-        session.drop_checkpoint()
-    (out / files.PROGRESS).unlink(missing_ok=True)
-
-
-def _reproduced(session: _Session, outcome: Outcome) -> Reproduction | None:
-    """Evaluate designs of a search again before its front is certified; None if no model runs.
-
-    Raises
-    ------
-    StoppedError
-        If a design gives another value. The state of the search is then wrong, and is removed.
-    """
-    evaluator, name = session.study.evaluator, session.study.name
-    if not evaluator.wiring.models:
-        return None
+        if own is not None:
+            if made:
+                own.create(objectives)
+            url = f"sqlite:///{str(own.path.resolve()).translate(_ESCAPES)}"
+        store = Store.open(str(url), study.name, objectives, study.digest, made)
+    except StorageError as error:
+        problem = Problem("run.storage", str(error))
+        raise InputError(str(study.path or study.name), [problem]) from None
     try:
-        return replace(session.workers, until=NEVER).alone(reproduce, evaluator, outcome)
-    except RepeatabilityError as error:
-        session.drop_checkpoint()
-        raise StoppedError(f"{name}: {error} No result is kept.") from error
-    except DesignError as error:
-        raise StoppedError(f"{name}: evaluated again, {error}") from error
+        yield store
+    finally:
+        store.close()
 
 
-def _begun(study: ResolvedStudy, workers: Workers) -> Workers:
-    """Return workers whose processes have started."""
+def _start_workers(study: ResolvedStudy, workers: Workers) -> Workers:
     try:
-        return workers.begun(study.evaluator, _STARTING)
+        return workers.begun(study.evaluator, _MAX_START)
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
     except LateError as error:
@@ -351,7 +238,7 @@ def _begun(study: ResolvedStudy, workers: Workers) -> Workers:
         ) from None
 
 
-def held_to_the_contract(
+def check_contract(
     study: ResolvedStudy, workers: Workers | None = None, seconds: float = np.inf
 ) -> dict[str, str]:
     """Run the study's models on a sample of its designs; return the notes, by quantity.
@@ -369,29 +256,45 @@ def held_to_the_contract(
         If a model is not deterministic or not elementwise: its front would be wrong.
     """
     workers, timeout = workers or Workers(1), study.plan.timeout
+    if timeout is not None:
+        seconds = min(seconds, _AUDIT_FRACTION * timeout)
     try:
-        held = replace(workers, until=workers.midway)  # the search names a design that hangs
-        found = held.alone(audit, study.evaluator, min(seconds, _share(timeout)))
+        halfway = replace(workers, until=workers.midway)  # the search names a design that hangs
+        found = halfway.alone(audit, study.evaluator, seconds)
     except DesignError as error:
         raise StoppedError(f"{study.name}: {error}") from error
     except LateError as error:
-        told = f"they were not done with a few designs after {error.waited:.1f} s: {HANGS}"
-        return {"study.models": f"the models were not held to their contract: {told}"}
+        why = f"they were not done with a few designs after {error.waited:.1f} s: {HANGS}"
+        return {"study.models": f"the models were not held to their contract: {why}"}
     if found.problems:
         raise InputError(str(study.path or study.name), found.problems)
     return found.notes
 
 
-def _share(timeout: float | None) -> float:
-    """Return the seconds that the audit may take."""
-    return np.inf if timeout is None else _AUDIT_FRACTION * timeout
+# Search
+
+
+def _search(session: _Session, progress: Callable[[Progress], None] | None) -> _Ended:
+    """Search until the end, the time limit, Ctrl-C or an error."""
+    error: DseError | None = None
+    try:
+        stopped = _follow(session, progress)
+    except DseError as raised:
+        error, stopped = raised, f"error: {raised}"
+    if session.search.progress().done == 0:
+        if error is not None:
+            raise StoppedError(f"{session.study.name}: {error}") from error
+        raise KeyboardInterrupt
+    outcome = session.search.outcome()
+    return _Ended(outcome, "complete" if outcome.complete else stopped, error)
 
 
 def _follow(session: _Session, progress: Callable[[Progress], None] | None) -> str:
     """Work until the end, the time limit or Ctrl-C; return the reason."""
     search, until, state = session.search, session.workers.until, session.search.progress()
     noted, kept = time.monotonic(), state.work
-    noting = Noting(session.out, session.study, state) if session.out is not None else None
+    method = session.study.plan.method
+    notes = ProgressNotes(session.out, method, state) if session.out is not None else None
     try:
         for _ in search.steps(until):
             state = search.progress()
@@ -405,8 +308,8 @@ def _follow(session: _Session, progress: Callable[[Progress], None] | None) -> s
             if is_checkpoint_due(state, kept):
                 session.save_checkpoint()
                 kept = state.work
-            if noting is not None and time.monotonic() - noted > _NOTED:
-                noting.note(state)
+            if notes is not None and time.monotonic() - noted > NOTE_INTERVAL:
+                notes.write(state)
                 noted = time.monotonic()
             if is_late(until) and state.done < state.total:
                 return "timeout"
@@ -424,6 +327,131 @@ def is_checkpoint_due(state: Progress, kept: int) -> bool:
     """
     new = state.work - kept
     return new >= min(max(_MIN_NEW, kept // 2), max(_MAX_NEW, 64 * state.kept))
+
+
+# Check
+
+
+def _check(session: _Session, ended: _Ended) -> Reproduction | None:
+    """Evaluate designs again before their front is certified; None if nothing is to be checked.
+
+    Raises
+    ------
+    InfeasibleError
+        If no design is feasible.
+    StoppedError
+        If a design gives another value. The state of the search is then wrong, and is removed.
+    """
+    study, outcome, check = session.study, ended.outcome, None
+    claims = outcome.complete or (outcome.gap is not None and np.isfinite(outcome.gap.reached))
+    if study.evaluator.wiring.models and (claims or not ended.goes_on):
+        try:
+            workers = replace(session.workers, until=NEVER)
+            check = workers.alone(reproduce, study.evaluator, outcome)
+        except RepeatabilityError as error:
+            session.drop_checkpoint()
+            raise StoppedError(f"{study.name}: {error} No result is kept.") from error
+        except DesignError as error:
+            raise StoppedError(f"{study.name}: evaluated again, {error}") from error
+    if not outcome.tally.feasible and ended.stopped in files.FINISHED:
+        session.drop_checkpoint()
+        raise _infeasible(study, outcome)
+    return check
+
+
+def _infeasible(study: ResolvedStudy, outcome: Outcome) -> DseError:
+    """Return the error of a study without a feasible design."""
+    if skipped := explain_if_all_skipped(outcome.tally):
+        return StoppedError(f"{study.name}: {skipped}")
+    evaluator = study.evaluator
+    undefined = np.atleast_1d(np.isnan(outcome.judged.objectives).any(axis=0))
+    message, remedy = why_infeasible(
+        outcome.tally,
+        evaluator.constraints,
+        [o.name for o, bad in zip(evaluator.objectives, undefined, strict=True) if bad],
+        explain_undefined_objective(evaluator, outcome),
+        find_unprofitable(evaluator, outcome),
+    )
+    place = "constraint" if evaluator.constraints else "objective"
+    return InfeasibleError(str(study.path or study.name), [Problem(place, message, remedy)])
+
+
+# Keep
+
+
+def _keep(session: _Session, ended: _Ended, check: Reproduction | None, began: float) -> Result:
+    """Make the result; write storage, tables, and a checkpoint if another run can continue."""
+    study, out, store, outcome = session.study, session.out, session.store, ended.outcome
+    seconds, earlier = time.monotonic() - began, session.search.earlier()
+    result = result_of(
+        study, outcome, ended.stopped, seconds, session.workers, session.notes, earlier
+    )
+    if check is not None:
+        result = replace(result, certificate=result.certificate.checked_on(check))
+    if store is not None and (note := store.note(outcome)):
+        result = replace(result, notes=(*result.notes, note))
+    result = replace(result, target=answer_target(study, result))
+    if out is None:
+        return result
+    try:
+        if ended.goes_on:
+            session.save_checkpoint()
+        if store is not None and ended.stopped in files.FINISHED:
+            store.register(study.evaluator, outcome)
+        files.save(result, out, session.copies, study.outside)
+    except (OSError, StorageError):  # keep the state, if the disk has space for it
+        with suppress(OSError):
+            session.save_checkpoint()
+        raise
+    if not ended.goes_on:
+        session.drop_checkpoint()
+    (out / files.PROGRESS).unlink(missing_ok=True)
+    return result
+
+
+@contextmanager
+def _writing(study: ResolvedStudy) -> Iterator[None]:
+    """Turn an error of writing, such as a full disk, into a message that the run can continue."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader of the output has ended
+        raise
+    except OSError as error:
+        file = error.filename or "the output of the command"  # our own files have their names
+        why = error.strerror or error
+        raise StoppedError(f"{study.name}: {file} cannot be written: {why}; {_KEPT}") from error
+    except StorageError as error:
+        raise StoppedError(f"{study.name}: {error}; {_KEPT}") from error
+
+
+def _reopen(study: ResolvedStudy, out: Path, copies: Mapping[str, bytes]) -> Result:
+    """Return the result of a finished run; write again what a new target or section changes."""
+    kept = files.load_result(out)
+    result = replace(kept, target=answer_target(study, kept))
+    files.copy_study(copies, out)
+    changed = result.target != kept.target or not files.is_of_study(out, copies, study.outside)
+    if changed:
+        files.save(result, out, copies, study.outside)
+    if changed or not files.read_answer(out) or not (out / files.REPORT).is_file():
+        report_into(study, result, out)
+    return result
+
+
+# Report
+
+
+def _report(session: _Session, ended: _Ended, result: Result) -> None:
+    """Write the report, and raise the error that ended the search."""
+    study, error = session.study, ended.error
+    if session.out is not None:
+        # A model that ended or blocked a process would do so in this one. After Ctrl-C the user
+        # waits for the result.
+        unsafe = ended.stopped in CUT_SHORT and study.file.run.processes
+        waits = ended.stopped == "interrupted" or isinstance(error, EndedError)
+        report_into(study, result, session.out, explains=not (unsafe or waits))
+    if error is not None:
+        kept = f"; {_KEPT}" if session.out is not None and isinstance(error, ClusterError) else ""
+        raise StoppedError(f"{study.name}: {error}{kept}") from error
 
 
 def report_into(study: ResolvedStudy, result: Result, out: Path, explains: bool = True) -> None:
@@ -470,20 +498,20 @@ def report(
 
     sections, failed = written(study, result)
     explanations: list[Explanation] = []
-    held, basis = Robustness(), InputProvenance(study.inputs)
+    robustness, provenance = Robustness(), InputProvenance(study.inputs)
     try:
         if explains:
-            explanations, held = explain_most_important(study, result)
-        basis = assess_inputs(study, result, explains)
+            explanations, robustness = explain_most_important(study, result)
+        provenance = assess_inputs(study, result, explains)
     except ModelError as error:
         failed.append(f"the explanations of designs: {error}")
-    answer = make_answer(study, result, explanations, basis)
+    answer = make_answer(study, result, explanations, provenance)
     choice = answer.designs[0].design if answer.designs else None
-    uncertain = uncertain_section(held, choice)
+    uncertain = uncertain_section(robustness, choice)
     trend = regression_section(explanations[0].regressions if explanations else ())
-    sections = [*provenance_section(basis), *uncertain, *trend, *sections]
+    sections = [*provenance_section(provenance), *uncertain, *trend, *sections]
     wiring = steps(study.evaluator)
     write_report(result, explanations, path, study.text, sections, wiring, answer)
     if failed:
         raise StoppedError(f"{study.name}: the report lacks {'; '.join(failed)}")
-    return answer_data(answer) | robustness_data(held) | provenance_data(basis)
+    return answer_data(answer) | robustness_data(robustness) | provenance_data(provenance)

@@ -125,7 +125,6 @@ class _Crashes:
         elif state == "finished":
             child(lambda: void(self._run(self._study, folder, 1)), self._told)
             (folder / "report.html").unlink()
-            (folder / "study.db").unlink()
         return folder
 
     def _interrupted(self, folder: Path) -> None:
@@ -186,7 +185,7 @@ def void(_: object) -> None:
 
 
 def _page(path: Path) -> dict[str, Any]:
-    from dse.result.writing import write_text
+    from dse.result.files import write_text
 
     write_text(path, "page")
     return {"short": []}

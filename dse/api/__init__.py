@@ -3,20 +3,15 @@
 `study`
     A study: evaluate, run, change inputs, sweep; `load`, `from_mapping`.
 `result`
-    The result of a run: `StudyResult`, `Front`; `load_result`, `compare`.
-`explanation`
-    The limits of a design: `Explanation`.
-`sweep`
-    Runs along one input.
+    The result of a run: `StudyResult`, `Front`; `load_result`, `compare`; `Sweep`.
 `cluster`
     The connection to Dask's scheduler: `connected`.
 `views`
     Studies and results in one line, and as HTML in notebooks.
 """
 
-from dse.api.result import Front, StudyResult, compare, load_result
+from dse.api.result import Front, StudyResult, Sweep, compare, load_result
 from dse.api.study import Study, from_mapping, load
-from dse.api.sweep import Sweep
 from dse.explain.explanation import Explanation
 
 __all__ = [

@@ -7,13 +7,13 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from dse.problems import InputError, Problem, without_passwords
 from dse.search.cluster import ANSWERS, Cluster
 from dse.study.credentials import hidden
 
 _LOGGERS = ("asyncio", "tornado", "distributed")
+_ADDRESS = "give the address that `dask scheduler` prints, such as tcp://HOST:8786"
 
 
 @contextmanager
@@ -28,63 +28,43 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
     if address is None:
         yield None
         return
+    shown = without_passwords(address)
     try:
         from distributed import Client
     except ImportError:
-        raise _refused(
-            address, "Dask is not installed", "pip install 'dse-accelerators[dask]'"
-        ) from None
+        problem = Problem("--dask", "Dask is not installed", "pip install 'dse-accelerators[dask]'")
+        raise InputError(shown, [problem]) from None
     for name in (*_LOGGERS, *logging.root.manager.loggerDict):
         if name.partition(".")[0] in _LOGGERS:
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # `_refused` reports the errors
-    _ask(address)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of versions; `check` compares them
-        client = Client(address, timeout=ANSWERS, set_as_default=False)
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # errors are reported below
     try:
-        yield Cluster(client, without_passwords(address))
+        asyncio.run(asyncio.wait_for(_ask(address), 1.5 * ANSWERS))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions; `Cluster.check` compares them
+            client = Client(address, timeout=ANSWERS, set_as_default=False)
+    except Exception as error:  # any kind of server may answer, or none
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if shown != address:  # a message may quote parts of the address
+            reason = hidden(reason, address)
+        problem = Problem("--dask", f"no Dask scheduler answers there: {reason}", _ADDRESS)
+        raise InputError(shown, [problem]) from None
+    try:
+        yield Cluster(client, shown)
     finally:
         with suppress(Exception):
             client.close(timeout=ANSWERS)
 
 
-def _refused(address: str, message: str, remedy: str = "") -> InputError:
-    remedy = remedy or "give the address that `dask scheduler` prints, such as tcp://HOST:8786"
-    shown = without_passwords(address)
-    if shown != address:  # a message may quote parts of the address
-        message = hidden(message, address)
-    return InputError(shown, [Problem("--dask", message, remedy)])
+async def _ask(address: str) -> None:
+    """Ask a server for its kind: a client would wait for other servers without end."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
 
-
-def _ask(address: str) -> None:
-    """Send a request to an address: any kind of server may answer, or none."""
-
-    async def asked() -> Any:
-        from distributed.comm.core import connect
-        from distributed.security import Security
-
-        comm = await connect(address, timeout=ANSWERS, **Security().get_connection_args("client"))
-        try:
-            await comm.write({"op": "identity", "reply": True})
-            return await comm.read()
-        finally:
-            comm.abort()
-
-    async def in_time() -> Any:
-        return await asyncio.wait_for(asked(), 1.5 * ANSWERS)
-
+    comm = await connect(address, timeout=ANSWERS, **Security().get_connection_args("client"))
     try:
-        found = asyncio.run(in_time())
-    except TimeoutError:
-        raise _refused(
-            address, f"the server at this address gave no answer for {1.5 * ANSWERS:g} s"
-        ) from None
-    except ValueError as error:
-        raise _refused(address, f"it is not an address: {error}") from None
-    except OSError:
-        raise _refused(address, "no Dask scheduler answers there") from None
-    except Exception:  # the answer is not from a scheduler
-        raise _refused(address, "what answers there is not a Dask scheduler") from None
-    kind = found.get("type") if isinstance(found, dict) else None
-    if kind != "Scheduler":
-        raise _refused(address, f"what answers there is not a Dask scheduler: {kind or 'unknown'}")
+        await comm.write({"op": "identity", "reply": True})
+        answer = await comm.read()
+    finally:
+        comm.abort()
+    if not isinstance(answer, dict) or answer.get("type") != "Scheduler":
+        raise ValueError("the server is of another kind")

@@ -1,4 +1,4 @@
-"""Results and fronts, with methods for scripts."""
+"""Results, fronts and sweeps, with methods for scripts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from dse.boundary import reader
 from dse.explain.explanation import Explanation
 from dse.explain.targets import find_meeting
 from dse.problems import InputError, Problem, as_path
-from dse.result import compare as comparing
+from dse.result import compare as comparison
 from dse.result import folder as folders
-from dse.result.record import Front as Rows
-from dse.result.record import Result
-from dse.result.where import holding
+from dse.result import record
 from dse.study.study import ResolvedStudy
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from dse.report.figures import Figure
 
 
-class Front(Rows):
+class Front(record.Front):
     """Non-dominated designs; see `dse.result.record.Front`."""
 
     def __repr__(self) -> str:
@@ -50,25 +48,9 @@ class Front(Rows):
         shown = self.source.designs.loc[self.designs.index]
         return front_figure(replace(self.source, designs=shown), x, y)
 
-    def where(self, text: str) -> Front:
-        """Return the designs that satisfy a filter, such as ``"area < 200 kLUT and lanes > 1"``.
-
-        Parameters
-        ----------
-        text : str
-            In the language of `dse.model.filter`.
-
-        Raises
-        ------
-        InputError
-            If the text is no filter; the error lists every problem.
-        """
-        named = holding(self.source, self.designs, str(text))
-        return Front(self.designs[named], self.source)
-
 
 @dataclass(frozen=True, repr=False)
-class StudyResult(Result):
+class StudyResult(record.Result):
     """The result of a run: its tables, its front, and methods that explain them.
 
     The tables are documented in `dse.result.record.Result`: ``designs``, ``convergence``,
@@ -84,10 +66,10 @@ class StudyResult(Result):
     origin: ResolvedStudy | Path | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, result: Result, origin: ResolvedStudy | Path | None = None) -> StudyResult:
+    def of(cls, result: record.Result, origin: ResolvedStudy | Path | None = None) -> StudyResult:
         """Return a result with the methods for scripts."""
         return cls(
-            **{each.name: getattr(result, each.name) for each in fields(Result)}, origin=origin
+            **{f.name: getattr(result, f.name) for f in fields(record.Result)}, origin=origin
         )
 
     def __repr__(self) -> str:
@@ -102,7 +84,7 @@ class StudyResult(Result):
         return Front(super().front.designs, self)
 
     def where(self, text: str) -> Front:
-        """Return the designs of the front that satisfy a filter; see `dse.model.filter`."""
+        """Return the designs of the front that satisfy a filter; see `Front.where`."""
         return self.front.where(text)
 
     def reaching(self, target: str) -> Front:
@@ -204,7 +186,7 @@ class StudyResult(Result):
         return self.origin
 
 
-def number_of(result: Result, design: Any) -> int:
+def number_of(result: record.Result, design: Any) -> int:
     """Return the number of a design, which is a number, a row, or ``"compromise"``.
 
     Raises
@@ -226,6 +208,78 @@ def number_of(result: Result, design: Any) -> int:
     raise InputError(result.name, [Problem("designs", message, remedy)])
 
 
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """The results of runs along one input; `Study.sweep` makes it.
+
+    Parameters
+    ----------
+    name : str
+        The input, or the variable.
+    values : tuple of str
+        Its values, as in the call.
+    results : mapping of str to StudyResult
+        By value; without values at which no design is feasible.
+    infeasible : mapping of str to str
+        By value: the reason why no design is feasible.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    results: Mapping[str, StudyResult]
+    infeasible: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return views.sweep_line(self.name, self.values, self.infeasible)
+
+    def _repr_html_(self) -> str:
+        return views.page(repr(self), self.table)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per value: designs on the front, each objective's best and compromise value.
+
+        Numbers in base units; NaN where no design is feasible.
+        """
+        rows = []
+        for value in self.values:
+            row: dict[str, Any] = {"front": 0}
+            if (result := self.results.get(value)) is not None:
+                names, compromise = [o.name for o in result.objectives], result.compromise()
+                row["front"] = len(result.front)
+                row |= {f"best {n}": float(result.best(n)[n]) for n in names}
+                row |= {f"compromise {n}": float(compromise[n]) for n in names}
+            rows.append(row)
+        return pd.DataFrame(rows, index=pd.Index(self.values, name=self.name))
+
+    def best(self, objective: str) -> pd.DataFrame:
+        """Return the best designs in one objective, one row per value that has one.
+
+        Raises
+        ------
+        InputError
+            If no objective has that name.
+        """
+        return self._designs({v: r.best(objective) for v, r in self.results.items()})
+
+    def compromise(self) -> pd.DataFrame:
+        """Return the compromise designs, one row per value that has one."""
+        return self._designs({v: r.compromise() for v, r in self.results.items()})
+
+    def plot(self) -> Figure:
+        """Draw each objective's best and compromise value along the input."""
+        from dse.report.figures import sweep_figure
+
+        results = list(self.results.values())
+        units = [(o.name, o.unit) for o in results[0].objectives] if results else []
+        return sweep_figure(self.name, self.table, units)
+
+    def _designs(self, designs: Mapping[str, pd.Series[Any]]) -> pd.DataFrame:
+        """Return designs as a table, each with its number."""
+        rows = [{"design": design.name, **design} for design in designs.values()]
+        return pd.DataFrame(rows, index=pd.Index(list(designs), name=self.name))
+
+
 @reader
 def load_result(folder: str | Path) -> StudyResult:
     """Read the result of a run from its folder.
@@ -241,7 +295,7 @@ def load_result(folder: str | Path) -> StudyResult:
 
 def compare(
     first: StudyResult, second: StudyResult, first_name: str = "", second_name: str = ""
-) -> comparing.Comparison:
+) -> comparison.Comparison:
     """Compare two runs: the fronts, and what differs in their studies.
 
     Parameters
@@ -256,20 +310,18 @@ def compare(
     InputError
         If one is not a result, their objectives differ, or a front is empty.
     """
-    for which, given in (("first", first), ("second", second)):
-        if not isinstance(given, StudyResult):
-            message = f"is of the type {type(given).__name__}, not the result of a run"
+    contents: list[Mapping[str, Any]] = []
+    for which, result in (("first", first), ("second", second)):
+        if not isinstance(result, StudyResult):
+            message = f"is of the type {type(result).__name__}, not the result of a run"
             remedy = "give what study.run() or dse.load_result(folder) returns"
             raise InputError("compare", [Problem(which, message, remedy)])
-    contents = [_content(result) for result in (first, second)]
+        origin = result.origin
+        if isinstance(origin, Path):
+            contents.append(folders.content_of(origin))
+        else:
+            contents.append({} if origin is None else origin.content)
     one, other = first_name or first.name, second_name or second.name
     if one == other:
         one, other = f"{one} (first)", f"{other} (second)"
-    return comparing.compare(first, second, one, other, contents)
-
-
-def _content(result: StudyResult) -> Mapping[str, Any]:
-    """Return the content of a result's study; nothing if it is not available."""
-    if isinstance(result.origin, Path):
-        return folders.content_of(result.origin)
-    return {} if result.origin is None else result.origin.content
+    return comparison.compare(first, second, one, other, contents)

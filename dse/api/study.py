@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from dse.api import views
-from dse.api.result import StudyResult, number_of
-from dse.api.sweep import Sweep
+from dse.api.result import StudyResult, Sweep, number_of
 from dse.boundary import reader
 from dse.explain.explanation import Explanation
 from dse.problems import InfeasibleError, InputError, Problem, as_path

@@ -44,9 +44,11 @@ def study_html(study: ResolvedStudy) -> str:
 
 def result_line(result: Result) -> str:
     """Return a result in one line."""
-    return (
-        f"<StudyResult '{result.name}': {_count(len(result.front))} on the front{_known(result)}>"
-    )
+    certificate, designs = result.certificate, plural(len(result.front), "design")
+    status = f"not certified ({certificate.stopped})"
+    if certificate.complete:
+        status = "certified" + (f" within {certificate.gap:.3g}" if certificate.gap else "")
+    return f"<StudyResult '{result.name}': {designs} on the front, {status}>"
 
 
 def result_html(result: Result) -> str:
@@ -64,7 +66,7 @@ def result_html(result: Result) -> str:
 def front_line(front: Front) -> str:
     """Return a front in one line."""
     wanted = ", ".join(f"{o.direction} {o.name}" for o in front.objectives)
-    return f"<Front of '{front.source.name}': {_count(len(front))}; {wanted}>"
+    return f"<Front of '{front.source.name}': {plural(len(front), 'design')}; {wanted}>"
 
 
 def front_html(front: Front) -> str:
@@ -81,10 +83,10 @@ def sweep_line(name: str, values: Iterable[str], infeasible: Mapping[str, str]) 
     return f"<Sweep of {name}: {', '.join(values)}{without}>"
 
 
-def page(title: str, table: pd.DataFrame | None = None, lines: Iterable[str] = ()) -> str:
-    """Return a title, lines and a table as HTML, escaped."""
-    texts = "".join(f"<p>{escape(line)}</p>" for line in (title, *lines))
-    return texts if table is None else texts + table.to_html(escape=True, border=0)
+def page(title: str, table: pd.DataFrame | None = None) -> str:
+    """Return a title and a table as HTML, escaped."""
+    rows = "" if table is None else table.to_html(escape=True, border=0)
+    return f"<p>{escape(title)}</p>{rows}"
 
 
 def _designs(
@@ -94,15 +96,15 @@ def _designs(
     roles = {n: c for n, c in result.columns.items() if c.role in ("variable", "objective")}
     rows = [
         {"design": str(design.name)}
-        | {n: _text(design[n], c.unit) for n, c in roles.items() if n in design}
+        | {
+            n: v if isinstance(v := design[n], str) else tell(float(v), c.unit or "1")
+            for n, c in roles.items()
+            if n in design
+        }
         for design in designs
     ]
     table = pd.DataFrame(rows, index=pd.Index(list(labels)) if labels else None)
     return table if labels or table.empty else table.set_index("design")
-
-
-def _text(value: Any, unit: str) -> str:
-    return value if isinstance(value, str) else tell(float(value), unit or "1")
 
 
 def _values(variable: Variable, unit: str) -> str:
@@ -117,25 +119,12 @@ def _values(variable: Variable, unit: str) -> str:
 
 
 def _few(texts: Iterable[str]) -> str:
-    named = list(texts)
-    more = f" and {len(named) - _MAX_VALUES:,} more" if len(named) > _MAX_VALUES else ""
-    return ", ".join(named[:_MAX_VALUES]) + more
+    names = list(texts)
+    more = f" and {len(names) - _MAX_VALUES:,} more" if len(names) > _MAX_VALUES else ""
+    return ", ".join(names[:_MAX_VALUES]) + more
 
 
 def _size(study: ResolvedStudy) -> str:
     size = study.evaluator.space.size
     rows = isinstance(study.evaluator.space, TableSpace)
     return "a continuous space" if size is None else plural(size, "row" if rows else "design")
-
-
-def _count(count: int) -> str:
-    return plural(count, "design")
-
-
-def _known(result: Result) -> str:
-    """Return the number of designs and the status of the certificate in words."""
-    certificate = result.certificate
-    if certificate.complete:
-        within = f" within {certificate.gap:.3g}" if certificate.gap else ""
-        return f", certified{within}"
-    return f", not certified ({certificate.stopped})"

@@ -18,6 +18,7 @@ bottleneck if a 10x improvement of it improves the objective by at least 20 %. B
 * `assumptions`: how far the front shifts if an assumed input is off
 * `robustness`: in how many samples of uncertain inputs a design stays on the front
 * `discovery`: first-order Sobol indices, and boxes of samples in which a design fails
+* `certification`: the test of a certificate by independent evaluations
 * `regression`: the effect of each variable of a table, which has no models
 * `neighbours`: designs that differ from a design in one variable
 * `own_designs`: designs of a script, evaluated with every quantity on the way

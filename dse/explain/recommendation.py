@@ -24,8 +24,7 @@ from dse.explain.tradeoffs import Effect, Step, compare_objectives, effect_words
 from dse.explain.wording import describe_build, describe_changes
 from dse.model.amounts import amount
 from dse.model.values import listed, plural, worded
-from dse.result.record import Certificate, Result
-from dse.result.target import tie_words
+from dse.result.record import Certificate, Result, tie_words
 from dse.study.study import ResolvedStudy
 
 _RUNNERS_UP = 3

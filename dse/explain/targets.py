@@ -33,8 +33,7 @@ from dse.model.relation import Relation
 from dse.model.units import UnitError
 from dse.model.values import listed, number, percent, worded
 from dse.problems import InputError, Problem, nearest
-from dse.result.record import Certificate, Front, Result
-from dse.result.target import Best, TargetAnswer
+from dse.result.record import Best, Certificate, Front, Result, TargetAnswer
 from dse.study.study import ResolvedStudy
 
 _TOLD = 3  # obstacles that are shown

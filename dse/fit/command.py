@@ -14,7 +14,7 @@ from dse.fit.page import page
 from dse.fit.queue import Load, fit_loads, load_records, load_text, read_loads
 from dse.fit.series import read_series
 from dse.problems import InputError, Problem
-from dse.result.writing import write_text
+from dse.result.files import write_text
 
 _KINDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "-o": ("a catalog is a TOML file", (".toml",)),

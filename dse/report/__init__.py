@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dse.result.writing import write_text
+from dse.result.files import write_text
 
 if TYPE_CHECKING:
     from dse.evaluate.trace import Step

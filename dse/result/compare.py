@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,10 +11,12 @@ import pandas as pd
 
 from dse.evaluate.criteria import Objective
 from dse.evaluate.front import hypervolume, is_nondominated, scaled
-from dse.model.values import as_data, titled
+from dse.model.values import as_data, tell, titled
 from dse.problems import InputError, Problem
-from dse.result.differences import Difference, differences
 from dse.result.record import Result
+
+_ABSENT = "absent"
+_SILENT = ("run", "report", "study.about")  # keys that affect no design
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,27 @@ class Side:
     best: dict[str, float]
 
 
+@dataclass(frozen=True)
+class Difference:
+    """One difference between two runs.
+
+    Parameters
+    ----------
+    what : str
+        A key of the study such as ``"space.lanes.integer"``, an input such as ``"clock"``, a file
+        that was loaded, or a package.
+    first, second : str
+        The text for each run; ``"absent"`` if there is none.
+    """
+
+    what: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.first} against {self.second}"
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """Two runs next to each other."""
@@ -53,20 +76,22 @@ class Comparison:
     differences: tuple[Difference, ...] = ()
     """The differences between the runs, except their fronts."""
 
-    def table(self) -> pd.DataFrame:
-        """Return the two runs as columns: designs, hypervolume, the best of each objective."""
-        rows: dict[str, Any] = {
-            "designs on the front": [side.front for side in (self.first, self.second)],
-            "not dominated by the other": [side.survive for side in (self.first, self.second)],
-            "dominated by the other": [side.dominated for side in (self.first, self.second)],
-            "hypervolume": [side.hypervolume for side in (self.first, self.second)],
+    def rows(self) -> dict[str, tuple[float, float]]:
+        """Return a value of each run: designs, hypervolume, the best value of each objective."""
+        one, other = self.first, self.second
+        return {
+            "designs on the front": (one.front, other.front),
+            "not dominated by the other": (one.survive, other.survive),
+            "dominated by the other": (one.dominated, other.dominated),
+            "hypervolume": (one.hypervolume, other.hypervolume),
+            **{f"best {o.name}": (one.best[o.name], other.best[o.name]) for o in self.objectives},
         }
-        for o in self.objectives:
-            rows[f"best {titled(o.name, o.unit)}"] = [
-                s.best[o.name] for s in (self.first, self.second)
-            ]
-        table = pd.DataFrame(rows, dtype=object).T
-        return table.set_axis([self.first.name, self.second.name], axis=1)
+
+    def table(self) -> pd.DataFrame:
+        """Return the two runs as columns; the objectives in their base units."""
+        table = pd.DataFrame(self.rows(), dtype=object).T
+        heads = {f"best {o.name}": f"best {titled(o.name, o.unit)}" for o in self.objectives}
+        return table.set_axis([self.first.name, self.second.name], axis=1).rename(index=heads)
 
     def differing(self) -> pd.DataFrame:
         """Return the differences between the runs, except their fronts, one per row."""
@@ -75,7 +100,7 @@ class Comparison:
         return pd.DataFrame(rows, columns=names).set_index("what")
 
     def __str__(self) -> str:
-        lines = [self.table().to_string(), *(f"differs: {each}" for each in self.differences)]
+        lines = [self.table().to_string(), *(f"differs: {d}" for d in self.differences)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -90,18 +115,17 @@ class Comparison:
     def data(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         sides = [
-            {
-                "run": side.name,
-                "front": side.front,
-                "survive": side.survive,
-                "dominated": side.dominated,
-                "hypervolume": side.hypervolume,
-                "best": as_data(side.best),
-            }
+            {"run": side.name, **{n: v for n, v in asdict(side).items() if n != "name"}}
             for side in (self.first, self.second)
         ]
-        differ = [asdict(each) for each in self.differences]
-        return {"equal": self.equal, "runs": sides, "differences": differ}
+        data: dict[str, Any] = as_data(
+            {
+                "equal": self.equal,
+                "runs": sides,
+                "differences": [asdict(d) for d in self.differences],
+            }
+        )
+        return data
 
 
 def compare(
@@ -125,19 +149,15 @@ def compare(
     """
     first_name, second_name = first_name or first.name, second_name or second.name
     kinds = [
-        [(o.name, o.direction, o.unit, o.condition) for o in result.objectives]
+        sorted(f"{o.direction} {o.name} {o.condition}".strip() for o in result.objectives)
         for result in (first, second)
     ]
-    if sorted(kinds[0]) != sorted(kinds[1]):
+    units = [{o.name: o.unit for o in result.objectives} for result in (first, second)]
+    if kinds[0] != kinds[1] or units[0] != units[1]:
+        message = f"differ: {', '.join(kinds[0])} against {', '.join(kinds[1])}"
+        remedy = "compare runs with the same objectives under the same conditions"
         raise InputError(
-            f"{first_name} and {second_name}",
-            [
-                Problem(
-                    "objectives",
-                    f"differ: {_named(kinds[0])} against {_named(kinds[1])}",
-                    "compare runs with the same objectives under the same conditions",
-                )
-            ],
+            f"{first_name} and {second_name}", [Problem("objectives", message, remedy)]
         )
     names = [o.name for o in first.objectives]
     signs = np.array([o.sign for o in first.objectives])
@@ -148,20 +168,66 @@ def compare(
     both = np.concatenate(fronts)
     unit, _ = scaled(both, signs)
     keep = is_nondominated(both)
-    cut = len(fronts[0])
     sides = []
-    for front, rows, name in (
-        (fronts[0], slice(0, cut), first_name),
-        (fronts[1], slice(cut, None), second_name),
+    for front, kept, name in (
+        (fronts[0], slice(None, len(fronts[0])), first_name),
+        (fronts[1], slice(len(fronts[0]), None), second_name),
     ):
-        volume = hypervolume(unit[rows], np.full(len(signs), 1.1))
+        volume = hypervolume(unit[kept], np.full(len(signs), 1.1))
         best = dict(zip(names, (front.min(axis=0) * signs).tolist(), strict=True))
-        survive = int(keep[rows].sum())
+        survive = int(keep[kept].sum())
         sides.append(Side(name, len(front), survive, len(front) - survive, volume, best))
     equal = np.array_equal(np.unique(fronts[0], axis=0), np.unique(fronts[1], axis=0))
-    differ = differences(first, second, contents)
+    differ = _differences(first, second, contents)
     return Comparison(first.objectives, sides[0], sides[1], equal, differ)
 
 
-def _named(kinds: Sequence[tuple[str, str, str, str]]) -> str:
-    return ", ".join(f"{way} {name} {how}".strip() for name, way, _, how in kinds)
+def _differences(
+    first: Result, second: Result, contents: Sequence[Mapping[str, Any]]
+) -> tuple[Difference, ...]:
+    """Return the differences between two runs, except their fronts."""
+    inputs = [{n: tell(*pair) for n, pair in r.constants.items()} for r in (first, second)]
+    shown = {f"inputs.{name}" for names in inputs for name in names}
+    studies = [
+        {k: v for k, v in _entries(content, "") if k not in shown and not k.startswith("target.")}
+        for content in contents
+    ]
+    pairs = [
+        inputs,
+        studies if all(contents) else ({}, {}),
+        [_target(r) for r in (first, second)],
+        [_versions(r, "loaded", "text ") for r in (first, second)],
+        [_versions(r, "versions", "") for r in (first, second)],
+    ]
+    return tuple(
+        Difference(what, one.get(what, _ABSENT), other.get(what, _ABSENT))
+        for one, other in pairs
+        for what in dict.fromkeys([*one, *other])
+        if one.get(what) != other.get(what)
+    )
+
+
+def _target(result: Result) -> dict[str, str]:
+    """Return the target of a run, from the study or from the command."""
+    if result.target is None:
+        return {}
+    least = {"target.least": result.target.least} if result.target.least else {}
+    return {"target.reach": result.target.reach} | least
+
+
+def _versions(result: Result, kind: str, word: str) -> dict[str, str]:
+    return {str(k): f"{word}{v}" for k, v in result.provenance.get(kind, {}).items()}
+
+
+def _entries(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """Yield each entry of a study with its key; entries of lists by their positions, from 1."""
+    if where in _SILENT:
+        return
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _entries(inner, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list) and any(isinstance(entry, Mapping) for entry in value):
+        for i, inner in enumerate(value, 1):
+            yield from _entries(inner, f"{where}[{i}]")
+    else:
+        yield where, str(value)

@@ -1,7 +1,8 @@
-"""The database of a run folder: the front as trials of an Optuna study, which its dashboard opens.
+"""The database of a run: trials of an Optuna study, which its dashboard opens.
 
-`dse` writes it through `sqlite3` with Optuna's tables, as a whole and after the search. Optuna and
-SQLAlchemy take half a second to import, which only a sampler or a database server needs.
+`dse` writes the database of a run folder through `sqlite3` with Optuna's tables, as a whole. Only a
+sampler or a storage URL needs Optuna and SQLAlchemy, which take half a second to import; see
+`dse.result.storage`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import importlib.metadata
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dse.evaluate.criteria import Objective
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.front import find_compromise
 from dse.evaluate.space import Choice, Integer, Real, Values, Variable
 from dse.problems import DseError
-from dse.result.writing import write_bytes
+from dse.result.files import write_bytes
 from dse.search.outcome import Outcome
 
 REGISTERED = 5_000
@@ -90,7 +92,7 @@ class StorageError(DseError):
 
 @dataclass(frozen=True)
 class FrontDatabase:
-    """The database of a run folder whose search needs no trials.
+    """The database of a run folder.
 
     Parameters
     ----------
@@ -104,13 +106,18 @@ class FrontDatabase:
     name: str
     digest: str
 
+    def create(self, objectives: Sequence[Objective]) -> None:
+        """Write a study without trials; a killed run leaves the whole file or none."""
+        with self._study(objectives, {}) as database:
+            write_bytes(self.path, database.serialize())
+
     def register(self, evaluator: Evaluator, outcome: Outcome) -> None:
         """Write the front, or what `registered` keeps of it, unless there are trials already."""
         if has_trials(self.path):
             return
-        with closing(sqlite3.connect(":memory:")) as database:
-            database.executescript(_TABLES)
-            self._fill(database, evaluator, outcome)
+        part = part_note(outcome)
+        with self._study(evaluator.objectives, {PART: part} if part else {}) as database:
+            _insert_trials(database, evaluator, outcome)
             database.commit()
             write_bytes(self.path, database.serialize())
 
@@ -121,20 +128,26 @@ class FrontDatabase:
     def close(self) -> None:
         """Do nothing: no connection stays open."""
 
-    def _fill(self, database: sqlite3.Connection, evaluator: Evaluator, outcome: Outcome) -> None:
-        library = importlib.metadata.version("optuna")
-        objectives = evaluator.objectives
-        notes = {DIGEST: self.digest, **({PART: part} if (part := part_note(outcome)) else {})}
-        _insert(database, "studies", [(1, self.name)])
-        _insert(database, "version_info", [(1, _SCHEMA_VERSION, library)])
-        _insert(database, "alembic_version", [(_MIGRATION,)])
-        directions = [(None, o.direction.upper(), 1, i) for i, o in enumerate(objectives)]
-        _insert(database, "study_directions", directions)
-        texts = [(None, 1, key, json.dumps(note)) for key, note in notes.items()]
-        _insert(database, "study_user_attributes", texts)
-        metrics = json.dumps([o.name for o in objectives])
-        _insert(database, "study_system_attributes", [(None, 1, _METRICS, metrics)])
-        _insert_trials(database, evaluator, outcome)
+    @contextmanager
+    def _study(
+        self, objectives: Sequence[Objective], notes: Mapping[str, str]
+    ) -> Iterator[sqlite3.Connection]:
+        """Make the study in memory."""
+        attributes = {DIGEST: self.digest, **notes}
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.executescript(_TABLES)
+            _insert(database, "studies", [(1, self.name)])
+            version = importlib.metadata.version("optuna")
+            _insert(database, "version_info", [(1, _SCHEMA_VERSION, version)])
+            _insert(database, "alembic_version", [(_MIGRATION,)])
+            directions = [(None, o.direction.upper(), 1, i) for i, o in enumerate(objectives)]
+            _insert(database, "study_directions", directions)
+            texts = [(None, 1, key, json.dumps(text)) for key, text in attributes.items()]
+            _insert(database, "study_user_attributes", texts)
+            metrics = json.dumps([o.name for o in objectives])
+            _insert(database, "study_system_attributes", [(None, 1, _METRICS, metrics)])
+            database.commit()
+            yield database
 
 
 def _insert(database: sqlite3.Connection, table: str, rows: Iterable[Sequence[Any]]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,10 @@ import pandas as pd
 
 from dse.boundary import reader
 from dse.evaluate.criteria import Objective, Reduction
+from dse.model.values import listed
 from dse.problems import InputError, Problem, check_regular
-from dse.result.copies import noted_of, places_outside
-from dse.result.csv_files import read_designs, write_designs
-from dse.result.record import Certificate, Column, Cut, Result
-from dse.result.target import TargetAnswer
-from dse.result.writing import write_json
+from dse.result.files import sweep, write_bytes, write_json, write_whole
+from dse.result.record import Certificate, Column, Cut, Result, TargetAnswer
 from dse.study.input_files import MARKER as MARKER
 from dse.study.input_files import Outside, sha256_of
 from dse.study.study import ResolvedStudy, read_study, study_of_mapping
@@ -30,11 +29,16 @@ FORMAT = 4
 SUMMARY, FRONT, DESIGNS = "summary.json", "front.csv", "designs.csv"
 REPORT, STORAGE, CHECKPOINT, STUDY = "report.html", "study.db", "checkpoint.npz", "study"
 PROGRESS = "progress.json"  # the progress of a run; removed at its end
-_LARGEST_SUMMARY = 1 << 30  # bytes: the curves of convergence may be long
 FINISHED = ("complete", "evaluations", "stalled", "timeout")
 """Reasons to stop after which there is nothing to resume."""
 TIMEOUT = "timeout"
 """The one of these after which a run with more time continues."""
+_LARGEST_SUMMARY = 1 << 30  # bytes: the curves of convergence may be long
+_SCRIPT = "study.json"  # the copy of a study that a script made
+_AGAIN = "run the study again with --fresh"
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet that opens a CSV file runs the cells which begin with one of these."""
+_TEXT = "'"  # spreadsheets read the rest of the cell as a text
 
 
 def default_folder(name: str) -> Path:
@@ -47,12 +51,10 @@ def default_folder(name: str) -> Path:
     ('runs/fast-AES', 'runs/gr-n-fe2630')
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "study"
-    digits = "" if plain == name.replace(" ", "-") else f"-{_own_digits(name)}"
-    return Path("runs") / f"{plain}{digits}"
-
-
-def _own_digits(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    if plain == name.replace(" ", "-"):
+        return Path("runs") / plain
+    digits = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return Path("runs") / f"{plain}-{digits}"
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -66,43 +68,101 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         check_regular(path, _LARGEST_SUMMARY)
         content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not an object")
     except NotADirectoryError:
-        raise InputError(
-            str(path.parent),
-            [Problem("", "is a file, not a run folder", "name a folder: runs/NAME")],
-        ) from None
+        source, message = path.parent, "is a file, not a run folder"
+        remedy = "name a folder: runs/NAME"
     except FileNotFoundError:
-        if path.name == SUMMARY and (path.parent / MARKER).is_file():
-            remedy = f"go on with: dse run STUDY --out {path.parent}"
-            raise InputError(
-                str(path.parent), [Problem("", "its run has not finished", remedy)]
-            ) from None
+        source = path.parent
         message = f"is not a run folder: it has no {path.name}"
-        problem = Problem("", message, "make one with: dse run STUDY")
-        raise InputError(str(path.parent), [problem]) from None
+        remedy = "make one with: dse run STUDY"
+        if path.name == SUMMARY and (path.parent / MARKER).is_file():
+            message, remedy = (
+                "its run has not finished",
+                f"go on with: dse run STUDY --out {source}",
+            )
     except (OSError, ValueError, RecursionError) as error:
-        remedy = "run the study again with --fresh"
         what = "cannot be read" if isinstance(error, OSError) else "is not JSON"
-        raise InputError(str(path), [Problem("", f"{what}: {error}", remedy)]) from None
-    if not isinstance(content, dict):
-        raise InputError(str(path), [Problem("", "is not a JSON object")])
-    return content
+        source, message, remedy = path, f"{what}: {error}", _AGAIN
+    else:
+        return content
+    raise InputError(str(source), [Problem("", message, remedy)])
 
 
-def _study_name(folder: Path) -> str:
-    """Return the name of the copy of a run's study; empty if the study was not a file."""
-    provenance = read_json(folder / SUMMARY).get("provenance", {})
-    name = provenance.get("study") if isinstance(provenance, dict) else 0
-    if not isinstance(name, str | None):
-        problem = Problem("provenance", "does not name a study", "run the study again with --fresh")
-        raise InputError(str(folder / SUMMARY), [problem])
-    return name or ""
+@contextmanager
+def reading(source: Path) -> Iterator[None]:
+    """Report content that no run writes.
+
+    Raises
+    ------
+    InputError
+        In place of an error of Python.
+    """
+    try:
+        yield
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        problem = Problem("", f"cannot be read: {error}", _AGAIN)
+        raise InputError(str(source), [problem]) from None
+
+
+# The study of a run
+
+
+def copies_of(study: ResolvedStudy) -> dict[str, bytes]:
+    """Return the files of a study that a run keeps, by place below the study's folder.
+
+    A run folder can then explain its designs without the original files.
+
+    Raises
+    ------
+    InputError
+        If a file has changed since it was read.
+    """
+    copies = {study.path.name if study.path else _SCRIPT: study.text.encode()}
+    if study.path is None or study.folder is None:
+        return copies
+    problems = []
+    own = study.folder.resolve()
+    for path, digest in study.code.items():
+        target = path.resolve()
+        if not target.is_relative_to(own) or target == (own / study.path.name).resolve():
+            continue
+        place = _place(path, study.folder)
+        try:
+            copies[place] = path.read_bytes()
+        except OSError as error:
+            problems.append(Problem(place, f"cannot be read: {error.strerror or error}"))
+            continue
+        if hashlib.sha256(copies[place]).hexdigest() != digest:
+            message = "has changed since the study was read"
+            problems.append(Problem(place, message, "load the study again"))
+    if problems:
+        raise InputError(str(study.path), problems)
+    return copies
+
+
+def _place(path: Path, folder: Path) -> str:
+    """Return the place of a file in a folder: its own name if that is inside, else its target."""
+    inside = path.is_relative_to(folder) and ".." not in path.relative_to(folder).parts
+    place = path.relative_to(folder) if inside else path.resolve().relative_to(folder.resolve())
+    return place.as_posix()
+
+
+def copy_study(copies: Mapping[str, bytes], out: Path) -> None:
+    """Write the copies of a study into a run folder, unless they are there."""
+    for name, content in copies.items():
+        target = out / STUDY / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target.parent, target.name)
+        if not target.is_file() or target.read_bytes() != content:
+            write_bytes(target, content)
 
 
 def content_of(folder: Path) -> Mapping[str, Any]:
     """Return the content of the copy of a run's study; nothing if there is no copy."""
-    name = _study_name(folder)
-    path = folder / STUDY / (name or "study.json")
+    name = read_json(folder / SUMMARY)["provenance"]["study"]
+    path = folder / STUDY / (name or _SCRIPT)
     if not path.is_file():
         return {}
     return read_toml(path)[1] if name else read_json(path)
@@ -118,16 +178,21 @@ def study_of(folder: Path) -> ResolvedStudy:
         If there is no copy, or an input of it is missing: functions of a script are not copied.
     """
     summary = read_json(folder / SUMMARY)
-    named, answer = _study_name(folder), summary.get("target")
-    target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
     verify(folder, copies=True)  # before any code of the copies runs
-    outside = places_outside(folder / SUMMARY, summary)
-    if named and (folder / STUDY / named).is_file():
-        return read_study(folder / STUDY / named, target, elsewhere=outside)
-    copy = folder / STUDY / "study.json"
-    if named or not copy.is_file():
-        remedy = "run the study again with --fresh"
-        raise InputError(str(folder), [Problem("", "holds no copy of its study", remedy)])
+    with reading(folder / SUMMARY):
+        name, answer = summary["provenance"]["study"], summary["target"]
+        target = {key: answer[key] for key in ("reach", "least") if answer[key]} if answer else None
+        outside = {
+            key: Outside(entry["name"], Path(entry["path"]), dict(entry["sha256"]))
+            for key, entry in summary.get("outside", {}).items()
+        }
+        copy = folder / STUDY / (name or _SCRIPT)
+    if not copy.is_file():
+        raise InputError(str(folder), [Problem("", "holds no copy of its study", _AGAIN)])
+    _check_outside(folder, outside)
+    elsewhere = {key: entry.path for key, entry in outside.items()}
+    if name:
+        return read_study(copy, target, elsewhere=elsewhere)
     content = read_json(copy)
     entries = content.get("study", {}).get("models", [])
     names = [entry.get("use", "") if isinstance(entry, Mapping) else entry for entry in entries]
@@ -136,7 +201,40 @@ def study_of(folder: Path) -> ResolvedStudy:
         message = f"its script gave the functions {', '.join(functions)} as models"
         remedy = "explain it in the script: study.explain(result, 17), study.report(result, path)"
         raise InputError(str(copy), [Problem("study.models", message, remedy)])
-    return study_of_mapping(content, elsewhere=outside)
+    return study_of_mapping(content, elsewhere=elsewhere)
+
+
+def _check_outside(folder: Path, outside: Mapping[str, Outside]) -> None:
+    """See that the inputs that a run did not copy are there, and are as the run read them."""
+    problems = []
+    remedy = "put back what it was, or run the study again"
+    for key, entry in outside.items():
+        where = f"inputs.{key}"
+        try:
+            changed = entry.changed()
+        except FileNotFoundError:
+            message = f"'{entry.name}' is no longer at {entry.path}"
+            problems.append(Problem(where, message, remedy))
+        except OSError as error:
+            message = f"{entry.path} cannot be read: {error.strerror or error}"
+            problems.append(Problem(where, message, remedy))
+        except InputError as error:
+            problems += [problem.inside(f"{where}: {entry.path}") for problem in error.problems]
+        else:
+            if changed:
+                which = "" if entry.path.is_file() else f": {listed(changed)}"
+                message = f"'{entry.name}' has changed since the run{which} ({entry.path})"
+                problems.append(Problem(where, message, remedy))
+    if problems:
+        raise InputError(str(folder), problems)
+
+
+def _outside_data(outside: Mapping[str, Outside]) -> dict[str, Any]:
+    """Return the inputs that are not copied, in the form of a summary."""
+    return {k: {**o._asdict(), "path": str(o.path)} for k, o in sorted(outside.items())}
+
+
+# The result of a run
 
 
 def save(
@@ -155,18 +253,17 @@ def save(
         The inputs of the study that are not copied.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    front = result.front.designs
     write_designs(result.designs, folder / FRONT, folder / DESIGNS)
-    best = result.summary().to_dict(orient="index")
+    files = sorted([FRONT, DESIGNS, *(f"{STUDY}/{name}" for name in copies)])
     content = {
         "format": FORMAT,
         "name": result.name,
         "about": result.about,
         "certificate": asdict(result.certificate),
         "objectives": [asdict(o) for o in result.objectives],
-        "best": best,
+        "best": result.summary().to_dict(orient="index"),
         "target": asdict(result.target) if result.target is not None else None,
-        "compromise": result.compromise().name if len(front) else None,
+        "compromise": result.compromise().name if len(result.front) else None,
         "columns": [asdict(c) for c in result.columns.values()],
         "constants": {n: {"value": v, "unit": u} for n, (v, u) in result.constants.items()},
         "cuts": [asdict(cut) for cut in result.cuts],
@@ -174,25 +271,66 @@ def save(
         "provenance": result.provenance,
         "convergence": result.convergence.to_dict(orient="list"),
         "kept": len(result.designs),
-        "sha256": sums(folder, [FRONT, DESIGNS, *(f"{STUDY}/{name}" for name in copies)]),
-        "outside": noted_of(outside or {}),
+        "sha256": {name: sha256_of(folder / name) for name in files},
+        "outside": _outside_data(outside or {}),
     }
     write_json(folder / SUMMARY, content)
 
 
-def sums(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of files of a folder, by place below it."""
-    return {name: sha256_of(folder / name) for name in sorted(names)}
+def load_result(folder: str | Path) -> Result:
+    """Read the result of a run from its folder.
+
+    Raises
+    ------
+    InputError
+        If the folder contains no result, or another version of the layout.
+    """
+    folder = Path(folder)
+    content = read_json(folder / SUMMARY)
+    if content.get("format") != FORMAT:
+        message = f"is {content.get('format')!r}, not {FORMAT}"
+        problem = Problem("format", message, "run the study again")
+        raise InputError(str(folder / SUMMARY), [problem])
+    verify(folder)
+    with reading(folder):
+        if not all(
+            isinstance(e["unit"], str) for e in (*content["columns"], *content["objectives"])
+        ):
+            raise TypeError("a unit is not a text")
+        columns = {
+            c["name"]: Column(**c | {"options": tuple(c["options"])}) for c in content["columns"]
+        }
+        texts = [name for name, column in columns.items() if column.unit == ""]
+        designs = read_designs(folder / DESIGNS, texts, [n for n in columns if n not in texts])
+        needed = {*columns, *(str(o["name"]) for o in content["objectives"]), "feasible"}
+        if missing := sorted(needed - {*designs.columns}):
+            raise ValueError(f"{DESIGNS} has no column {', '.join(missing)}")
+        certificate = content["certificate"]
+        return Result(
+            name=content["name"],
+            about=content["about"],
+            objectives=tuple(_objective(o) for o in content["objectives"]),
+            columns=columns,
+            designs=designs,
+            certificate=Certificate(**certificate | {"rests_on": tuple(certificate["rests_on"])}),
+            convergence=pd.DataFrame(content["convergence"]),
+            notes=tuple(content["notes"]),
+            provenance=content["provenance"],
+            target=TargetAnswer.of(content["target"]) if content["target"] else None,
+            constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
+            cuts=tuple(Cut(**c | {"first": tuple(c["first"])}) for c in content["cuts"]),
+        )
 
 
-def holds(folder: Path, copies: Mapping[str, bytes], outside: Mapping[str, Outside]) -> bool:
-    """Return whether the summary is of a run with exactly these copies and uncopied inputs."""
-    summary = read_json(folder / SUMMARY)
-    noted = summary["sha256"]
-    theirs = {n: digest for n, digest in noted.items() if n.startswith(f"{STUDY}/")}
-    return theirs == {
-        f"{STUDY}/{name}": hashlib.sha256(content).hexdigest() for name, content in copies.items()
-    } and summary.get("outside", {}) == noted_of(outside)
+def _objective(content: Mapping[str, Any]) -> Objective:
+    """Return an objective from JSON, where a tuple is a list and an object a mapping."""
+    conditions = {
+        n: tuple(v) if isinstance(v, list) else v for n, v in content["conditions"].items()
+    }
+    reduction = content["reduction"]
+    if reduction is not None:
+        reduction = Reduction(**{**reduction, "weights": tuple(reduction["weights"])})
+    return Objective(**{**content, "conditions": conditions, "reduction": reduction})
 
 
 def verify(folder: Path, copies: bool = False) -> None:
@@ -208,25 +346,27 @@ def verify(folder: Path, copies: bool = False) -> None:
     InputError
         If a file is missing, or its digest differs from the summary.
     """
-    problems = []
-    noted = read_json(folder / SUMMARY).get("sha256")
-    remedy = "run the study again with --fresh"
-    if not isinstance(noted, dict) or not {FRONT, DESIGNS} <= noted.keys():
-        problem = Problem("sha256", "does not list the tables", remedy)
+    digests = read_json(folder / SUMMARY).get("sha256")
+    if not isinstance(digests, dict) or not {FRONT, DESIGNS} <= digests.keys():
+        problem = Problem("sha256", "does not list the tables", _AGAIN)
         raise InputError(str(folder / SUMMARY), [problem])
-    for name in sorted(n for n in noted if n.startswith(f"{STUDY}/") == copies):
+    problems = []
+    for name in sorted(n for n in digests if n.startswith(f"{STUDY}/") == copies):
         path = folder / name
         if not path.is_file():
-            problems.append(Problem(name, "is missing", remedy))
-        elif sha256_of(path) != noted[name]:
-            problems.append(Problem(name, "is not as its run wrote it", remedy))
+            problems.append(Problem(name, "is missing", _AGAIN))
+        elif sha256_of(path) != digests[name]:
+            problems.append(Problem(name, "is not as its run wrote it", _AGAIN))
     if problems:
         raise InputError(str(folder), problems)
 
 
-def _certificate(content: Mapping[str, Any]) -> Certificate:
-    """Return a certificate from JSON, which has only lists."""
-    return Certificate(**{**content, "rests_on": tuple(content.get("rests_on", ()))})
+def is_of_study(folder: Path, copies: Mapping[str, bytes], outside: Mapping[str, Outside]) -> bool:
+    """Return whether the summary is of a run with exactly these copies and uncopied inputs."""
+    summary = read_json(folder / SUMMARY)
+    kept = {n: digest for n, digest in summary["sha256"].items() if n.startswith(f"{STUDY}/")}
+    own = {f"{STUDY}/{name}": hashlib.sha256(text).hexdigest() for name, text in copies.items()}
+    return kept == own and summary.get("outside", {}) == _outside_data(outside)
 
 
 def write_answer(folder: Path, answer: Mapping[str, Any]) -> None:
@@ -242,65 +382,66 @@ def read_answer(folder: Path) -> dict[str, Any]:
     return answer
 
 
-def _objective(content: Mapping[str, Any]) -> Objective:
-    """Return an objective from JSON, where a tuple is a list and an object a mapping."""
-    given = content["conditions"].items()
-    conditions = {n: tuple(v) if isinstance(v, list) else v for n, v in given}
-    reduction = content["reduction"]
-    if reduction is not None:
-        reduction = Reduction(**{**reduction, "weights": tuple(reduction["weights"])})
-    return Objective(**{**content, "conditions": conditions, "reduction": reduction})
+# Tables as CSV files: a spreadsheet never runs a cell as a formula
 
 
-def load_result(folder: str | Path) -> Result:
-    """Read the result of a run from its folder.
+def protect_cell(text: str) -> str:
+    """Return a text for a cell: a text that a spreadsheet would run gets an apostrophe in front.
 
-    Raises
-    ------
-    InputError
-        If the folder contains no result, or another version of the layout.
+    >>> [protect_cell(text) for text in ("=A1", "-x", "-5", "aes", "'s")]
+    ["'=A1", "'-x", '-5', 'aes', "''s"]
     """
-    folder = Path(folder)
-    content = read_json(folder / SUMMARY)
-    if content.get("format") != FORMAT:
-        raise InputError(
-            str(folder / SUMMARY),
-            [
-                Problem(
-                    "format", f"is {content.get('format')!r}, not {FORMAT}", "run the study again"
-                )
-            ],
-        )
+    formula = text.startswith(_FORMULAS) and not _is_number(text)
+    return _TEXT + text if formula or text.startswith(_TEXT) else text
+
+
+def _is_number(text: str) -> bool:
     try:
-        verify(folder)
-        if not all(
-            isinstance(e["unit"], str) for e in (*content["columns"], *content["objectives"])
-        ):
-            raise TypeError("a unit is not a text")
-        columns = {
-            c["name"]: Column(**c | {"options": tuple(c["options"])}) for c in content["columns"]
-        }
-        texts = [name for name, column in columns.items() if column.unit == ""]
-        designs = read_designs(folder / DESIGNS, texts, [n for n in columns if n not in texts])
-        held = {*columns, *(str(o["name"]) for o in content["objectives"]), "feasible"}
-        if missing := sorted(held - {*designs.columns}):
-            raise ValueError(f"{DESIGNS} has no column {', '.join(missing)}")
-        return Result(
-            name=content["name"],
-            about=content["about"],
-            objectives=tuple(_objective(o) for o in content["objectives"]),
-            columns=columns,
-            designs=designs,
-            certificate=_certificate(content["certificate"]),
-            convergence=pd.DataFrame(content["convergence"]),
-            notes=tuple(content["notes"]),
-            provenance=content["provenance"],
-            target=TargetAnswer.of(content["target"]) if content["target"] else None,
-            constants={n: (float(c["value"]), c["unit"]) for n, c in content["constants"].items()},
-            cuts=tuple(Cut(**c | {"first": tuple(c["first"])}) for c in content["cuts"]),
-        )
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise InputError(
-            str(folder),
-            [Problem("", f"cannot be read: {error}", "run the study again with --fresh")],
-        ) from None
+        float(text)
+    except ValueError:
+        return False
+    return not text.startswith(("\t", "\r"))
+
+
+def write_designs(designs: pd.DataFrame, front: Path, whole: Path) -> None:
+    """Write all designs into one file and the front into another, both or none.
+
+    The file of the front lacks the columns ``feasible`` and ``on_front``.
+    """
+    table = designs.rename(columns=protect_cell)
+    for name in [n for n in table if not pd.api.types.is_numeric_dtype(table[n].dtype)]:
+        cells = {text: protect_cell(text) for text in table[name].unique() if isinstance(text, str)}
+        if any(text != cell for text, cell in cells.items()):
+            table[name] = table[name].map(lambda text, cells=cells: cells.get(text, text))
+    short = table[table["on_front"].to_numpy(dtype=bool)].drop(columns=["feasible", "on_front"])
+
+    def write(short_path: Path, long_path: Path) -> None:
+        short.to_csv(short_path, lineterminator="\n", encoding="utf-8")
+        table.to_csv(long_path, lineterminator="\n", encoding="utf-8")
+
+    write_whole(front, lambda first: write_whole(whole, lambda second: write(first, second)))
+
+
+def read_designs(path: Path, texts: Collection[str], numbers: Collection[str]) -> pd.DataFrame:
+    """Read the file of all designs.
+
+    Parameters
+    ----------
+    texts, numbers : collection of str
+        The columns of each kind.
+    """
+
+    def unprotect(text: str) -> str:
+        return text.removeprefix(_TEXT)
+
+    designs = pd.read_csv(
+        path,
+        index_col="design",
+        dtype={protect_cell(name): str for name in texts},
+        keep_default_na=False,  # an option may be called "None"
+        na_values={protect_cell(name): ["", "nan"] for name in numbers},
+    ).rename(columns=unprotect)
+    for name in texts:
+        if name in designs and designs[name].str.startswith(_TEXT).any():
+            designs[name] = designs[name].map(unprotect)
+    return designs

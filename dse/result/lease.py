@@ -17,6 +17,7 @@ from typing import IO, Literal, NamedTuple
 
 from dse.problems import InputError, Problem
 from dse.result.database import StorageError, has_trials
+from dse.result.files import sweep
 from dse.result.folder import (
     CHECKPOINT,
     DESIGNS,
@@ -33,10 +34,10 @@ from dse.result.folder import (
     read_json,
     verify,
 )
-from dse.result.writing import sweep
 
 State = Literal["new", "resume", "finished"]
 _ATTEMPTS = 100
+_OTHER = "give another folder with --out DIR"
 
 
 class Lease(NamedTuple):
@@ -85,19 +86,19 @@ def lease_folder(
         If the path is a file, a folder with other files or with the tables of another study, or
         in use by another run.
     """
-    with ExitStack() as held:
+    with ExitStack() as locks:
         made = not folder.exists()
-        file = held.enter_context(_locked(folder))
+        file = locks.enter_context(_locked(folder))
         state = _state(folder, digest, fresh, seconds)
         aside = None
         if state is None:
             aside = _move_aside(folder)  # the lock stays
-            file = held.enter_context(_locked(folder))
+            file = locks.enter_context(_locked(folder))
             state = "new"
         lease = Lease(state, made, aside)
         try:
             if state == "new":
-                _mark(file, {"format": FORMAT, "name": name, "digest": digest})
+                _write_marker(file, {"format": FORMAT, "name": name, "digest": digest})
             _sweep(folder, state)
             yield lease
         except StorageError:
@@ -113,36 +114,46 @@ def is_finished_run_of(folder: Path, digest: str, seconds: float = 0.0) -> bool:
     return _is_marked(folder) and _is_of(folder, digest) and _is_finished(folder, seconds)
 
 
+def _refusal(folder: Path, message: str, remedy: str = _OTHER) -> InputError:
+    return InputError(str(folder), [Problem("", message, remedy)])
+
+
 @contextmanager
 def _locked(folder: Path) -> Iterator[IO[bytes]]:
-    for attempt in range(_ATTEMPTS):  # another run may move or remove the folder meanwhile
+    for _ in range(_ATTEMPTS):  # another run may move or remove the folder meanwhile
         try:
-            file = _opened(folder)
+            file = _open_marker(folder)
+        except FileNotFoundError as error:
+            reason = error.strerror
+            continue
         except OSError as error:
-            if isinstance(error, FileNotFoundError) and attempt < _ATTEMPTS - 1:
-                continue
-            message = f"cannot be written: {error.strerror or error}"
-            raise InputError(str(folder), [Problem("", message, "give another --out")]) from None
+            raise _refusal(folder, f"cannot be written: {error.strerror or error}") from None
         with file:
-            _lock(folder, file)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                message = f"cannot be locked: {error.strerror or error}"
+                raise _refusal(folder, message, "give an --out with locks") from None
             if _is_same(file, folder / MARKER):
                 yield file
                 return
-    raise InputError(str(folder), [_in_use()])
+            reason = ""
+    else:
+        if reason:
+            raise _refusal(folder, f"cannot be written: {reason}")
+    raise _refusal(folder, "is in use by another run", "wait for it, or give another --out")
 
 
-def _opened(folder: Path) -> IO[bytes]:
+def _open_marker(folder: Path) -> IO[bytes]:
     """Open the marker, in a folder that is empty or already a run folder."""
     if folder.exists() and not folder.is_dir():
-        problem = Problem("", "is a file, not a run folder", "give --out DIR")
-        raise InputError(str(folder), [problem])
+        raise _refusal(folder, "is a file, not a run folder", "give --out DIR")
     folder.mkdir(parents=True, exist_ok=True)
     names = os.listdir(folder)
     if names and MARKER not in names:
-        problem = Problem(
-            "", "holds files that are not a run", "give another folder with --out DIR"
-        )
-        raise InputError(str(folder), [problem])
+        raise _refusal(folder, "holds files that are not a run")
     marker = folder / MARKER
     try:
         return os.fdopen(os.open(marker, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
@@ -150,21 +161,6 @@ def _opened(folder: Path) -> IO[bytes]:
         if not marker.is_file():
             raise
         return marker.open("rb")  # a finished run may be in a read-only folder
-
-
-def _lock(folder: Path, file: IO[bytes]) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(str(folder), [_in_use()]) from None
-    except OSError as error:
-        message = f"cannot be locked: {error.strerror or error}"
-        problem = Problem("", message, "give an --out on a file system that has locks")
-        raise InputError(str(folder), [problem]) from None
-
-
-def _in_use() -> Problem:
-    return Problem("", "is in use by another run", "wait for it, or give another --out")
 
 
 def _is_same(file: IO[bytes], path: Path) -> bool:
@@ -199,26 +195,22 @@ def _is_finished(folder: Path, seconds: float) -> bool:
     if not all((folder / name).is_file() for name in (SUMMARY, FRONT, DESIGNS)):
         return False
     summary = read_json(folder / SUMMARY)
-    provenance, certificate = summary.get("provenance"), summary.get("certificate")
-    theirs = provenance.get("digest") if isinstance(provenance, dict) else None
-    if theirs != read_json(folder / MARKER).get("digest"):
+    try:
+        provenance, stopped = summary["provenance"], summary["certificate"]["stopped"]
+        digest, limit = provenance["digest"], provenance.get("timeout", seconds)
+        short = stopped == TIMEOUT and limit < seconds
+    except (LookupError, TypeError, AttributeError):
+        digest = None
+    if digest != read_json(folder / MARKER).get("digest"):
         message = f"its tables are of another study than its {MARKER}"
-        remedy = "start with --fresh, or give another --out"
-        raise InputError(str(folder), [Problem("", message, remedy)])
-    if not isinstance(certificate, dict) or certificate.get("stopped") not in FINISHED:
+        raise _refusal(folder, message, "start with --fresh, or give another --out")
+    if stopped not in FINISHED:
         return False
     verify(folder)
-    given = provenance.get("timeout") if isinstance(provenance, dict) else None
-    short = isinstance(given, int | float) and given < seconds
-    return not (short and certificate["stopped"] == TIMEOUT)
+    return not short
 
 
-def _ended_by_its_time(folder: Path) -> bool:
-    certificate = read_json(folder / SUMMARY).get("certificate")
-    return isinstance(certificate, dict) and certificate.get("stopped") == TIMEOUT
-
-
-def _mark(file: IO[bytes], content: dict[str, object]) -> None:
+def _write_marker(file: IO[bytes], content: dict[str, object]) -> None:
     """Write the marker in place: a new file would not be locked."""
     file.seek(0)
     file.truncate()
@@ -231,14 +223,16 @@ def _sweep(folder: Path, state: State) -> None:
     """Remove half-written files of a killed run, and files that it should have removed."""
     for name in (CHECKPOINT, PROGRESS, SUMMARY, FRONT, DESIGNS, REPORT, STORAGE):
         sweep(folder, name)
+    names = []
     if state == "finished":
-        names = [PROGRESS] if _ended_by_its_time(folder) else [CHECKPOINT, PROGRESS]
-        for name in names:
-            with suppress(OSError):
-                (folder / name).unlink(missing_ok=True)
-    if state == "resume" and all((folder / name).is_file() for name in (CHECKPOINT, SUMMARY)):
-        with suppress(OSError):  # the front so far, of a search whose state is elsewhere
-            (folder / STORAGE).unlink(missing_ok=True)
+        names = [CHECKPOINT, PROGRESS]
+        if read_json(folder / SUMMARY)["certificate"]["stopped"] == TIMEOUT:
+            names = [PROGRESS]  # more time continues from the checkpoint
+    elif state == "resume" and all((folder / name).is_file() for name in (CHECKPOINT, SUMMARY)):
+        names = [STORAGE]  # the front so far, of a search whose state is elsewhere
+    for name in names:
+        with suppress(OSError):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _is_worth_keeping(folder: Path) -> bool:
@@ -257,7 +251,7 @@ def _move_aside(folder: Path) -> Path:
         return folder.rename(folder.parent / f"{folder.name}.{number}")
     except OSError as error:
         message = f"holds another run, which cannot be moved aside: {error.strerror or error}"
-        raise InputError(str(folder), [Problem("", message, "give another --out")]) from None
+        raise _refusal(folder, message) from None
 
 
 def _discard(folder: Path, lease: Lease, copies: Collection[str]) -> None:

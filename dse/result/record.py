@@ -1,25 +1,31 @@
-"""Results: tables, with thin frozen objects around them."""
+"""Results: tables, the certificate, the front and its answer to a target."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dse.evaluate.criteria import Objective
+from dse.evaluate.front import find_compromise, hypervolume, scaled
+from dse.model.amounts import amount
+from dse.model.dimension import CLOCK
+from dse.model.filter import Field, read_filter
+from dse.model.grammar import GrammarError
 from dse.model.quantity import Array
-from dse.model.values import plural
+from dse.model.values import plural, worded
 from dse.problems import DseError, InputError, Problem, nearest
-from dse.result.target import TargetAnswer
 from dse.search.reproduction import Reproduction
 
 Role: TypeAlias = Literal["objective", "variable", "input", "constraint", "column", "code"]
 CUT_SHORT = ("timeout", "interrupted")
 """Reasons to stop after which the user waits for the end."""
+_NUMBER = "design"  # the index, which a filter may use like a column
 ROLES: Mapping[Role, str] = {
     "objective": "Objectives",
     "variable": "Variables",
@@ -161,6 +167,92 @@ class Cut:
     first: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Best:
+    """The best value of an objective among some designs of the front.
+
+    Parameters
+    ----------
+    objective, unit : str
+        The objective and its unit.
+    word : {"least", "most"}
+        The direction that is better.
+    value : float
+        The best value.
+    design : int
+        The design with this value: of several, the nearest to the best of every objective.
+    equal : int
+        The number of designs with this value.
+    """
+
+    objective: str
+    unit: str
+    word: str
+    value: float
+    design: int
+    equal: int = 1
+
+    def __str__(self) -> str:
+        value = amount(self.value, self.unit)
+        ties = tie_words(self.equal)
+        return f"{self.word} {worded(self.objective)} is {value}, of design {self.design}{ties}"
+
+
+@dataclass(frozen=True)
+class TargetAnswer:
+    """The answer of a front to a target.
+
+    Parameters
+    ----------
+    reach, least : str
+        The target as written, and the objective to minimize.
+    designs : tuple of int
+        The designs of the front that meet it.
+    best : tuple of Best
+        The best value of each requested objective among these designs.
+    nearest : tuple of Best
+        If none meets it: the best value of each bounded objective among the designs that meet the
+        other bounds, if there are any.
+    words : tuple of str
+        The same in sentences, with the reason if no design meets the target.
+    """
+
+    reach: str
+    least: str
+    designs: tuple[int, ...]
+    best: tuple[Best, ...]
+    nearest: tuple[Best, ...]
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> TargetAnswer:
+        """Return an answer from JSON, in which a tuple is a list and an infinity a text."""
+
+        def best(entries: Sequence[Mapping[str, Any]]) -> tuple[Best, ...]:
+            return tuple(Best(**{**entry, "value": float(entry["value"])}) for entry in entries)
+
+        return cls(
+            data["reach"],
+            data["least"],
+            tuple(data["designs"]),
+            best(data["best"]),
+            best(data["nearest"]),
+            tuple(data["words"]),
+        )
+
+
+def tie_words(equal: int) -> str:
+    """Return in words how a tie is broken; nothing for one design.
+
+    >>> tie_words(2)
+    '; of the 2 designs with that, it is the nearest to the best of every objective at once'
+    """
+    if equal == 1:
+        return ""
+    nearest = "the nearest to the best of every objective at once"
+    return f"; of the {equal:,} designs with that, it is {nearest}"
+
+
 class EmptyFrontError(DseError):
     """The front is empty and has no best design."""
 
@@ -189,11 +281,54 @@ class Front:
         return len(self.designs)
 
     @property
+    def signs(self) -> Array:
+        """The sign of each objective: 1 to minimize, -1 to maximize."""
+        return np.array([o.sign for o in self.objectives])
+
+    @property
     def points(self) -> Array:
         """The objectives as an array (designs, objectives), signed: lower is better."""
-        signs = np.array([o.sign for o in self.objectives])
         values = self.designs[[o.name for o in self.objectives]].to_numpy(dtype=np.float64)
-        return np.asarray(values * signs)
+        return np.asarray(values * self.signs)
+
+    def where(self, text: str) -> Self:
+        """Return the designs that satisfy a filter, such as ``"area < 200 kLUT and lanes > 1"``.
+
+        Parameters
+        ----------
+        text : str
+            In the language of `dse.model.grammar`.
+
+        Raises
+        ------
+        InputError
+            If the text is no filter; the error lists every problem.
+        """
+        constants = self.source.constants
+        try:
+            condition = read_filter(str(text), self._fields(), CLOCK in constants)
+        except GrammarError as error:
+            problems = [problem.inside("where") for problem in error.problems]
+            raise InputError(self.source.name, problems) from None
+        table: dict[str, NDArray[Any]] = {
+            name: self.designs[name].to_numpy() for name in condition.names if name in self.designs
+        }
+        if _NUMBER in condition.names:
+            table[_NUMBER] = self.designs.index.to_numpy()
+        if CLOCK in condition.names and CLOCK not in table:
+            table[CLOCK] = np.array(constants[CLOCK][0])
+        return replace(self, designs=self.designs[condition.holds(table, len(self))])
+
+    def _fields(self) -> dict[str, Field]:
+        """Return the names that a filter may compare: each column, and the number of a design."""
+        known = {_NUMBER: Field()}
+        for name, column in self.source.columns.items():
+            if pd.api.types.is_numeric_dtype(self.source.designs[name].dtype):
+                known[name] = Field(column.unit or "1")
+            else:
+                options = column.options or sorted(set(self.source.designs[name].astype(str)))
+                known[name] = Field("", tuple(options))
+        return known
 
     def best(self, objective: str) -> pd.Series[Any]:
         """Return the best design in one objective; of equals, the nearest to the ideal.
@@ -205,17 +340,17 @@ class Front:
         EmptyFrontError
             If there is no design.
         """
-        chosen = self._objective(objective)
-        self._filled()
-        from dse.evaluate.front import find_compromise
-
-        values = self.designs[chosen.name].to_numpy(dtype=np.float64) * chosen.sign
+        named = next((o for o in self.objectives if o.name == objective), None)
+        if named is None:
+            remedy = nearest(str(objective), [o.name for o in self.objectives])
+            problem = Problem("", f"no objective '{objective}'", remedy)
+            raise InputError(self.source.name, [problem])
+        self._require_design()
+        values = self.designs[named.name].to_numpy(dtype=np.float64) * named.sign
         equal = values == values.min()
         if equal.sum() == 1:
             return self.row(int(np.argmin(values)))
-        return self.row(
-            find_compromise(self.points, np.array([o.sign for o in self.objectives]), equal)
-        )
+        return self.row(find_compromise(self.points, self.signs, equal))
 
     def row(self, position: int) -> pd.Series[Any]:
         """Return the design in a row of `designs`: plain numbers and texts, named by its number."""
@@ -239,10 +374,8 @@ class Front:
     @cached_property
     def compromise_row(self) -> int:
         """The row of the compromise design, computed once, because a front may be large."""
-        self._filled()
-        from dse.evaluate.front import find_compromise
-
-        return find_compromise(self.points, np.array([o.sign for o in self.objectives]))
+        self._require_design()
+        return find_compromise(self.points, self.signs)
 
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
         """Return the hypervolume up to a reference point.
@@ -259,12 +392,9 @@ class Front:
         InputError
             If the reference lacks an objective.
         """
-        from dse.evaluate.front import hypervolume, scaled
-
-        signs = np.array([o.sign for o in self.objectives])
         if reference is None:
-            unit, _ = scaled(self.points, signs)
-            return hypervolume(unit, np.full(len(signs), 1.1))
+            unit, _ = scaled(self.points, self.signs)
+            return hypervolume(unit, np.full(len(self.signs), 1.1))
         missing = [o.name for o in self.objectives if o.name not in reference]
         if missing:
             problem = Problem("reference", f"lacks {', '.join(missing)}")
@@ -272,17 +402,10 @@ class Front:
         worst = np.array([reference[o.name] * o.sign for o in self.objectives])
         return hypervolume(self.points, worst)
 
-    def _filled(self) -> None:
+    def _require_design(self) -> None:
         if len(self.designs) == 0:
             why = self.source.certificate.statement
             raise EmptyFrontError(f"{self.source.name}: there is no design on the front. {why}")
-
-    def _objective(self, name: str) -> Objective:
-        for objective in self.objectives:
-            if objective.name == name:
-                return objective
-        remedy = nearest(str(name), [o.name for o in self.objectives])
-        raise InputError(self.source.name, [Problem("", f"no objective '{name}'", remedy)])
 
 
 @dataclass(frozen=True)
@@ -312,7 +435,7 @@ class Result:
     constants : mapping of str to (float, str)
         The fixed inputs: value and unit.
     target : TargetAnswer or None
-        The answer of the front to the study's target; see `dse.result.reaching`.
+        The answer of the front to the study's target; see `dse.explain.targets`.
     cuts : tuple of Cut
         The designs that each constraint excludes, in the study's order; requirements follow.
     """

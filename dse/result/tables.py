@@ -78,29 +78,6 @@ def result_of(
     )
 
 
-def front_of(study: ResolvedStudy, result: Result) -> Outcome:
-    """Return the front of a result as the outcome of a search that kept no other designs."""
-    evaluator, front = study.evaluator, result.front.designs
-    count, constraints = len(front), len(evaluator.constraints)
-    values = front[[o.name for o in evaluator.objectives]].to_numpy(dtype=np.float64)
-    space = evaluator.space
-    if isinstance(space, TableSpace):
-        points = space.from_index(front.index.to_numpy())
-    else:
-        points = space.from_labels({n: front[n].to_numpy() for n in space.variables})
-    return Outcome(
-        front.index.to_numpy(),
-        points,
-        Evaluated(values, np.full((count, constraints), np.nan), np.ones(count, dtype=bool)),
-        np.ones(count, dtype=bool),
-        Tally.empty(constraints),
-        result.convergence,
-        result.certificate.complete,
-        result.certificate.numbered,
-        result.certificate.statement,
-    )
-
-
 def _constants(study: ResolvedStudy) -> dict[str, tuple[float, str]]:
     wiring = study.evaluator.wiring
     units = {name: quantity.unit for name, quantity in wiring.quantities.items()} | {"clock": "Hz"}
@@ -148,45 +125,37 @@ def _certificate(study: ResolvedStudy, outcome: Outcome, stopped: str) -> Certif
 def _proven(outcome: Outcome) -> dict[str, Any]:
     gap = outcome.gap
     if gap is None:
-        known = {"gap": 0.0, "decided": 1.0} if outcome.complete else {}
-        return dict(known)
-    reached = gap.reached if np.isfinite(gap.reached) else None
+        return {"gap": 0.0, "decided": 1.0} if outcome.complete else {}
+    finite = bool(np.isfinite(gap.reached))
     return {
         "tolerance": gap.tolerance,
-        "gap": reached,
+        "gap": gap.reached if finite else None,
         "boxes": gap.boxes,
         "decided": gap.decided,
         "rests_on": tuple(ground._asdict() for ground in gap.rests_on),
-        "tolerances": {n: list(each) for n, each in gap.apart.items()}
-        if reached is not None
-        else {},
+        "tolerances": {n: list(pair) for n, pair in gap.apart.items()} if finite else {},
     }
 
 
 def _resumed(before: Progress) -> list[str]:
     if before.done == 0:
         return []
-    count = before.done - before.repeats
-    told = f"the run went on from {plural(count, 'design')} of an earlier session"
-    return [f"{told}; its seconds and designs per second count only the last session"]
+    count = plural(before.done - before.repeats, "design")
+    return [
+        f"the run went on from {count} of an earlier session; "
+        "its seconds and designs per second count only the last session"
+    ]
 
 
 def _broken(evaluator: Evaluator, tally: Tally) -> list[str]:
     """Return a note on requirements of models that some designs do not meet."""
     counts = zip(evaluator.constraints, tally.violated.tolist(), strict=True)
     broken = [(count, c.name) for c, count in counts if c.required_by and count]
-    every = plural(tally.evaluated, "design")
-    if len(broken) > 1:
-        told = "; ".join(
-            f"{count:,} {'breaks' if count == 1 else 'break'} this: {name}"
-            for count, name in broken
-        )
-        return [f"infeasible, of {every} (a design may break several): {told}"]
-    return [
-        f"{count:,} of {every} {'is' if count == 1 else 'are'} infeasible, "
-        f"as this does not hold: {name}"
-        for count, name in broken
-    ]
+    if not broken:
+        return []
+    several = " (a design may break several)" if len(broken) > 1 else ""
+    texts = [f"{n:,} {'breaks' if n == 1 else 'break'} this: {name}" for n, name in broken]
+    return [f"infeasible, of {plural(tally.evaluated, 'design')}{several}: {'; '.join(texts)}"]
 
 
 def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> list[str]:
@@ -200,25 +169,21 @@ def _odd(study: ResolvedStudy, outcome: Outcome, seen: Mapping[str, str]) -> lis
         ),
     ]
     notes: dict[str, None] = {}
-    counted = set()
+    tallied = set()
     for (name, quantity, conditions), domain, odd in zip(
         names, evaluator.domains, outcome.tally.odd.tolist(), strict=False
     ):
-        counted.add(quantity)
-        for what, (count, first) in (
-            ("has no value (NaN)", odd[:2]),
-            (f"is outside its declared domain {domain.domain() if domain else ''}", odd[2:]),
-        ):
+        tallied.add(quantity)
+        outside = f"is outside its declared domain {domain.domain() if domain else ''}"
+        for fault, (count, first) in (("has no value (NaN)", odd[:2]), (outside, odd[2:])):
             if count:
                 of = f"{count:,} of {plural(outcome.tally.evaluated, 'design')}"
-                why = (
-                    explain_undefined(evaluator, outcome, quantity, conditions, first)
-                    if quantity
-                    else ""
+                why = quantity and explain_undefined(
+                    evaluator, outcome, quantity, conditions, first
                 )
                 because = f": {why}" if why else ""
-                notes[f"{name} {what} for {of}, first for design {first}{because}"] = None
-    return [*notes, *(note for name, note in seen.items() if name not in counted)]
+                notes[f"{name} {fault} for {of}, first for design {first}{because}"] = None
+    return [*notes, *(note for name, note in seen.items() if name not in tallied)]
 
 
 def _columns(study: ResolvedStudy) -> dict[str, Column]:

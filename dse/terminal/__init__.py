@@ -3,8 +3,7 @@
 * `terminal`: progress, summaries, explanations
 * `best`: the best designs next to each other
 * `listing`: models and catalogs
-* `status`: the progress of a run
-* `shown`: texts of users, without control characters that a terminal obeys
+* `layout`: lines and texts of users
 """
 
 from dse.terminal.terminal import Terminal, explanation_data

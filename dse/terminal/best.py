@@ -12,7 +12,7 @@ from rich.table import Table
 from dse.evaluate.space import SUBSET
 from dse.model.values import aligned, prefixed, tell, titled
 from dse.result.record import Result
-from dse.terminal.shown import escape
+from dse.terminal.layout import escape, indented
 
 _UNLIMITED_WIDTH = 10_000  # columns of a terminal on which any table fits
 
@@ -88,5 +88,5 @@ def _list(names: dict[str, list[str]], columns: list[_Column]) -> list[Table | P
             table.add_row(
                 escape(column.name), escape(f"{column.cells[i]} {unit if finite else ''}")
             )
-        shown.append(Padding(table, (0, 0, 0, 2), expand=False))
+        shown.append(indented(table))
     return shown

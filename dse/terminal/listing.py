@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from dse.model.quantity import Quantity, Resource
@@ -16,26 +14,26 @@ from dse.problems import printable
 from dse.study.catalog import Catalog, Row
 from dse.study.library import Listed
 from dse.study.schema import InputValue
-from dse.terminal.shown import escape
+from dse.terminal.layout import escape, hanging, indented
 
 
 def overview(models: Sequence[Listed], catalogs: Sequence[Catalog]) -> Iterator[RenderableType]:
     """Yield one line for each model and each catalog."""
-    yield from _lines("models", [(each.model.name, each.about) for each in models])
-    yield from _lines("catalogs", [(each.name, each.about) for each in catalogs])
+    yield from _lines("models", [(m.model.name, m.about) for m in models])
+    yield from _lines("catalogs", [(c.name, c.about) for c in catalogs])
     yield (
         "dse list NAME shows the inputs and outputs of a model, the rows of a catalog, and who "
         "takes and gives a quantity."
     )
 
 
-def asked(
+def details(
     models: Sequence[Listed], catalogs: Sequence[Catalog], name: str
 ) -> Iterator[RenderableType]:
     """Yield the details of a name, or else one line for each name that contains the text."""
-    whole = [each for each in models if re.search(rf"(^|[.:]){re.escape(name)}$", each.model.name)]
-    for each in whole:
-        yield from _model(each)
+    whole = [m for m in models if re.search(rf"(^|[.:]){re.escape(name)}$", m.model.name)]
+    for model in whole:
+        yield from _model(model)
     for catalog in catalogs:
         if name == catalog.name:
             yield from _catalog(catalog, catalog.rows.values())
@@ -45,8 +43,8 @@ def asked(
     taken = {m.model.name: m.model.inputs[name] for m in models if name in m.model.inputs}
     if given or taken:
         yield f"[bold]quantity {escape(name)}[/]"
-        yield from _lines("given by", [(model, _declared(q)) for model, q in given.items()])
-        yield from _lines("taken by", [(model, _declared(q)) for model, q in taken.items()])
+        yield from _lines("given by", [(m, _declared(q)) for m, q in given.items()])
+        yield from _lines("taken by", [(m, _declared(q)) for m, q in taken.items()])
     rows = [(c, r) for c in catalogs for r in c.rows.values() if name in r.values]
     yield from _lines(
         "given by rows of catalogs",
@@ -71,7 +69,7 @@ def _lines(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[RenderableT
     wide = max((len(name) for name, _ in lines), default=0)
     for name, about in lines:
         text = printable(f"{name:<{wide}}  {about}")
-        yield _indented(Text(text, overflow="ellipsis", no_wrap=True))
+        yield indented(Text(text, overflow="ellipsis", no_wrap=True))
 
 
 def _model(listed: Listed) -> Iterator[RenderableType]:
@@ -86,7 +84,7 @@ def _model(listed: Listed) -> Iterator[RenderableType]:
                 about = f"{label}{declared.symbol} [{declared.unit}]{domain}  {about}".strip()
             if (default := listed.model.defaults.get(name)) is not None:
                 about += f" (default {number(default)})"
-            yield _indented(f"[bold]{escape(name)}[/] {escape(about)}", 4)
+            yield indented(f"[bold]{escape(name)}[/] {escape(about)}", 4)
     for requirement in listed.model.requirements:
         yield from hanging("requires", f"{requirement.relation.text}: {requirement.about}")
 
@@ -94,28 +92,13 @@ def _model(listed: Listed) -> Iterator[RenderableType]:
 def _catalog(catalog: Catalog, rows: Iterable[Row]) -> Iterator[RenderableType]:
     yield f"[bold]catalog {escape(catalog.name)}[/]  {escape(catalog.about)}"
     for row in rows:
-        yield Padding(
-            f"[bold]{escape(row.name)}[/]  {escape(row.about)}", (0, 0, 0, 2), expand=False
-        )
+        yield indented(f"[bold]{escape(row.name)}[/]  {escape(row.about)}")
         values = ", ".join(f"{name} = {_value(value)}" for name, value in row.values.items())
-        yield _indented(f"[dim]{escape(values)}[/]", 4)
+        yield indented(f"[dim]{escape(values)}[/]", 4)
 
 
-def _indented(text: str | Text, columns: int = 2) -> Padding:
-    return Padding(text, (0, 0, 0, columns), expand=False)
-
-
-def _value(given: InputValue) -> str:
+def _value(entry: InputValue) -> str:
     """Return an input value as people write it."""
-    if isinstance(given.value, str):
-        return given.value
-    return f"{number(given.value, 6)} {'' if given.unit == '1' else given.unit}".rstrip()
-
-
-def hanging(kind: str, text: str, width: int = 11, indent: int = 2) -> Iterator[RenderableType]:
-    """Yield a word and a text whose further lines begin below its first."""
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(width=width)
-    table.add_column(overflow="fold")
-    table.add_row(kind, escape(text))
-    yield Padding(table, (0, 0, 0, indent), expand=False)
+    if isinstance(entry.value, str):
+        return entry.value
+    return f"{number(entry.value, 6)} {'' if entry.unit == '1' else entry.unit}".rstrip()

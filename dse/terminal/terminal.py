@@ -6,19 +6,20 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from rich import progress as bars
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.table_space import TableSpace
 from dse.evaluate.trace import Reach, reaches, steps
 from dse.explain.breakdown import find_divisor
+from dse.explain.certification import Refutation
 from dse.explain.explanation import (
     Explanation,
     bottleneck_words,
@@ -29,17 +30,18 @@ from dse.explain.explanation import (
 )
 from dse.explain.regression import Regression
 from dse.explain.sensitivity import Sensitivity
-from dse.model.values import as_data, percent, plural, show, tell
+from dse.model.values import as_data, number, percent, plural, show, tell
 from dse.result.compare import Comparison
-from dse.result.record import Result
-from dse.result.refutation import Refutation
+from dse.result.progress import Status
+from dse.result.record import Certificate, Result
 from dse.search.base import UNLIMITED, Progress
+from dse.search.outcome import describe_ground
 from dse.study.catalog import Catalog
 from dse.study.library import Listed, near
 from dse.study.study import ResolvedStudy
 from dse.terminal.best import best_designs
-from dse.terminal.listing import asked, hanging, overview
-from dse.terminal.shown import escape
+from dse.terminal.layout import escape, hanging, indented, span
+from dse.terminal.listing import details, overview
 
 _MIN_COLUMNS = 30  # the width of a terminal that reports less
 _PIPED_COLUMNS = 10_000  # the width for a program that reads the output: no line is broken
@@ -119,7 +121,7 @@ class Terminal:
             self._out.print(escape(" ".join(answer["short"])))
         if result.target is not None:
             for sentence in result.target.words:
-                self._out.print(Padding(escape(sentence), (0, 0, 0, 2), expand=False))
+                self._out.print(indented(escape(sentence)))
         self._out.print(escape(result.certificate.statement))
         if result.certificate.basis:
             self._out.print(escape(result.certificate.basis))
@@ -144,24 +146,36 @@ class Terminal:
             return
         self._out.print(f"a tenth better, from design {answer['designs'][0]['design']}:")
         for step in answer["steps"]:
-            self._out.print(Padding(escape(step), (0, 0, 0, 2), expand=False))
+            self._out.print(indented(escape(step)))
 
-    def refutation(self, result: Result, found: Refutation) -> None:
+    def certificate(self, certificate: Certificate) -> None:
+        """Show a certificate, and the declarations on which it rests."""
+        self.say(certificate.statement)
+        if certificate.basis:
+            self.say(certificate.basis)
+        if certificate.rests_on:
+            self.say("It rests on bounds:")
+            for ground in certificate.rests_on:
+                self.say(f"  {describe_ground(ground)}")
+
+    def refutation(self, result: Result, refutation: Refutation) -> None:
         """Show the checks that a certificate passed, or the design that refutes it."""
         gap = result.certificate.gap or 0.0
         by = f" by more than {percent(gap)}" if gap else ""
-        if found.design is None or found.values is None:
+        if refutation.design is None or refutation.values is None:
             self.say(
-                f"Not refuted: of {plural(found.tried, found.of)}, {found.feasible:,} feasible, "
-                f"none is better{by} than what the front has."
+                f"Not refuted: of {plural(refutation.tried, refutation.of)}, "
+                f"{refutation.feasible:,} feasible, none is better{by} than what the front has."
             )
             return
-        units = {o.name: o.unit for o in result.objectives}
-        design = ", ".join(
-            f"{n} = {v if isinstance(v, str) else show(float(v), result.columns[n].unit)}"
-            for n, v in found.design.items()
+        units = {name: column.unit for name, column in result.columns.items()}
+        design, values = (
+            ", ".join(
+                f"{n} = {v if isinstance(v, str) else show(float(v), units[n])}"
+                for n, v in content.items()
+            )
+            for content in (refutation.design, refutation.values)
         )
-        values = ", ".join(f"{n} = {show(v, units[n])}" for n, v in found.values.items())
         self.say(f"REFUTED: no design on the front is as good as this one{by}: {design}.")
         self.say(f"It has {values}.")
 
@@ -215,7 +229,7 @@ class Terminal:
         used = steps(evaluator)
         for step in used:
             head = f"{', '.join(step.gives)} ← {step.model}"
-            self._out.print(Padding(escape(head), (0, 0, 0, 2), expand=False))
+            self._out.print(indented(escape(head)))
             for origin, names in step.takes.items():
                 self._line("←", f"{origin}: {', '.join(names)}", 1, 6)
         wiring = evaluator.wiring
@@ -224,7 +238,7 @@ class Terminal:
         idle = [m.name for m in wiring.models if m.name not in busy]
         if idle:
             text = f"nothing asks for what these give: {', '.join(idle)}"
-            self._out.print(Padding(escape(text), (0, 0, 0, 2), expand=False))
+            self._out.print(indented(escape(text)))
 
     def explanation(self, result: Result, explanation: Explanation, whole: bool = False) -> None:
         """Show the verdict on a design, the best changes, and its limits.
@@ -270,62 +284,54 @@ class Terminal:
 
     def _sensitivities(self, items: Sequence[Sensitivity]) -> None:
         """Show the inputs that are bottlenecks, by their kind."""
-        helpful = [s for s in items if s.bottleneck]
-        for who in dict.fromkeys(s.changed_by for s in helpful):
-            table = Table(box=None, pad_edge=False)
-            for head in ("if improved", "from", "to", "objective", "gain"):
-                justify: Literal["left", "right"] = (
-                    "left" if head in ("if improved", "objective") else "right"
-                )
-                table.add_column(head, justify=justify, overflow="fold", no_wrap=head == "gain")
-            for s in (s for s in helpful if s.changed_by == who):
+        bottlenecks = [s for s in items if s.bottleneck]
+        for who in dict.fromkeys(s.changed_by for s in bottlenecks):
+            table = _table(["if improved", "from", "to", "objective", "gain"], left=1)
+            table.columns[3].justify, table.columns[4].no_wrap = "left", True
+            for s in (s for s in bottlenecks if s.changed_by == who):
                 table.add_row(escape(s.label), *s.shown, escape(s.objective), s.gained)
             self._lines([f"bottlenecks, {who}:"])
             self._out.print(table)
 
-    def _regressions(self, found: Sequence[Regression]) -> None:
+    def _regressions(self, regressions: Sequence[Regression]) -> None:
         """Show the variables that affect the objectives of a table, largest weights first."""
-        for regression in found:
+        for regression in regressions:
             self._out.print(escape(str(regression)))
-            table = Table(box=None, pad_edge=False)
-            for head in ("variable", "weight", "from", "to", "changes it by"):
-                left: Literal["left", "right"] = "left" if head == "variable" else "right"
-                table.add_column(head, justify=left, overflow="fold")
+            table = _table(["variable", "weight", "from", "to", "changes it by"], left=1)
             for e in regression.coefficients[:_MAX_EFFECTS]:
                 weight = f"{e.weight:.2f} ± {e.error:.2f}"
                 change = regression.describe(e.change)
                 table.add_row(escape(e.variable), weight, escape(e.low), escape(e.high), change)
             if regression.coefficients:
                 self._out.print(table)
-        if alike := found[0].alike:
+        if alike := regressions[0].alike:
             self._out.print(
                 escape(f"not distinguishable, because they change together: {', '.join(alike)}")
             )
+
+    def status(self, status: Status) -> None:
+        """Show the progress of a run."""
+        for line in status_lines(status, datetime.now(UTC)):
+            self.say(line)
 
     def comparison(self, comparison: Comparison) -> None:
         """Show two runs next to each other."""
         if comparison.equal:
             self._out.print("both fronts have the same points")
-        table = Table(box=None, pad_edge=False)
-        table.add_column("")
-        sides = (comparison.first, comparison.second)
-        for side in sides:
-            table.add_column(escape(side.name), justify="right", overflow="fold")
-        table.add_row("designs on the front", *(f"{s.front:,}" for s in sides))
-        table.add_row("not dominated by the other", *(f"{s.survive:,}" for s in sides))
-        table.add_row("dominated by the other", *(f"{s.dominated:,}" for s in sides))
-        table.add_row("hypervolume", *(f"{s.hypervolume:.6g}" for s in sides))
-        for objective in comparison.objectives:
-            values = [tell(s.best[objective.name], objective.unit) for s in sides]
-            table.add_row(escape(f"best {objective.name}"), *values)
+        names = [escape(side.name) for side in (comparison.first, comparison.second)]
+        units = {f"best {o.name}": o.unit for o in comparison.objectives}
+        table = _table(["", *names], left=1)
+        for label, row in comparison.rows().items():
+            texts = [f"{v:,}" if isinstance(v, int) else f"{v:.6g}" for v in row]
+            if label in units:
+                texts = [tell(float(value), units[label]) for value in row]
+            table.add_row(escape(label), *texts)
         self._out.print(table)
         if comparison.differences:
             self._out.print("the studies differ in:")
-            table = Table(box=None, pad_edge=False)
-            for head in ("", *(escape(s.name) for s in sides)):
-                table.add_column(head, overflow="fold")
-            for each in comparison.differences:
-                table.add_row(escape(each.what), escape(each.first), escape(each.second))
+            table = _table(["", *names], left=3)
+            for difference in comparison.differences:
+                table.add_row(*map(escape, (difference.what, difference.first, difference.second)))
             self._out.print(table)
 
     def listing(
@@ -339,9 +345,44 @@ class Terminal:
                 f"nothing is called '{escape(name or '')}'; {escape(remedy)}", soft_wrap=True
             )
             return
-        shown = overview(models, catalogs) if name is None else asked(models, catalogs, name)
+        shown = overview(models, catalogs) if name is None else details(models, catalogs, name)
         out = self._out
         if not out.is_terminal:  # a program reads whole lines
             out = Console(highlight=False, emoji=False, width=_PIPED_COLUMNS)
         for each in shown:
             out.print(each)
+
+
+def _table(heads: Sequence[str], left: int) -> Table:
+    """Return a table; the first columns are aligned to the left, the others to the right."""
+    table = Table(box=None, pad_edge=False)
+    for i, head in enumerate(heads):
+        table.add_column(head, justify="left" if i < left else "right", overflow="fold")
+    return table
+
+
+def status_lines(status: Status, now: datetime) -> Iterator[str]:
+    """Yield the progress of a run in lines, one per subject."""
+    finished = status.state == "finished"
+    yield f"{status.name}: {status.state}{f', {status.method} search' if status.method else ''}"
+    if status.done is not None:
+        share = f" ({status.done / status.total:.1%})" if status.total else ""
+        designs = plural(status.done if status.total is None else status.total, "design")
+        of = "" if status.total is None else f"{status.done:,} of "
+        so_far = "" if finished else " so far"
+        front = "" if status.front is None else f"; {status.front:,} on the front{so_far}"
+        yield f"  {of}{designs} done{share}{front}"
+    if status.rate:
+        end = ""
+        if status.left is not None:
+            when = (now + timedelta(seconds=status.left)).astimezone()
+            end = f"; expected end in {span(status.left)}, at {when:%Y-%m-%d %H:%M:%S}"
+        yield f"  {number(status.rate)} designs/s{end}"
+    if status.pid is not None:
+        since = datetime.fromisoformat(status.since).astimezone()
+        seen = (now - datetime.fromisoformat(status.seen)).total_seconds()
+        does = "works" if status.state == "under way" else f"gone, last note {span(seen)} ago"
+        place = f"process {status.pid} on {status.host}"
+        yield f"  {place}, since {since:%Y-%m-%d %H:%M:%S}: {does}"
+    if status.hint:
+        yield f"  {status.hint}"

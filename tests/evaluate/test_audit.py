@@ -11,7 +11,7 @@ import dse
 from dse.evaluate.audit import audit, sample
 from dse.evaluate.space import Integer, Real, Space
 from dse.problems import InputError
-from dse.run import StoppedError, held_to_the_contract, run
+from dse.run import StoppedError, check_contract, run
 from tests.commands import called
 from tests.test_run_failures import HEAD, ONE
 
@@ -129,7 +129,7 @@ def test_an_interrupted_run_counts_on(tmp_path: Path) -> None:
 
 def test_check_tells_of_values_outside_their_domain(tmp_path: Path) -> None:
     head = HEAD.replace('Quantity("1", "y")', 'Quantity("1", "y", high=0)')
-    notes = held_to_the_contract(_study(tmp_path, BASIC, ONE, head))
+    notes = check_contract(_study(tmp_path, BASIC, ONE, head))
     assert notes["y"].startswith("m.py:f gives y = ")
     assert notes["y"].endswith("declared is (-inf, 0]")
     done = called("check", "study.toml", cwd=tmp_path)
@@ -154,6 +154,6 @@ def test_a_batch_too_large_for_the_memory_is_left_to_the_search(tmp_path: Path) 
 
 
 def test_check_tells_of_a_model_that_raises(tmp_path: Path) -> None:
-    notes = held_to_the_contract(_study(tmp_path, "    x += 1\n" + BASIC))
+    notes = check_contract(_study(tmp_path, "    x += 1\n" + BASIC))
     assert "m.py:f raised " in notes["m.py:f"]
     assert "on a sample of designs: " in notes["m.py:f"]

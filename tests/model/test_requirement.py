@@ -33,7 +33,7 @@ def test_a_load_above_the_capacity_is_infeasible_and_told() -> None:
     assert (result.front.designs["latency"] > 0).all()
     assert result.certificate.feasible == 8
     assert "Designs that break what a model requires are infeasible" in result.certificate.statement
-    note = f"8 of 16 designs are infeasible, as this does not hold: {constraint.name}"
+    note = f"infeasible, of 16 designs: 8 break this: {constraint.name}"
     assert note in result.notes
     (explained,) = made.explain(result, 7)  # 8 lanes
     assert not explained.feasible

@@ -23,7 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from dse.api import StudyResult
 from dse.report import write_report
-from dse.result.csv_files import protect_cell
+from dse.result.folder import protect_cell
 from dse.result.record import Cut
 from tests.browser import click, console, designs, open_report, open_tab, requests
 from tests.report.examples import STUDY_TEXT, explanations, result

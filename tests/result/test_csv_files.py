@@ -12,7 +12,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dse.result.csv_files import protect_cell, read_cell, read_designs, write_designs
+from dse.result.folder import protect_cell, read_designs, write_designs
 
 EDGES = [math.inf, -math.inf, math.nan, -0.0, 0.0, 1e16, 1e-5, 123456789.0, 5e-324]
 numbers = st.floats() | st.sampled_from(EDGES)
@@ -45,8 +45,3 @@ def test_designs_come_back_and_no_cell_is_a_formula(
                     assert not cell.startswith(("=", "@", "\t"))
                     if cell.startswith(("+", "-")):
                         float(cell)
-
-
-def test_a_protected_cell_is_read_as_it_was() -> None:
-    for text in ["=A1", "-5", "-x", "''", "'", "aes", "", "+1e3", "@x"]:
-        assert read_cell(protect_cell(text)) == text

@@ -13,7 +13,7 @@ import pytest
 
 import dse
 from dse.problems import InputError
-from dse.result import connection, writing
+from dse.result import files
 from dse.result.database import has_trials
 from dse.result.folder import FORMAT, study_of
 from dse.run import StoppedError, run
@@ -113,7 +113,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on(
 ) -> None:
     study = _study(tmp_path, SAMPLER)
     whole = run(study, tmp_path / "whole", 1)
-    to_disk = writing._to_disk
+    to_disk = files._to_disk
 
     def full(path: Path) -> None:
         if "csv" in path.name:
@@ -121,7 +121,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on(
         to_disk(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(writing, "_to_disk", full)
+        patched.setattr(files, "_to_disk", full)
         with pytest.raises(StoppedError, match=r"No space left on device.*the next run goes on"):
             run(study, tmp_path / "out", 1)
     assert not list((tmp_path / "out").glob(".*"))
@@ -132,7 +132,7 @@ def test_files_and_their_folder_are_seen_to_the_disk_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    replace, to_disk = os.replace, writing._to_disk
+    replace, to_disk = os.replace, files._to_disk
 
     def renamed(old: Path, new: Path) -> None:
         done.append("rename")
@@ -143,16 +143,9 @@ def test_files_and_their_folder_are_seen_to_the_disk_in_order(
         to_disk(path)
 
     monkeypatch.setattr(os, "replace", renamed)
-    monkeypatch.setattr(writing, "_to_disk", settled)
-    writing.write_text(tmp_path / "a.txt", "x")
+    monkeypatch.setattr(files, "_to_disk", settled)
+    files.write_text(tmp_path / "a.txt", "x")
     assert done == ["file", "rename", "folder"]
-
-
-def test_a_file_that_somebody_reads_is_waited_for() -> None:
-    options = connection.engine_options("sqlite:///study.db")
-    assert options["connect_args"]["timeout"] >= 60
-    assert "timeout" not in connection.engine_options("postgresql://host/db")["connect_args"]
-    assert "connect_args" not in connection.engine_options("sqlite:///study.db?timeout=5")
 
 
 def test_what_a_run_that_was_killed_leaves_is_swept(finished: Path, tmp_path: Path) -> None:
@@ -218,5 +211,5 @@ def test_an_error_names_the_file_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(StoppedError, match=r"output of the command cannot be written.*No space"):
         run(_study(tmp_path), tmp_path / "out", 1, show)
     with pytest.raises(OSError, match="No space") as raised:
-        writing.write_whole(tmp_path / "a.txt", lambda _: show(Progress(1, 1, 1)))
+        files.write_whole(tmp_path / "a.txt", lambda _: show(Progress(1, 1, 1)))
     assert raised.value.filename == str(tmp_path / "a.txt")

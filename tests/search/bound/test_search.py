@@ -16,9 +16,9 @@ from benchmarks.bound_wirings import wired
 from dse import Array, Floats, Quantity
 from dse.evaluate.evaluator import Evaluator
 from dse.evaluate.space import Choice, Integer, Space, Values
+from dse.explain.certification import refute
 from dse.model import monotonic
 from dse.problems import InputError
-from dse.result.refutation import refute
 from dse.search.base import Plan, Start, method_of
 from dse.search.bound.boxes import MEASURED, Open, measured, never
 from dse.search.bound.cover import DOUBLINGS, Cover, missed, relaxed

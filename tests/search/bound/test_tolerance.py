@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import dse
 from dse import Array, Floats, Quantity, monotonic
 from dse.cli import commands
+from dse.explain.certification import refute
 from dse.problems import InputError
-from dse.result.refutation import refute
 from dse.search.base import Plan, Start, method_of
 from dse.search.bound.cover import Cover, relaxed
 from dse.search.outcome import Tolerance

@@ -1,8 +1,12 @@
-"""Atomic writes: a reader sees the old file or the new file, and never half of one."""
+"""Atomic writes: a reader sees the old file or the new file, and never half of one.
+
+Text, JSON, and the state of an unfinished search: arrays with the digest of their study.
+"""
 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -10,9 +14,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dse.model.values import as_data
+from dse.problems import InputError, Problem
 
 _NO_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
+_DIGEST = "digest"  # the name of the study's digest among the arrays of a state
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
@@ -59,6 +68,37 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON as a whole file; infinities become the texts "inf" and "-inf"."""
     text = json.dumps(as_data(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_text(path, text + "\n")
+
+
+def write_state(path: Path, state: Mapping[str, NDArray[Any]], digest: str) -> None:
+    """Write the state of a search with the digest of its study; nothing if it is empty."""
+    if state:
+        content = io.BytesIO()
+        np.savez(content, allow_pickle=False, **state, **{_DIGEST: np.array(digest)})
+        write_bytes(path, content.getvalue())
+
+
+def read_state(path: Path, digest: str) -> dict[str, NDArray[Any]]:
+    """Return the written state; an empty one if there is no file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is of another study.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+            state = {name: file[name] for name in file.files}
+    except Exception as error:  # numpy has many errors for damaged files
+        message = f"cannot be read: {error}"
+    else:
+        if state.pop(_DIGEST, None) == digest:
+            return state
+        message = "is of another study"
+    remedy = "remove it, or start with --fresh"
+    raise InputError(str(path), [Problem("", message, remedy)])
 
 
 def sweep(folder: Path, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Refutation: an independent test of the certificate of a finished run.
+"""Certification: an independent test of the certificate of a finished run.
 
 First, the values of the run must appear again: here in small batches, and in a fresh process with
 few environment variables. Second, `dse` compares designs with the front: random designs, neighbours
@@ -41,7 +41,7 @@ _KEPT_VARIABLES = (
     *("TMPDIR", "VIRTUAL_ENV", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
 )
 """Environment variables that a fresh process needs to start the same interpreter."""
-_FRESH = "from dse.result.refutation import evaluate_into; evaluate_into()"
+_FRESH = "from dse.explain.certification import evaluate_into; evaluate_into()"
 
 
 @dataclass(frozen=True)
@@ -119,35 +119,35 @@ def recheck(run: Path, study: ResolvedStudy, result: Result, seed: int) -> int:
 
 def _evaluate_in_fresh_process(run: Path, evaluator: Evaluator, points: Points) -> Evaluated:
     """Evaluate designs of a run in a new interpreter, with another hash seed and few variables."""
-    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+    variables = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
     path = os.pathsep.join(filter(None, sys.path))
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     with tempfile.TemporaryDirectory() as folder:
-        given, found = Path(folder, "points.npz"), Path(folder, "values.npz")
-        np.savez(given, **points)  # type: ignore[arg-type]
+        designs, values = Path(folder, "points.npz"), Path(folder, "values.npz")
+        np.savez(designs, **points)  # type: ignore[arg-type]
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", _FRESH, str(run.absolute()), str(given), str(found)],
-            env={**kept, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
+            [sys.executable, "-c", _FRESH, str(run.absolute()), str(designs), str(values)],
+            env={**variables, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
             capture_output=True,
             text=True,
             check=False,
         )
-        if done.returncode or not found.is_file():
+        if done.returncode or not values.is_file():
             lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
             raise RepeatabilityError(f"in a fresh process the models fail: {lines[-1]}")
-        with np.load(found) as arrays:
+        with np.load(values) as arrays:
             return Evaluated.from_arrays(arrays)
 
 
 def evaluate_into() -> None:
     """Evaluate designs in this process; the arguments name the run, the designs and the result."""
-    run, given, found = map(Path, sys.argv[1:])
-    with np.load(given) as arrays:
+    run, designs, results = map(Path, sys.argv[1:])
+    with np.load(designs) as arrays:
         points = dict(arrays)
     evaluator = study_of(run).evaluator
     rows = np.random.default_rng(1).permutation(len(next(iter(points.values()))))
     values = evaluate_differently(evaluator, {n: v[rows] for n, v in points.items()})
-    np.savez(found, **values.rows(np.argsort(rows)).to_arrays())  # type: ignore[arg-type]
+    np.savez(results, **values.rows(np.argsort(rows)).to_arrays())  # type: ignore[arg-type]
 
 
 def refute(study: ResolvedStudy, result: Result, designs: int, seed: int) -> Refutation:

@@ -50,6 +50,14 @@ class Solved(NamedTuple):
     """No set that fits changes the time to less than this, in cycles."""
 
 
+class _SilentSolver(highspy.Highs):
+    """HiGHS without the lines that it prints when its constructor sets callbacks."""
+
+    def enableCallbacks(self) -> None:  # noqa: N802
+        self.silent()
+        super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+
 def solve_program(
     problem: PartitionProblem,
     size: float,
@@ -77,7 +85,7 @@ def solve_program(
         return Solved(np.zeros(0, bool), 0.0)
     total = problem.magnitude
     scale = _MAGNITUDE / total if total > 0 else 1.0
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver = _SilentSolver()  # type: ignore[no-untyped-call]
     for option, value in _OPTIONS.items():
         solver.setOptionValue(option, value)
     if nodes is not None:

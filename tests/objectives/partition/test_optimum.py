@@ -283,6 +283,12 @@ def test_branches_find_what_the_program_finds(monkeypatch: pytest.MonkeyPatch) -
     assert cut_short > 0  # else the first bound would have proven all of them
 
 
+def test_the_solver_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """Its constructor prints past Python, into what `dse explain --json` writes."""
+    solve_program(problem_of(random_program(20, 1), organisation("SMM+")), 10)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_reduction_leaves_less_and_the_same_optimum() -> None:
     graph = random_program(300, 8)
     problem = problem_of(graph, organisation("SMM+"))
